@@ -18,8 +18,9 @@ from tests.cli.commands import FUNCTIONS, environment, here, numbers, quaver, st
 from tests.studies import ITEMS, STUDY, written
 
 from quaver import __version__, cli
-from quaver.cli.console import duration, plain, table
+from quaver.cli.console import plain, table
 from quaver.cli.main import COMMANDS
+from quaver.core.number_format import duration
 from quaver.design.spec.json_schema import json_schema
 from quaver.design.spec.schema_file import MODELINE, SCHEMA_FILE
 

@@ -80,15 +80,3 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | No
     for row in rows:
         drawn.add_row(*(plain(f"{cell:,}" if isinstance(cell, int) else cell) for cell in row))
     return Group(*([plain(title)] if title else []), drawn)
-
-
-def duration(seconds: float | None) -> str:
-    """Seconds as people say them: ``2 min 5 s``."""
-    if seconds is None:
-        return "unknown"
-    if seconds < 1:
-        return "under a second"
-    hours, rest = divmod(round(seconds), 3600)
-    minutes, rest = divmod(rest, 60)
-    parts = [(hours, "h"), (minutes, "min"), (rest, "s")]
-    return " ".join([f"{n} {unit}" for n, unit in parts if n][:2])

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quaver.cli.completions import one_of_plugins
-from quaver.cli.console import duration, screen, table
+from quaver.cli.console import screen, table
 from quaver.cli.run_display import say_making
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
+from quaver.core.number_format import duration
 
 if TYPE_CHECKING:
     from quaver.study.forecasts.forecast import Forecast

@@ -15,7 +15,8 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from quaver.cli.console import duration, errors, plain, say, screen, table
+from quaver.cli.console import errors, plain, say, screen, table
+from quaver.core.number_format import duration
 from quaver.errors import QuaverError, StoreError
 
 if TYPE_CHECKING:
@@ -84,20 +85,9 @@ def watching(study: Study) -> Iterator[Any]:
                 live.update(_progress(progress, conditions))
             elif time.monotonic() - last >= _SECONDS:
                 last = time.monotonic()
-                say(_progress_line(progress), on=errors)
+                say(str(progress), on=errors)
 
         yield watch
-
-
-def _progress_line(progress: Progress) -> str:
-    line = f"{progress.before + progress.done:,} of {progress.total:,} calls"
-    if progress.done:
-        line += f", {progress.rate:,.1f} calls/s, {duration(progress.left)} left"
-    if progress.tokens:
-        line += f", {progress.tokens:,.0f} tokens"
-    if progress.money:
-        line += f", ${progress.money:,.4f}"
-    return line + "".join(f", {count:,} × {kind}" for kind, count in progress.by_kind.most_common(3))
 
 
 def _progress(progress: Progress, conditions: Sequence[Condition]) -> Group:
@@ -105,7 +95,7 @@ def _progress(progress: Progress, conditions: Sequence[Condition]) -> Group:
     total = max(1, progress.total)
     bar = Table.grid()
     bar.add_row(ProgressBar(total=total, completed=progress.before + progress.done, width=40))
-    parts: list[Any] = [plain(_progress_line(progress)), bar]
+    parts: list[Any] = [plain(progress), bar]
     rows = [
         (f"{one.model} · {one.asked_as} · {one.variant}", done)
         for at, done in progress.by_condition.most_common(_CONDITIONS)

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from quaver.cli.console import JsonOption, duration, print_json, say, screen, table
+from quaver.cli.console import JsonOption, print_json, say, screen, table
 from quaver.cli.run_display import errors_table, quality_in_passing, say_quality
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 from quaver.cli.verdict_display import say_verdict
+from quaver.core.number_format import duration
 
 if TYPE_CHECKING:
     from quaver.study.collection.study_status import StudyStatus

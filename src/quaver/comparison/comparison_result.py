@@ -10,16 +10,18 @@ from typing import Any, Final
 import polars as pl
 
 from quaver.comparison.bounds import Judgement
+from quaver.core.estimate_frame import estimates_frame
 from quaver.core.notebook import html_table
 from quaver.core.records import Estimate
+from quaver.core.rows import Rows, short_lines
 
 FIXED: Final = "Differences hold for the prompts that were asked: items alone are resampled."
 """What the intervals of a comparison hold for."""
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """What differs between two sides.
+class Comparison(Rows):
+    """What differs between two sides: a table in a notebook, a few lines elsewhere, a frame on request.
 
     Attributes:
         before: What one side is called.
@@ -53,6 +55,26 @@ class Comparison:
             f"{measure} is undefined{f' in {count} cells' * (count > 1)}: {why}."
             for (measure, why), count in counts.items()
         ]
+
+    def __str__(self) -> str:
+        """The differences, a line each, and what came of the bounds."""
+        lines = [str(one) for one in self.differences if one.value is not None]
+        head = f"{self.items:,} items in both: {self.before}, then {self.after}."
+        shown = [head, *([short_lines(lines, "differences")] if lines else [])]
+        return "\n".join([*shown, *self.undefined, *(one.verdict for one in self.judgements)])
+
+    __repr__ = __str__
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each difference: the columns of its estimate, and the values before and after."""
+        return self.to_polars().to_dicts()
+
+    def to_polars(self) -> pl.DataFrame:
+        """A frame with a row for each difference; ``flips`` is a frame of the items."""
+        sides = {side: [one.details.get(side) for one in self.differences] for side in ("before", "after")}
+        return estimates_frame(self.differences).with_columns(
+            pl.Series(side, values, pl.Float64) for side, values in sides.items()
+        )
 
     def _repr_html_(self) -> str:
         known = [one for one in self.differences if one.value is not None]

@@ -17,6 +17,7 @@ from quaver.comparison.paired_comparison import compare
 from quaver.core.arguments import guarded
 from quaver.core.notebook import html_table
 from quaver.core.records import Estimate
+from quaver.core.rows import Rows, short_lines
 from quaver.core.spreadsheet import write_csv
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import MeasureError, QuaverError, UnknownName
@@ -41,8 +42,8 @@ _FORMATS = (".csv", ".json")
 
 
 @dataclass(frozen=True)
-class Worst:
-    """The worst items of a study.
+class Worst(Rows):
+    """The worst items of a study: a table in a notebook, a few lines elsewhere, a frame on request.
 
     Attributes:
         items: A row an item, the worst first: ``item``, ``gold``, ``why`` (what is wrong with it, in words),
@@ -62,6 +63,18 @@ class Worst:
     before: str | None = None
     differences: Sequence[Estimate] = ()
     counts: dict[str, int] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        lines = [f"{row['item']}: {row['why']}" for row in self.items.iter_rows(named=True)]
+        return short_lines(lines, "items") if lines else "no item to look at"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each item; ``answers`` is a frame of the answers to them."""
+        return self.items.to_dicts()
+
+    def to_polars(self) -> pl.DataFrame:
+        """The frame ``items``."""
+        return self.items
 
     def _repr_html_(self) -> str:
         shown = self.items.select(pl.col(name) for name in self.items.columns if name != "text")

@@ -4,15 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from typing import TYPE_CHECKING, Any
 
 from quaver.core.number_format import decimals
 from quaver.core.records import Estimate
+from quaver.core.rows import Rows, short_lines
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _MOST_ROWS = 200
 
 
-class Estimates(list[Estimate]):
-    """A list of estimates that a notebook shows as a table with a row each."""
+class Estimates(list[Estimate], Rows):
+    """A list of estimates: a table in a notebook, a few lines elsewhere, a frame on request."""
+
+    def __repr__(self) -> str:
+        lines = [str(one) for one in self]
+        return short_lines(lines, "estimates") if lines else "no estimates"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The estimates, each by its columns."""
+        return self.to_polars().to_dicts()
+
+    def to_polars(self) -> pl.DataFrame:
+        """A frame with a row for each estimate.
+
+        The columns are those of its cells, then ``measure``, ``value``, ``low``, ``high``, ``n`` and so on.
+        """
+        from quaver.core.estimate_frame import estimates_frame
+
+        return estimates_frame(self)
 
     def _repr_html_(self) -> str:
         columns = list(dict.fromkeys(column for one in self for column in one.cell))

@@ -71,6 +71,22 @@ def points(difference: float) -> str:
     return f"{size} {'point' if size == '1' else 'points'}"
 
 
+def duration(seconds: float | None) -> str:
+    """Seconds as people say them.
+
+    >>> duration(125), duration(0.2), duration(None)
+    ('2 min 5 s', 'under a second', 'unknown')
+    """
+    if seconds is None:
+        return "unknown"
+    if seconds < 1:
+        return "under a second"
+    hours, rest = divmod(round(seconds), 3600)
+    minutes, rest = divmod(rest, 60)
+    parts = [(hours, "h"), (minutes, "min"), (rest, "s")]
+    return " ".join([f"{n} {unit}" for n, unit in parts if n][:2])
+
+
 def count(number: int, noun: str) -> str:
     """A number and its noun.
 

@@ -424,6 +424,9 @@ class Estimate:
         scope = f", {self.scope}" if self.estimand != "fixed" else ""
         return f"{name}: {round(self.value, 3) + 0.0:.3f}{interval}, {self.n} {unit}{scope}"
 
+    def __repr__(self) -> str:
+        return f"<Estimate {self}>"
+
     def _repr_html_(self) -> str:
         """The same line for a notebook."""
         return f"<p>{escape(str(self))}</p>"

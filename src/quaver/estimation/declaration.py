@@ -86,6 +86,7 @@ from typing import Any
 
 from quaver.core import registry
 from quaver.core.arguments import fitted
+from quaver.core.notebook import Estimates
 from quaver.core.presentation import Better, Drawn, Presentation, Unit
 from quaver.core.records import Estimand, Estimate, LabelSet
 from quaver.errors import MeasureError, UnknownName
@@ -198,7 +199,7 @@ class Measure(Declared):
         keep: Collection[Keep] = (),
         estimand: Estimand | None = None,
         **options: Any,
-    ) -> list[Estimate]:
+    ) -> Estimates:
         """Estimate it in every cell of the data.
 
         Args:
@@ -236,9 +237,9 @@ class Measure(Declared):
         )
         taken = partial(self._estimates, own=own)
         if self.estimands == ("fixed",):
-            return list(taken(reading))
+            return Estimates(taken(reading))
         asked = estimand is not None
-        return over_prompts(taken, reading, estimand=wanted, asked=asked, of_a_set=self.of_a_set)
+        return Estimates(over_prompts(taken, reading, estimand=wanted, asked=asked, of_a_set=self.of_a_set))
 
     def _checked(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """The function's own options, as it takes them.

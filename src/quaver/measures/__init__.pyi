@@ -3,7 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
-from quaver.core.records import Decoding, Estimand, Estimate, LabelSet
+from quaver.core.notebook import Estimates
+from quaver.core.records import Decoding, Estimand, LabelSet
 from quaver.estimation.answer_views import view as view
 from quaver.estimation.bootstrap import IntervalKind
 from quaver.estimation.column_roles import Columns
@@ -50,7 +51,7 @@ def accuracy(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def answer_entropy(
     annotations: Frame,
     *,
@@ -65,7 +66,7 @@ def answer_entropy(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def brier(
     annotations: Frame,
     *,
@@ -81,7 +82,7 @@ def brier(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def coder_agreement(
     annotations: Frame,
     *,
@@ -97,7 +98,7 @@ def coder_agreement(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def compliance(
     annotations: Frame,
     *,
@@ -111,7 +112,7 @@ def compliance(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def consistency(
     annotations: Frame,
     *,
@@ -130,7 +131,7 @@ def consistency(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def differences(
     annotations: Frame,
     *,
@@ -147,7 +148,7 @@ def differences(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def distinct_annotations(
     annotations: Frame,
     *,
@@ -161,7 +162,7 @@ def distinct_annotations(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def distribution_shift(
     annotations: Frame,
     *,
@@ -178,7 +179,7 @@ def distribution_shift(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def ece(
     annotations: Frame,
     *,
@@ -194,7 +195,7 @@ def ece(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def ece_shift(
     annotations: Frame,
     *,
@@ -210,7 +211,7 @@ def ece_shift(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def evaluator_flips(
     annotations: Frame,
     *,
@@ -226,7 +227,7 @@ def evaluator_flips(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def expected_intra_pss(
     annotations: Frame,
     *,
@@ -244,7 +245,7 @@ def expected_intra_pss(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def f1(
     annotations: Frame,
     *,
@@ -259,7 +260,7 @@ def f1(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def factor_effects(
     annotations: Frame,
     *,
@@ -277,7 +278,7 @@ def factor_effects(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def generalizability(
     annotations: Frame,
     *,
@@ -297,7 +298,7 @@ def generalizability(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def inter_model(
     annotations: Frame,
     *,
@@ -313,7 +314,7 @@ def inter_model(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def inter_pss(
     annotations: Frame,
     *,
@@ -332,7 +333,7 @@ def inter_pss(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def inter_pss_subsamples(
     annotations: Frame,
     *,
@@ -349,7 +350,7 @@ def inter_pss_subsamples(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def intra_pss(
     annotations: Frame,
     *,
@@ -368,7 +369,7 @@ def intra_pss(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def intra_pss_adjacent(
     annotations: Frame,
     *,
@@ -384,7 +385,7 @@ def intra_pss_adjacent(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def intra_pss_cumulative(
     annotations: Frame,
     *,
@@ -401,7 +402,7 @@ def intra_pss_cumulative(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def intra_pss_subsamples(
     annotations: Frame,
     *,
@@ -418,7 +419,7 @@ def intra_pss_subsamples(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def label_shares(
     annotations: Frame,
     *,
@@ -433,7 +434,7 @@ def label_shares(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def mce(
     annotations: Frame,
     *,
@@ -449,7 +450,7 @@ def mce(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def missing_bounds(
     annotations: Frame,
     *,
@@ -463,7 +464,7 @@ def missing_bounds(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def mixed_effects(
     annotations: Frame,
     *,
@@ -480,7 +481,7 @@ def mixed_effects(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def mode_frequency(
     annotations: Frame,
     *,
@@ -495,7 +496,7 @@ def mode_frequency(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def original_agreement(
     annotations: Frame,
     *,
@@ -512,7 +513,7 @@ def original_agreement(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def output_uncertainty(
     annotations: Frame,
     *,
@@ -526,7 +527,7 @@ def output_uncertainty(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def paraphrase_stability(
     annotations: Frame,
     *,
@@ -542,7 +543,7 @@ def paraphrase_stability(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def pooled_pss(
     annotations: Frame,
     *,
@@ -558,7 +559,7 @@ def pooled_pss(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def readiness(
     annotations: Frame,
     *,
@@ -577,7 +578,7 @@ def readiness(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def recovered_share(
     annotations: Frame,
     *,
@@ -594,7 +595,7 @@ def recovered_share(
     interval: IntervalKind | None = "bca",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def sensitivity(
     annotations: Frame,
     *,
@@ -611,7 +612,7 @@ def sensitivity(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def spread(
     annotations: Frame,
     *,
@@ -628,7 +629,7 @@ def spread(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def strict_stability(
     annotations: Frame,
     *,
@@ -642,7 +643,7 @@ def strict_stability(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def verbal_calibration(
     annotations: Frame,
     *,
@@ -659,7 +660,7 @@ def verbal_calibration(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def conclusion(
     annotations: Frame,
     *,
@@ -680,5 +681,5 @@ def conclusion(
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
-) -> list[Estimate]: ...
+) -> Estimates: ...
 def __getattr__(name: str) -> Measure: ...  # of other packages

@@ -52,7 +52,7 @@ def _function(measure: Measure, needed: set[tuple[str, str]]) -> str:
         default = "" if one.default is one.empty else f" = {one.default!r}"
         lines.append(f"    {name}: {_QUALIFIED.sub(_bare, kind)}{default},")
         lines += ["    *,"] * (name == "annotations")
-    return "\n".join([*lines, ") -> list[Estimate]: ..."])
+    return "\n".join([*lines, ") -> Estimates: ..."])
 
 
 def _bare(found: re.Match[str]) -> str:
@@ -64,7 +64,7 @@ _SHARED_TYPES = {
     ("collections.abc", "Sequence"),
     ("typing", "Literal"),
     ("quaver.core.records", "Estimand"),
-    ("quaver.core.records", "Estimate"),
+    ("quaver.core.notebook", "Estimates"),
     ("quaver.core.records", "LabelSet"),
     ("quaver.estimation.bootstrap", "IntervalKind"),
     ("quaver.estimation.column_roles", "Columns"),

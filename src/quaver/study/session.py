@@ -30,6 +30,7 @@ from quaver.study.analysis.study_estimates import (
     measured,
 )
 from quaver.study.analysis.study_measures import sizes
+from quaver.study.collection.notebook_progress import watching_in_notebook
 from quaver.study.collection.store_repair import Repaired, repair
 from quaver.study.collection.study_run import check, measured_noise, run, study_forecast
 from quaver.study.collection.study_status import StudyStatus, answered_calls, status
@@ -160,7 +161,7 @@ class Study:
     def run(
         self,
         *,
-        watch: Callable[[Progress], None] = lambda _: None,
+        watch: Callable[[Progress], None] | None = None,
         retry_errors: bool = False,
         retry_unconstrained: bool = False,
         requests: Annotated[int, Field(ge=0)] | None = None,
@@ -169,7 +170,7 @@ class Study:
         """Ask whatever has not been asked yet, and store the answers.
 
         Args:
-            watch: Called with the progress as responses are stored.
+            watch: Called with the progress as responses are stored. If left out, a notebook shows a bar.
             retry_errors: Ask again for what ended in an error; an error gives way to an answer only.
             retry_unconstrained: Ask again for answers that an older Quaver collected without the JSON schema
                 that they should follow. They stay stored, and belong to no call any more.
@@ -188,7 +189,7 @@ class Study:
         self.variants.make()
         return run(
             source,
-            watch=watch,
+            watch=watching_in_notebook() if watch is None else watch,
             retry_errors=retry_errors,
             retry_unconstrained=retry_unconstrained,
             requests=requests,

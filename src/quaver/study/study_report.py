@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from quaver.report.charts import figures
+from quaver.report.charts.offline import offline
 from quaver.report.page.html_page import write_report
 from quaver.study.analysis.chart_estimates import deviating
 from quaver.study.analysis.report_evidence import StoredBehind
@@ -47,10 +48,11 @@ def report(study: StudySource, folder: Path) -> Path:
 def charts(study: StudySource, width: int) -> dict[str, Any]:
     """The report's charts by name, so many pixels wide."""
     frame = measurable(study)
-    return figures.charts(
+    drawn = figures.charts(
         lock=study.lock(),
         annotations=frame,
         estimates=estimates_of_study(study, None, frame),
         further=estimates_of_charts(study, frame),
         width=width,
     )
+    return {name: offline(chart) for name, chart in drawn.items()}

@@ -8,6 +8,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal
 
+from quaver.core.number_format import duration
+
 _LONGEST_KIND = 60
 
 Ended = Literal["finished", "interrupted", "calls", "seconds", "tokens", "money", "requests", "narrow"]
@@ -89,6 +91,17 @@ class Progress:
     def left(self) -> float | None:
         """Remaining seconds at this rate; None before the first answer."""
         return (self.total - self.before - self.done) / self.rate if self.done else None
+
+    def __str__(self) -> str:
+        """It in one line: calls, pace, tokens, money and the most frequent errors."""
+        line = f"{self.before + self.done:,} of {self.total:,} calls"
+        if self.done:
+            line += f", {self.rate:,.1f} calls/s, {duration(self.left)} left"
+        if self.tokens:
+            line += f", {self.tokens:,.0f} tokens"
+        if self.money:
+            line += f", ${self.money:,.4f}"
+        return line + "".join(f", {count:,} × {kind}" for kind, count in self.by_kind.most_common(3))
 
     def outcome(self, ended: Ended, tokens: float, money: float) -> Outcome:
         """How the run ended that got this far."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from quaver.core.number_format import enumeration
 from quaver.core.records import Estimate
+from quaver.core.rows import Rows
 from quaver.report.estimate_index import Results
 from quaver.report.findings.plain_words import advice, best_of, movement, next_step, reasons, three_lines
 from quaver.report.findings.recommendation import NextStep, Recommendation, Recommended, recommendations
@@ -17,7 +19,7 @@ _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class Card(Rows):
     """What a study comes down to; prints as three lines, and is a card in a notebook.
 
     Attributes:
@@ -57,6 +59,18 @@ class Card:
         return "\n".join(self.lines)
 
     __repr__ = __str__
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each model: what to do with its labels, with which prompt, and what to do next."""
+        return [
+            {
+                "model": one.model,
+                "recommendation": one.kind,
+                "prompt": one.prompt,
+                "verdict": one.verdict.kind,
+            }
+            for one in self.recommendations
+        ]
 
     def _repr_html_(self) -> str:
         lines = "".join(f"<p>{escape(line)}</p>" for line in (self.verdict, self.moves, self.next_step))

@@ -30,9 +30,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from quaver.core.records import Estimate
+from quaver.core.rows import Rows, short_lines
 from quaver.report.findings.clusters import Clusters, clusters
 
 Kind = Literal[
@@ -82,7 +83,7 @@ class Issue:
 
 
 @dataclass(frozen=True, slots=True)
-class Quality:
+class Quality(Rows):
     """Whether the answers can be judged at all.
 
     Attributes:
@@ -94,6 +95,24 @@ class Quality:
     issues: tuple[Issue, ...] = ()
     models: tuple[str, ...] = ()
     clusters: tuple[Clusters, ...] = ()
+
+    def __repr__(self) -> str:
+        lines = [f"{one.model}: {one.kind.replace('_', ' ')}, {one.severity}" for one in self.issues]
+        return short_lines(lines, "issues") if lines else "nothing is wrong with the answers"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each issue: its kind, model, severity and share, with the share's interval."""
+        return [
+            {
+                "kind": one.kind,
+                "model": one.model,
+                "severity": one.severity,
+                "share": one.estimate.value,
+                "low": one.estimate.low,
+                "high": one.estimate.high,
+            }
+            for one in self.issues
+        ]
 
     def of(self, model: str) -> dict[str, Issue]:
         """A model's issues by kind."""

@@ -15,6 +15,7 @@ import polars as pl
 from markupsafe import Markup
 
 from quaver.core.deviation_tables import Deviations
+from quaver.core.estimate_frame import estimates_frame
 from quaver.core.presentation import SECTIONS
 from quaver.core.records import Estimate
 from quaver.errors import StoreError
@@ -30,7 +31,7 @@ from quaver.report.page.figure_data import figure_data
 from quaver.report.page.first_screen import first_screen
 from quaver.report.page.method import measured, method_paragraph, noise_in_words, references, rules
 from quaver.report.page.notes import Notes
-from quaver.report.page.page_tables import estimates_frame, page_tables, summary_frame
+from quaver.report.page.page_tables import page_tables, summary_frame
 from quaver.report.page.pictures import NARROW, WIDE, Pictures, drawn, write_pictures
 from quaver.report.page.prompt_examples import shown_prompts
 from quaver.report.plain_text import slug, visible

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import polars as pl
 
 from quaver.core.deviation_tables import Deviations
-from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
 from quaver.report.findings.causes import Cause, causes_table
 from quaver.report.page.evidence import Behind
@@ -74,28 +72,6 @@ def _left_out_table(results: Results) -> Table:
         for measure, kind, n, count in left_out(results)
     )
     return Table(("measure", "what", "estimates", "times"), rows, frozenset({2, 3}))
-
-
-def estimates_frame(estimates: Sequence[Estimate]) -> pl.DataFrame:
-    """The estimates as data, a row each: the numbers of ``estimates.csv`` with their types."""
-    columns = sorted({column for one in estimates for column in one.cell})
-    own: dict[str, Any] = {
-        "measure": pl.String,
-        **dict.fromkeys(("value", "low", "high", "confidence_level"), pl.Float64),
-        "n": pl.Int64,
-        **dict.fromkeys(("unit", "estimand", "reason", "warnings", "method", "reference"), pl.String),
-    }
-    names = {column: f"cell.{column}" if column in own else column for column in columns}
-    rows = [
-        {
-            **{names[column]: one.cell.get(column) for column in columns},
-            **{name: getattr(one, name) for name in own if name != "warnings"},
-            "warnings": "; ".join(one.warnings),
-        }
-        for one in estimates
-    ]
-    schema = {"measure": own.pop("measure"), **dict.fromkeys(names.values(), pl.String), **own}
-    return pl.DataFrame(rows, schema=schema)
 
 
 def summary_frame(results: Results) -> pl.DataFrame:

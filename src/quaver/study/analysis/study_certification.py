@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from quaver.core.records import Estimate
+from quaver.core.rows import Rows, short_lines
 from quaver.errors import QuaverError
 from quaver.estimation.declaration import Measure
 from quaver.study.analysis.study_estimates import measurable, own_measurements
@@ -35,7 +36,7 @@ _KEYS = ("item", "model", "variant", "decoding", "repeat", "evaluator", "label",
 
 
 @dataclass(frozen=True, slots=True)
-class StudyCertificate:
+class StudyCertificate(Rows):
     """A study's certificate.
 
     Attributes:
@@ -47,6 +48,17 @@ class StudyCertificate:
     certificate: Certificate
     estimates: tuple[Estimate, ...]
     resamples: int | None
+
+    def __repr__(self) -> str:
+        lines = [f"{one.name} ({one.estimand}): {one.verdict}" for one in self.certificate.lines]
+        return short_lines([f"{self.certificate.replications:,} simulated studies", *lines], "measures")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each measure and estimand: coverage, width, error rates, each with its error."""
+        return [
+            {name: value for name, value in one.document().items() if not isinstance(value, dict)}
+            for one in self.certificate.lines
+        ]
 
 
 def certify(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from quaver.collect.run.ledger import (
     changed,
@@ -20,6 +21,7 @@ from quaver.collect.run.ledger import (
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.sole_writer import who_collects
 from quaver.core.records import Condition
+from quaver.core.rows import Rows
 from quaver.study.sources.study_source import StudySource
 
 
@@ -39,7 +41,7 @@ class ConditionStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class StudyStatus:
+class StudyStatus(Rows):
     """The status of a study.
 
     Attributes:
@@ -96,6 +98,24 @@ class StudyStatus:
     discarded_tokens: float = 0.0
     waiting: int = 0
     last: float | None = None
+
+    def __repr__(self) -> str:
+        failed = f", {self.errors:,} with an error" if self.errors else ""
+        running = f"; process {self.process} is collecting" if self.process is not None else ""
+        return f"<{self.answered:,} of {self.total:,} calls are answered{failed}{running}>"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each condition: model, variant, decoding, answered and wanted calls."""
+        return [
+            {
+                "model": one.condition.model,
+                "variant": one.condition.variant,
+                "decoding": one.condition.asked_as,
+                "answered": one.answered,
+                "wanted": one.wanted,
+            }
+            for one in self.conditions
+        ]
 
     @property
     def warnings(self) -> list[str]:

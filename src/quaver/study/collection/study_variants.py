@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from quaver.collect.run.budget import Budget
 from quaver.collect.run.ledger import Entry, ledger, spent
 from quaver.collect.store.sole_writer import sole_writer
 from quaver.core.arguments import guarded
 from quaver.core.records import Request
+from quaver.core.rows import Rows
 from quaver.core.variant_display import ShownVariant, marked_messages, origin_in_words
 from quaver.design.calls.experiment import resolve
 from quaver.design.calls.lock_file import original_messages
@@ -22,7 +24,7 @@ from quaver.study.sources.study_file_source import StudyFile, asking
 from quaver.study.sources.study_source import StudySource
 
 
-class StudyVariants:
+class StudyVariants(Rows):
     """The prompt variants of a study, ``study.variants``.
 
     Iterate to see each variant filled in with the first item, with what differs from the original marked.
@@ -45,6 +47,20 @@ class StudyVariants:
             messages = messages_of(variant, experiment.labels, experiment.items[0])
             origin = origin_in_words(variant.origin, variant.covariates)
             yield ShownVariant(variant.id, origin, marked_messages(original, messages))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each variant: its id, the level of each factor, and the prompt for the first item."""
+        experiment = self._source.experiment
+        return [
+            {
+                "variant": variant.id,
+                **variant.factors,
+                "prompt": "\n\n".join(
+                    text for _, text in messages_of(variant, experiment.labels, experiment.items[0])
+                ),
+            }
+            for variant in experiment.variants
+        ]
 
     def __repr__(self) -> str:
         return f"<{len(self):,} variants of {self._source.spec.name!r}>"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from quaver.collect.run.budget import Price
 from quaver.collect.run.ledger import Entry
 from quaver.core.model import Model
 from quaver.core.notebook import html_table
+from quaver.core.rows import Rows
 from quaver.design.calls.call_plan import Plan
 from quaver.design.paraphrase.paraphrase_draft import ToAsk
 from quaver.study.forecasts.costs import Range, Tokens, expected_tokens
@@ -87,7 +88,7 @@ class ParaphrasesForecast(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
+class Forecast(Rows):
     """A study's plan in numbers.
 
     Attributes:
@@ -143,6 +144,26 @@ class Forecast:
                 f"({one.new_tokens:,} read once), at most {one.answer_tokens:,} answer tokens, {time}, {cost}"
             )
         return "\n".join([*lines, *map(str, self.paraphrases)])
+
+    __repr__ = __str__
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each model: its calls, tokens, seconds, and cost from least to most."""
+        return [
+            {
+                "model": one.model,
+                "calls": one.calls,
+                "answered": one.stored,
+                "prompts": one.prompts,
+                "prompt_tokens": one.prompt_tokens,
+                "tokens_read_once": one.new_tokens,
+                "most_answer_tokens": one.answer_tokens,
+                "seconds_left": one.seconds,
+                "least_cost": None if one.cost is None else one.cost.low,
+                "most_cost": None if one.cost is None else one.cost.high,
+            }
+            for one in self.models
+        ]
 
     def _repr_html_(self) -> str:
         heads = (

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, sqrt
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from quaver.core.presentation import presented
 from quaver.core.records import Estimand, Estimate
+from quaver.core.rows import Rows
 from quaver.errors import MeasureError
 from quaver.estimation.declaration import Measure
 from quaver.study.sources.study_plugins import Measurement
@@ -51,7 +53,7 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class Sizing:
+class Sizing(Rows):
     """What an interval of a given width takes.
 
     Attributes:
@@ -76,6 +78,23 @@ class Sizing:
         if any(one.between for one in self.needs):
             lines.append(_RANGES)
         return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each need: what, how many, between which numbers, and why."""
+        return [
+            {
+                "measure": self.measure,
+                "width": self.width,
+                "what": one.what,
+                "number": one.number,
+                "least": one.between[0] if one.between else None,
+                "most": one.between[1] if one.between else None,
+                "why": one.why,
+            }
+            for one in self.needs
+        ]
 
 
 def _checked_width(width: float) -> float:

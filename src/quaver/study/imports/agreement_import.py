@@ -17,6 +17,7 @@ from quaver.agreement.chance_agreement import cohen_kappa, fleiss_kappa, gwet_ac
 from quaver.agreement.ratings import label_set_of
 from quaver.core.arguments import guarded
 from quaver.core.label_values import Decision, LabelCells, doubtful_labels, labels_outside, same_labels
+from quaver.core.notebook import Estimates
 from quaver.core.records import Estimate, LabelSet, Level
 from quaver.core.table_text import composed
 from quaver.design.items.table_files import read_rows
@@ -100,7 +101,7 @@ def measure_agreement(
     encoding: str = "utf-8",
     separator: str | None = None,
     sheet: str | None = None,
-) -> list[Estimate]:
+) -> Estimates:
     """Krippendorff's alpha, percent agreement, the kappas and Gwet's coefficient of any annotations.
 
     Args:
@@ -138,11 +139,12 @@ def measure_agreement(
     asked = _Asked(item, rater, tuple(by), label_set_of(labels, at), at, missing, group)
     resampling = Resampling(confidence_level, resamples, seed, interval)
     if not isinstance(annotations, str | Path):
-        return asked.of(annotations, label, resampling)
+        return Estimates(asked.of(annotations, label, resampling))
     codes = [one.code for one in labels.labels] if isinstance(labels, LabelSet) else labels
     with _named_in_errors(path := Path(annotations)):
         rows = read_table(path, encoding, separator, sheet)
-        return _of_rows(path, rows, _labels(path, rows, label, codes, unlabelled), asked, resampling)
+        found = _labels(path, rows, label, codes, unlabelled)
+        return Estimates(_of_rows(path, rows, found, asked, resampling))
 
 
 def _of_rows(

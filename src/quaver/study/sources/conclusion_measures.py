@@ -88,7 +88,7 @@ class Conclusions:
         from quaver.measures.validity.conclusions import conclusion
 
         self.check()
-        found = []
+        found: list[Estimate] = []
         for index, one in enumerate(self._spec.conclusions):
             items, categories = self._items(one.formula)
             with self._source.locating("conclusions", index):
