@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quaver.cli.console import duration, errors, say, screen, table
+from quaver.cli.console import errors, say, screen, table
 from quaver.cli.label_file_options import SeparatorOption, parts, separator_of
 from quaver.cli.run_display import show_outcome, watching
 from quaver.cli.study_options import function_of
 from quaver.cli.weights_offer import YesOption, offer_weights
+from quaver.core.number_format import duration
 
 if TYPE_CHECKING:
     from quaver.study.checking.check_design import PreparedCheck
