@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,15 +13,16 @@ from quaver.cli.console import errors, say, screen, table
 from quaver.cli.label_file_options import SeparatorOption, parts, separator_of
 from quaver.cli.run_display import show_outcome, watching
 from quaver.cli.study_options import function_of
+from quaver.cli.verdict_display import say_card
 from quaver.cli.weights_offer import YesOption, offer_weights
 from quaver.core.number_format import duration
 
 if TYPE_CHECKING:
+    from quaver.report.findings.verdict_card import Card
     from quaver.study.checking.check_design import PreparedCheck
     from quaver.study.forecasts.forecast import Forecast
 
-_DEFAULT = "smollm2-135m-instruct"
-_MODEL = "PROVIDER/MODEL (openai/gpt-5-mini, ollama/llama3.2), a .gguf file, or the bundled model's name."
+_MODEL = "PROVIDER/MODEL (openai/gpt-5-mini, ollama/llama3.2) or a .gguf file; a small model if left out."
 
 
 def command(
@@ -29,7 +31,7 @@ def command(
     labels: Annotated[
         str | None, typer.Option(help='The labels to choose from: "favor, against, none".')
     ] = None,
-    model: Annotated[str, typer.Option(help=_MODEL)] = _DEFAULT,
+    model: Annotated[str | None, typer.Option(help=_MODEL)] = None,
     gold: Annotated[str | None, typer.Option(help="The column of true labels, if you have one.")] = None,
     coders: Annotated[str | None, typer.Option(help="The columns of several coders: anna,ben.")] = None,
     instruction: Annotated[str | None, typer.Option(help="What to ask about each text.")] = None,
@@ -61,12 +63,12 @@ def command(
       quaver check texts.csv --gold stance --model openai/gpt-5-mini --budget 1
     """
     from quaver.study.checking.check import judged
-    from quaver.study.checking.check_design import prepared_check
+    from quaver.study.checking.check_design import BUNDLED, prepared_check
 
     options = {"encoding": encoding, "separator": separator_of(separator), "sheet": sheet}
-    asked: Any = function_of(function) if function else model
-    if not function:
-        offer_weights(model, yes=yes)
+    asked: Any = function_of(function) if function else model or BUNDLED
+    if isinstance(asked, str):
+        offer_weights(asked, yes=yes)
     prepared = prepared_check(
         file,
         text=text,
@@ -97,12 +99,24 @@ def command(
         if outcome.ended == "interrupted":
             raise typer.Exit(130)
     found = judged(prepared)
-    screen.print()
-    for line in found.verdict.lines:
-        say(line)
+    say_card(found.verdict, _next(found.verdict, prepared))
     screen.print()
     say(f"The report: {found.report}")
-    say(f"The study file: {found.file}; after you change it: quaver run {found.file.parent}")
+    say(f"The study file, to change and run again: {found.file}")
+
+
+def _next(card: Card, prepared: PreparedCheck) -> str:
+    """What to type after a verdict."""
+    study = shlex.quote(str(prepared.file.parent))
+    if card.step in ("run", "ask again"):
+        return f"quaver run {study}{' --retry-errors' * (card.step == 'ask again')}"
+    if card.step == "add prompts":
+        return "the same check with --prompts 20"
+    if prepared.design.sample and card.step in ("add items", "label the rest", "keep this prompt"):
+        return f"the same check with --n {prepared.table.rows}"
+    if card.step in ("label the rest", "keep this prompt", "label by hand", "label more by hand"):
+        return f"quaver export {study} answers.csv"
+    return f"quaver worst {study}"
 
 
 def _show_plan(prepared: PreparedCheck, plan: Forecast) -> None:

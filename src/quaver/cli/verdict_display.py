@@ -39,17 +39,17 @@ def say_verdict(study: Study, status: StudyStatus, path: Path, on: Console = scr
         card = verdict(study.source, status)
     except StoreError:  # the folder is full or cannot be written; measuring says so
         return
-    say_card(card, path, on)
+    say_card(card, next_command(card, path), on)
 
 
-def say_card(card: Card, path: Path, on: Console = screen) -> None:
+def say_card(card: Card, then: str, on: Console = screen) -> None:
     """Print a verdict's three lines, the first one bold, and what to type next."""
     first, *others = card.lines
     on.print()
     say(first, on=on, style="bold")
     for line in others:
         say(line, on=on)
-    say(f"Next: {next_command(card, path)}", on=on)
+    say(f"Next: {then}", on=on)
 
 
 def next_command(card: Card, path: Path) -> str:
