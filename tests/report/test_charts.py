@@ -65,7 +65,7 @@ def test_of_too_many_rows_the_ends_are_drawn(results: Results) -> None:
 
 
 def test_svg_has_words_and_the_page_s_colours(results: Results) -> None:
-    svg = inline_svg(svg_text(finished(label_share_chart(results), width=720)), "one", 'say "<so>"')
+    svg = inline_svg(svg_text(finished(label_share_chart(results), width=720)), "one", 'say "<so>"', 720)
     root = ET.fromstring(svg)
     assert root.attrib["aria-label"] == 'say "<so>"'
     ids = [element.attrib["id"] for element in root.iter() if "id" in element.attrib]
@@ -97,9 +97,12 @@ def test_estimates_of_different_cells_are_headed_by_what_they_hold_fixed(results
 
 def test_a_chart_of_the_labelled_answers_says_so(results: Results) -> None:
     labelled = [one for one in results.estimates if one.cell.get("label") != "no label"]
-    figure = figures(Results(results.lock, results.annotations, labelled))[0]
+    (figure,) = (
+        one for one in figures(Results(results.lock, results.annotations, labelled)) if one.name == "finding"
+    )
     assert "with a label" in figure.subtitle
-    assert "with a label" not in figures(results)[0].subtitle
+    (figure,) = (one for one in figures(results) if one.name == "finding")
+    assert "with a label" not in figure.subtitle
 
 
 def test_of_hundreds_of_variants_the_levels_at_the_ends_are_drawn_once_for_all_models(make: Any) -> None:
@@ -127,3 +130,46 @@ def test_a_title_stands_above_a_picture_that_is_drawn_already(results: Results) 
     assert moved.attrib["transform"].startswith("translate(10,")
     assert max(float(one.attrib["y"]) for one in root.findall("{*}text")) < high - below
     assert len(list(moved.iter())) == len(list(inner.iter()))
+
+
+def opening(results: Results) -> Any:
+    """The chart of the first screen."""
+    (figure,) = (one for one in figures(results) if one.section == "finding")
+    return figure
+
+
+def test_the_first_chart_has_a_row_for_each_prompt_from_the_lowest_to_the_highest(results: Results) -> None:
+    figure = opening(results)
+    known = [one for one in results.anywhere("deviation_share") if "variant" in one.cell]
+    assert len(figure.estimates) == len(known) == 4
+    assert values(figure.draw(width=500)) == {one.value for one in known}
+    shares = [one.value for one in figure.estimates]
+    assert shares == sorted(shares)
+
+
+def test_many_prompts_stand_in_the_rows_of_their_levels(make: Any) -> None:
+    study = make(paraphrases=[f"w{n:02d}" for n in range(15)], items=4, repeats=1, evaluators=("exact",))
+    results = study.results()
+    figure = opening(results)
+    rows = [row for data in figure.draw(width=700).to_dict()["datasets"].values() for row in data]
+    marks = [row for row in rows if "value" in row]
+    assert len(marks) == 30
+    assert len({row["y"] for row in marks}) == 2  # two formats
+    assert {row["about"].partition(".")[0] for row in marks} == {str(at) for at in range(1, 31)}
+
+
+def test_of_many_paraphrases_alone_the_ends_are_drawn(make: Any) -> None:
+    names = [f"w{n:02d}" for n in range(50)]
+    study = make(paraphrases=names, layouts=("names",), items=4, repeats=1, evaluators=("exact",))
+    figure = opening(study.results())
+    assert len(figure.estimates) == 50
+    assert "of 50 prompts" in figure.subtitle
+
+
+def test_one_prompt_alone_opens_with_its_labels(make: Any) -> None:
+    study = make(paraphrases=("plain",), layouts=("names",), items=8)
+    assert {one.name for one in figures(study.results()) if one.section == "finding"} <= {
+        "finding",
+        "factors",
+    }
+    assert opening(study.results()).name == "finding"

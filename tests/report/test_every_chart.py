@@ -18,7 +18,16 @@ from quaver.report.estimate_index import Results
 from quaver.report.page.html_page import write_report
 
 NAMES = {
-    *("finding", "label-shares-large", "factors", "intra-pss", "inter-pss", "sensitivity", "consistency"),
+    *(
+        "prompts",
+        "finding",
+        "label-shares-large",
+        "factors",
+        "intra-pss",
+        "inter-pss",
+        "sensitivity",
+        "consistency",
+    ),
     *("accuracy", "inter-pss-by-paraphrase-temperature", "intra-pss-repeats"),
     *("paraphrase-stability-by-distance", "original-agreement-by-distance"),
     *("sensitivity-distribution", "consistency-distribution", "sensitivity-consistency"),

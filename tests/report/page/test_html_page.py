@@ -106,7 +106,9 @@ def test_it_opens_quietly_at_every_width(browser: Any, report: Path, width: int,
 def test_every_figure_is_drawn_and_has_words(browser: Any, report: Path, width: int) -> None:
     with Visit(browser, report, width) as visit:
         figures = visit.page.locator("figure")
-        assert figures.count() == 5  # shares, factors, inter-prompt stability, accuracy, valid answers
+        assert (
+            figures.count() == 6
+        )  # prompts, shares, factors, inter-prompt stability, accuracy, valid answers
         for figure in figures.all():
             picture = figure.locator("svg:visible")
             assert picture.count() == 1
@@ -127,7 +129,7 @@ def test_the_finding_and_its_chart_are_on_the_first_screen(browser: Any, study: 
         (badge,) = visit.page.locator(".badge").all()
         (one,) = card(study.results()).recommendations
         assert (one.kind, "bad" in (badge.get_attribute("class") or "")) == ("do not use", True)
-        box = visit.page.locator("#figure-finding svg:visible").bounding_box()
+        box = visit.page.locator("#figure-prompts svg:visible").bounding_box()
         assert box is not None
         assert box["y"] + box["height"] < 900
 
@@ -191,7 +193,7 @@ def test_numbers_are_those_of_the_csv(browser: Any, report: Path) -> None:
 def test_figures_come_as_svg_png_and_pdf(report: Path) -> None:
     folder = report.parent / "figures"
     names = {path.stem for path in folder.iterdir()}
-    assert {"finding", "factors", "accuracy", "inter-pss", "valid-rate"} == names
+    assert {"prompts", "finding", "factors", "accuracy", "inter-pss", "valid-rate"} == names
     for name in names:
         assert (folder / f"{name}.svg").read_text(encoding="utf-8").startswith("<svg")
         assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -227,7 +229,7 @@ def test_sixty_variants_and_two_models_stay_readable(browser: Any, make: Any, tm
         with Visit(browser, path, width) as visit:
             assert visit.said == []
             assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
-            assert visit.page.locator("#factors figure").count() == 2
+            assert visit.page.locator("#factors figure").count() == 3
             texts = visit.page.locator("#figure-finding svg:visible text").all_text_contents()
             assert sum("paraphrase" in text or "…" in text for text in texts) >= 30
 

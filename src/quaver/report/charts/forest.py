@@ -78,6 +78,7 @@ class Forest:
         colour: What colours tell, ``"panel"`` or ``"series"``.
         order: The panels from left to right; by default as they come.
         names: Printed names of panels, where these are not the names.
+        step: Height of a row, in pixels; by default less, the more there are.
     """
 
     marks: Sequence[Mark]
@@ -88,6 +89,7 @@ class Forest:
     colour: str = "series"
     order: Sequence[str] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+    step: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,7 @@ def draw(forest: Forest, *, width: int = 720) -> Any:
     left = _left(lines, width)
     gap = _GAP if width >= _PHONE else 9
     fit = max(1, int((width - left - _PAD) // (_NARROWEST + gap)))
-    step = _step(lines.count, len(series))
+    step = forest.step or _step(lines.count, len(series))
     across = [panels[at : at + fit] for at in range(0, len(panels), fit)]
     blocks: list[Any] = []
     if len(series) > 1:

@@ -8,10 +8,12 @@ from typing import Any
 
 import altair as alt
 
+from quaver.core.presentation import Section
 from quaver.core.records import Estimate
 from quaver.report.charts.chart import chart
 from quaver.report.charts.figure import BARS, Figure, spoken
 from quaver.report.charts.mark_words import ABOUT, about
+from quaver.report.charts.prompt_movement import prompts_drawn
 from quaver.report.charts.share_shifts import label_share_chart, levels_shown, not_drawn, shares_shown
 from quaver.report.charts.theme import (
     DATA,
@@ -46,21 +48,28 @@ _SPOKEN_LEVELS = 8
 def label_shares(results: Results) -> Iterator[Figure]:
     """The shares of a model's labels, a figure a model, and what each factor does to one of them.
 
-    The first of them stands beside the finding, the others among what moves the labels.
+    They stand among what moves the labels; the first, where no two prompts can be compared, opens the report.
     """
+    opening = not prompts_drawn(results)
     levels = levels_shown(results, results.moved)  # over all models
     models = [""] if levels else results.models[:_MOST_MODELS] or [""]
     first = True
-    for at, model in enumerate(models):
+    for model in models:
         shown = levels or shares_shown(results, results.grouping_factor, model)
         if shown:
-            yield _shares(results, levels, shown, model, first=at == 0)
+            section: Section = "finding" if opening and first else "factors"
+            yield _shares(results, levels, shown, model, "finding" if first else "", section)
             first = False
-    yield from _levels(results, first)
+    yield from _levels(results, "finding" if opening and first else "factors")
 
 
 def _shares(
-    results: Results, levels: Sequence[Estimate], shown: Sequence[Estimate], model: str, first: bool
+    results: Results,
+    levels: Sequence[Estimate],
+    shown: Sequence[Estimate],
+    model: str,
+    name: str,
+    section: Section,
 ) -> Figure:
     factor = results.grouping_factor
     several = levels or len({one.cell["variant"] for one in shown}) > 1
@@ -73,8 +82,8 @@ def _shares(
     return Figure(
         draw=partial(label_share_chart, results, levels, factor=factor, model=model),
         estimates=shown,
-        name="finding" if first else f"label-shares-{slug(model)}",
-        section="finding" if first else "factors",
+        name=name or f"label-shares-{slug(model)}",
+        section=section,
         title=title,
         subtitle=f"Share of each label among {whole} to a prompt. {BARS}{gold}"
         + not_drawn(results, model, levels),
@@ -83,7 +92,7 @@ def _shares(
     )
 
 
-def _levels(results: Results, first: bool) -> Iterator[Figure]:
+def _levels(results: Results, section: Section) -> Iterator[Figure]:
     """What each factor does to the share of one label."""
     moved = results.moved
     spans = [one for one in moved if one.measure == "label_range" and one.value is not None]
@@ -100,7 +109,7 @@ def _levels(results: Results, first: bool) -> Iterator[Figure]:
         draw=partial(level_chart, results, moved, label),
         estimates=[*shown, *(one for one in moved if one.measure in ("label_range", "variation"))],
         name="factors",
-        section="finding" if first else "factors",
+        section=section,
         measure="level_shares",
         title=title,
         subtitle="A dot for each level: the share of all answers, with or without a label, averaged over "

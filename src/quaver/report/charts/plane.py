@@ -16,7 +16,7 @@ from quaver.report.page_numbers import printed
 _GAP = 26
 _AXIS = 50
 _NARROWEST = 190
-_HEIGHT = 230
+_HEIGHT = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def draw(plane: Plane, *, width: int = 720) -> Any:
     panels = list(dict.fromkeys(spot.panel for spot in plane.spots))
     series = list(dict.fromkeys([*plane.order, *(spot.series for spot in plane.spots)]))
     fit = max(1, min(len(panels), int((width - 10) // (_NARROWEST + _AXIS + _GAP))))
-    each = min(460.0, (width - 10) / fit - _AXIS - _GAP)
+    each = (width - 10) / fit - _AXIS - _GAP
     blocks: list[Any] = [legend(series, width)] if len(series) > 1 else []
     for at in range(0, len(panels), fit):
         shown = [_panel(plane, panel, series, each) for panel in panels[at : at + fit]]

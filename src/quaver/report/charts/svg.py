@@ -98,19 +98,21 @@ def _size(picture: str) -> tuple[float, float]:
     return float(found[1]), float(found[2])
 
 
-def inline_svg(picture: str, name: str, alternative: str) -> Markup:
+def inline_svg(picture: str, name: str, alternative: str, whole: float) -> Markup:
     """A picture for the page: its marks say what they are about, and lead to the prompts that they are of.
 
     Args:
         picture: SVG, as `svg_text` gives it.
         name: Unique in the page; ids inside start with it.
         alternative: What the picture shows, for those who do not see it.
+        whole: Width at which a picture fills the page's column: letters are of one size in all of them.
     """
     root = ET.fromstring(picture)
     _clean(root, name)
     told = next(root.iter(f"{{{_SVG}}}title"), None) is not None
     width, height = _size(picture)
     size = {"width": f"{width:g}", "height": f"{height:g}"}
+    root.set("style", f"width:{min(100.0, 100 * width / whole):.4g}%")
     root.attrib.update({"role": "group" if told else "img", "aria-label": alternative, **size})
     ET.register_namespace("", _SVG)
     return Markup(ET.tostring(root, encoding="unicode"))

@@ -226,8 +226,8 @@ def _by_section(made: _Made) -> dict[str, dict[str, dict[str, Any]]]:
         pictures = made.pictures[figure.name]
         sections[figure.section or "more"][figure.name] = {
             "figure": figure,
-            "wide": inline_svg(pictures.wide, f"{figure.name}-{WIDE}", figure.alternative),
-            "narrow": inline_svg(pictures.narrow, f"{figure.name}-{NARROW}", figure.alternative),
+            "wide": inline_svg(pictures.wide, f"{figure.name}-{WIDE}", figure.alternative, WIDE),
+            "narrow": inline_svg(pictures.narrow, f"{figure.name}-{NARROW}", figure.alternative, NARROW),
             "table": made.figure_tables[figure.name],
             "notes": made.noted[figure.name],
         }
