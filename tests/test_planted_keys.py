@@ -28,6 +28,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("measure", "study.yaml", "accuracy", "--json"),
     ("report", "study.yaml"),
     ("report", "study.yaml", "--to", "elsewhere"),
+    ("paper", "study.yaml", "--to", "paper"),
     ("repair", "study.yaml"),
     ("export", "study.yaml", "out.jsonl"),
     ("export", "study.yaml", "out.csv"),

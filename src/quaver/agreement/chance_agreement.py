@@ -84,7 +84,7 @@ def cohen_kappa(ratings: Ratings) -> Statistic:
     return _of_pairs(ratings, weights, method, _cohen(ratings.codes, weights))
 
 
-@coefficient(source="Gwet (2008), BJMSP 61, 29-48; (2014), ch. 5")
+@coefficient(source="Gwet (2008), BJMSP 61, 29-48; Gwet (2014), ch. 5")
 def gwet_ac(ratings: Ratings) -> Statistic:
     """Gwet's AC1 (nominal) or AC2 (other levels): chance is agreement on items that are hard to label.
 

@@ -41,6 +41,7 @@ GROUPS = {
         "agreement",
     ),
     "Share and check": (
+        "paper",
         "export",
         "bundle",
         "verify",

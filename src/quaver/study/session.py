@@ -46,6 +46,7 @@ from quaver.study.sources.study_source import StudySource
 
 if TYPE_CHECKING:
     from quaver.report.findings.verdict_card import Card
+    from quaver.report.paper.paper_parts import Paper
     from quaver.study.analysis.study_certification import StudyCertificate
     from quaver.study.sources.answers_source import Answers
 
@@ -430,6 +431,20 @@ class Study:
         from quaver.study.study_report import report  # the charts' libraries are slow to load
 
         return report(self.source, Path(folder) if folder is not None else self.source.results)
+
+    def paper(self) -> Paper:
+        """What a paper takes: one table, a paragraph on methods with its numbers, and the references.
+
+        Returns:
+            The parts; ``table_as("latex")`` and ``methods_as("latex")`` give LaTeX, ``markdown`` and
+            ``html`` the others, ``bibtex`` the references. Of a bundle, the paragraph names its digest.
+
+        Raises:
+            StoreError: Nothing is stored yet.
+        """
+        from quaver.study.study_paper import paper  # loads measures
+
+        return paper(self.source)
 
     @guarded
     def charts(self, width: int = 720) -> dict[str, Any]:

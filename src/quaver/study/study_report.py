@@ -22,7 +22,7 @@ from quaver.study.analysis.study_estimates import (
 )
 from quaver.study.sources.outgoing_check import check_outgoing, written_report
 from quaver.study.sources.study_source import StudySource
-from quaver.study.study_verdict import collected
+from quaver.study.study_verdict import resolved
 
 
 def report(study: StudySource, folder: Path) -> Path:
@@ -33,7 +33,7 @@ def report(study: StudySource, folder: Path) -> Path:
         store = opened.enter_context(study.answers()) if stored else None
         path = write_report(
             folder,
-            lock=study.lock() | {"collection": collected(study)},
+            lock=resolved(study),
             annotations=frame,
             estimates=certified(study, estimates_of_study(study, None, frame), frame),
             noise={name: [asdict(row) for row in rows] for name, rows in study.files.read_noise().items()},

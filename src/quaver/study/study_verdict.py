@@ -10,6 +10,7 @@ from quaver.report.findings.verdict_card import Card, card
 from quaver.study.analysis.study_estimates import estimates_of_verdict, measurable
 from quaver.study.collection.rounds import rounds_in_words
 from quaver.study.collection.study_status import StudyStatus, status
+from quaver.study.sources.bundle_source import Bundle
 from quaver.study.sources.study_source import StudySource
 
 
@@ -24,8 +25,13 @@ def verdict(study: StudySource, now: StudyStatus | None = None) -> Card:
         StoreError: Nothing is stored yet.
     """
     frame = measurable(study)
-    lock = study.lock() | {"collection": collected(study, now)}
-    return card(Results(lock, frame, (), audit=estimates_of_verdict(study, frame)))
+    return card(Results(resolved(study, now), frame, (), audit=estimates_of_verdict(study, frame)))
+
+
+def resolved(study: StudySource, now: StudyStatus | None = None) -> dict[str, Any]:
+    """What the study resolved to, with how its answers came together and the digest of its bundle, if any."""
+    digest = study.opened.digest if isinstance(study, Bundle) else ""
+    return study.lock() | {"collection": collected(study, now), **({"bundle": digest} if digest else {})}
 
 
 def collected(study: StudySource, now: StudyStatus | None = None) -> dict[str, Any]:

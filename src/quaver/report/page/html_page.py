@@ -29,11 +29,13 @@ from quaver.report.page.downloads import download
 from quaver.report.page.evidence import Behind
 from quaver.report.page.figure_data import figure_data
 from quaver.report.page.first_screen import first_screen
-from quaver.report.page.method import measured, method_paragraph, noise_in_words, references, rules
+from quaver.report.page.method import measured, noise_in_words, references, rules
 from quaver.report.page.notes import Notes
 from quaver.report.page.page_tables import page_tables, summary_frame
+from quaver.report.page.paper_boxes import paper_boxes
 from quaver.report.page.pictures import NARROW, WIDE, Pictures, drawn, write_pictures
 from quaver.report.page.prompt_examples import shown_prompts
+from quaver.report.paper.paper_parts import paper_parts
 from quaver.report.plain_text import slug, visible
 from quaver.report.table_rows import Table, estimates_table
 from quaver.report.tables.estimates_csv import write_estimates
@@ -164,6 +166,7 @@ def _page(made: _Made) -> str:
     results, tables = made.results, made.tables
     found = finding(results)
     measures = [*results.estimates, *results.audit]
+    paper = paper_parts(results, tables["cost"])
     text = environment.get_template("report.html").render(
         results=results,
         lock=results.lock,
@@ -177,7 +180,8 @@ def _page(made: _Made) -> str:
         saved=_downloads(made),
         causes=made.causes,
         noise_in_words=noise_in_words(results),
-        method=method_paragraph(results, tables["cost"]),
+        paper=paper,
+        boxes=paper_boxes(paper),
         measured=measured(measures),
         references=references(measures),
         rules=rules(results),

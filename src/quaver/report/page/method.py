@@ -58,7 +58,8 @@ def method_paragraph(results: Results, cost: Table) -> str:
     edits = lock.get("paraphrases", {}).get("edits", ())
     if edits:
         parts.append(f"{_count(len(edits), 'edit')} by hand changed paraphrases; the report lists them.")
-    return " ".join([*parts, *_cited(results), *_excluded(results), *_measured_with(results), *_taken(cost)])
+    parts += [*_cited(results), *_excluded(results), *_measured_with(results), *_taken(cost)]
+    return " ".join([*parts, *_bundled(results)])
 
 
 def _excluded(results: Results) -> list[str]:
@@ -140,6 +141,12 @@ def _collected(collection: Mapping[str, Any]) -> list[str]:
     elif collection.get("total") and not collection.get("rounds"):
         parts.append("The whole design was collected; no rule ended it early.")
     return parts + [f"Warning: {one}." for one in collection.get("warnings", ())]
+
+
+def _bundled(results: Results) -> list[str]:
+    """Where all of it is kept, if it was packed."""
+    digest = results.lock.get("bundle")
+    return [f"The bundle that holds all of it has the SHA-256 digest {digest}."] if digest else []
 
 
 def measured(estimates: Iterable[Estimate]) -> dict[str, str]:

@@ -189,9 +189,18 @@ def latex(table: Table) -> str:
 
 
 def _latex_row(row: Sequence[str]) -> str:
-    cells = ["".join(map(_latex_sign, _line(cell))) for cell in row]
+    cells = [latex_text(cell) for cell in row]
     guard = "{}" if cells and cells[0].startswith(("[", "*")) else ""  # an argument to the row above
     return guard + " & ".join(cells) + r" \\"
+
+
+def latex_text(text: str) -> str:
+    r"""A text on one line in which nothing is a command to LaTeX.
+
+    >>> print(latex_text("50% of a_b"))
+    50\% of a\_b
+    """
+    return "".join(map(_latex_sign, _line(text)))
 
 
 def _latex_sign(sign: str) -> str:
@@ -219,11 +228,12 @@ def markdown(table: Table) -> str:
     <BLANKLINE>
     """
     rules = ["---:" if at in table.numeric else "---" for at in range(len(table.columns))]
-    rows = [[_markdown(cell) for cell in row] for row in (table.columns, *table.rows)]
+    rows = [[markdown_text(cell) for cell in row] for row in (table.columns, *table.rows)]
     return "\n".join(f"| {' | '.join(row)} |" for row in (rows[0], rules, *rows[1:])) + "\n"
 
 
-def _markdown(cell: str) -> str:
+def markdown_text(cell: str) -> str:
+    """A text on one line in which nothing is a mark to Markdown."""
     return "".join(_MARKDOWN.get(sign, sign) for sign in _line(cell))
 
 

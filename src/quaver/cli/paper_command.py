@@ -1,0 +1,48 @@
+"""``quaver paper``: what a paper takes from a study."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quaver.cli.console import say
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
+
+
+class Form(StrEnum):
+    """A format that papers are written in."""
+
+    markdown = "markdown"
+    latex = "latex"
+    html = "html"
+
+
+def command(
+    study: StudyArgument = HERE,
+    form: Annotated[
+        Form, typer.Option("--as", help="The format of the table and the paragraph.")
+    ] = Form.markdown,
+    to: Annotated[
+        Path | None,
+        typer.Option(help="Write every format to this folder instead of printing one.", metavar="FOLDER"),
+    ] = None,
+    function: FunctionOption = None,
+) -> None:
+    """Print a table, a methods paragraph and BibTeX for a paper.
+
+    The paragraph of a bundle names its digest.
+
+    Examples:
+      quaver paper study.yaml
+      quaver paper study.yaml --as latex > results.tex
+      quaver paper study.quaver.zip --to paper
+    """
+    paper = open_study(study, function).paper()
+    if to is None:
+        say("\n".join([paper.table_as(form.value), paper.methods_as(form.value), paper.bibtex.rstrip()]))
+        return
+    written = paper.write(to)
+    say(f"Wrote {', '.join(path.name for path in written)} to {to}")

@@ -1,0 +1,153 @@
+"""What a paper takes from a study, in the formats that papers are written in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Literal, get_args
+
+from quaver._secrets import Keys
+from quaver.core.number_format import count, enumeration
+from quaver.errors import StoreError, UnknownName
+from quaver.report.estimate_index import Results
+from quaver.report.page.method import method_paragraph
+from quaver.report.paper.bibliography import bibtex, cited_works
+from quaver.report.paper.paper_table import paper_table
+from quaver.report.table_rows import Table
+from quaver.report.tables.written_tables import latex, latex_text, markdown, markdown_text, plain
+
+Format = Literal["markdown", "latex", "html"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """One table, a paragraph on methods, and the references of a study.
+
+    It prints as Markdown; a notebook shows it as HTML.
+
+    Attributes:
+        table: The table.
+        caption: What the table shows.
+        methods: The paragraph, as plain text.
+        bibtex: The references.
+        keys: The references' keys in BibTeX.
+    """
+
+    table: Table
+    caption: str
+    methods: str
+    bibtex: str
+    keys: tuple[str, ...]
+
+    def table_as(self, form: Format = "markdown") -> str:
+        r"""The table with its caption.
+
+        Args:
+            form: ``markdown``, ``latex`` (with the package booktabs) or ``html``.
+
+        Raises:
+            UnknownName: There is no such format.
+        """
+        _check(form)
+        if form == "latex":
+            return _latex_table(self.table, self.caption)
+        if form == "html":
+            return _html_table(self.table, self.caption)
+        return f"{markdown(self.table)}\nTable: {markdown_text(self.caption)}\n"
+
+    def methods_as(self, form: Format = "markdown") -> str:
+        """The paragraph on methods.
+
+        Args:
+            form: ``markdown``, ``latex`` (which cites the references) or ``html``.
+
+        Raises:
+            UnknownName: There is no such format.
+        """
+        _check(form)
+        if form == "latex":
+            return f"{latex_text(self.methods)}\n\\nocite{{{','.join(self.keys)}}}\n"
+        if form == "html":
+            return f"<p>{escape(self.methods)}</p>\n"
+        return markdown_text(self.methods) + "\n"
+
+    def files(self) -> Mapping[str, str]:
+        """All of it as files, by their names."""
+        endings = {"markdown": "md", "latex": "tex", "html": "html"}
+        made = {f"table.{endings[form]}": self.table_as(form) for form in FORMATS}
+        made |= {f"methods.{endings[form]}": self.methods_as(form) for form in FORMATS}
+        return made | {"references.bib": self.bibtex}
+
+    def write(self, folder: str | Path) -> list[Path]:
+        """Write all of it to a folder, without keys.
+
+        Args:
+            folder: Where to; made where it is missing.
+
+        Returns:
+            The files.
+
+        Raises:
+            StoreError: They cannot be written.
+        """
+        home, keys = Path(folder), Keys()
+        try:
+            home.mkdir(parents=True, exist_ok=True)
+            for name, text in self.files().items():
+                (home / name).write_text(keys.out_of(text), encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            raise StoreError("the files cannot be written", where=str(home), found=str(error)) from None
+        return [home / name for name in self.files()]
+
+    def __str__(self) -> str:
+        return f"{self.table_as()}\n{self.methods_as()}\n{self.bibtex}"
+
+    def _repr_html_(self) -> str:
+        return f"{self.table_as('html')}{self.methods_as('html')}<pre>{escape(self.bibtex)}</pre>"
+
+
+def paper_parts(results: Results, cost: Table) -> Paper:
+    """What a paper takes from a study.
+
+    Args:
+        results: The study.
+        cost: What it cost, a row a model.
+    """
+    known, unknown = cited_works(results.estimates)
+    keys = ("quaver", *(work.key for work in known), *(f"source{n}" for n in range(1, len(unknown) + 1)))
+    items = count(int(results.lock.get("items", {}).get("n", 0)), "item")
+    models = (
+        f"{'model' if len(results.models) == 1 else 'models'} {enumeration(results.models or ['unknown'])}"
+    )
+    caption = f"{results.name}: {items}; {models}."
+    version = str(results.lock.get("versions", {}).get("quaver", ""))
+    methods = method_paragraph(results, cost)
+    return Paper(paper_table(results), caption, methods, bibtex(results.estimates, version), keys)
+
+
+def _check(form: str) -> None:
+    if form not in FORMATS:
+        raise UnknownName("format", form, FORMATS, where="format")
+
+
+def _latex_table(table: Table, caption: str) -> str:
+    """The table as a float with a caption, whose packages a comment names."""
+    package, _, body = latex(table).partition("\n")
+    head = [package, r"\begin{table}", r"\centering", rf"\caption{{{latex_text(caption)}}}"]
+    return "\n".join([*head, r"\label{tab:quaver}", body.rstrip("\n"), r"\end{table}"]) + "\n"
+
+
+def _html_table(table: Table, caption: str) -> str:
+    """The table as HTML without any style, its texts escaped."""
+
+    def row(cells: tuple[str, ...], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(plain(cell))}</{tag}>" for cell in cells) + "</tr>"
+
+    body = "\n".join(row(cells, "td") for cells in table.rows)
+    return (
+        f"<table>\n<caption>{escape(caption)}</caption>\n<thead>{row(table.columns, 'th')}</thead>\n"
+        f"<tbody>\n{body}\n</tbody>\n</table>\n"
+    )

@@ -1,0 +1,29 @@
+"""What a paper takes from a study: from its source to a table, a paragraph and references."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+from quaver.report.estimate_index import Results
+from quaver.report.page.worst_tables import cost_table
+from quaver.report.paper.paper_parts import Paper, paper_parts
+from quaver.study.analysis.report_evidence import StoredBehind
+from quaver.study.analysis.study_certification import certified
+from quaver.study.analysis.study_estimates import estimates_of_study, measurable
+from quaver.study.sources.study_source import StudySource
+from quaver.study.study_verdict import resolved
+
+
+def paper(study: StudySource) -> Paper:
+    """The table, the paragraph and the references of a study.
+
+    Raises:
+        StoreError: Nothing is stored yet.
+    """
+    frame = measurable(study)
+    with ExitStack() as opened:
+        stored = study.files.responses.exists()
+        store = opened.enter_context(study.answers()) if stored else None
+        costs = StoredBehind(study.experiment, store, study.prices, study.spent_on_paraphrases()).costs()
+    estimates = certified(study, estimates_of_study(study, None, frame), frame)
+    return paper_parts(Results(resolved(study), frame, estimates), cost_table(costs))
