@@ -84,7 +84,12 @@ def test_nothing_runs_and_nothing_is_asked_for(browser: Any, report: Path) -> No
     assert page.locator("b:not(figcaption b, li > b)").count() == 0
     links = "[...document.querySelectorAll('[href]')].map(e => [e.getAttribute('href'), e.download])"
     for href, saved in page.evaluate(links):
-        inside = ("data:application/gzip;base64,", "data:text/csv;base64,", "data:image/svg+xml;base64,")
+        inside = (
+            "data:application/gzip;base64,",
+            "data:text/csv;base64,",
+            "data:text/plain;base64,",
+            "data:image/svg+xml;base64,",
+        )
         assert href.startswith("#") or (saved and href.startswith(inside))
     page.close()
 

@@ -17,12 +17,6 @@ _TITLES = {
     "methods.tex": "Methods as LaTeX",
     "references.bib": "References as BibTeX",
 }
-_KINDS = {
-    "md": "text/markdown",
-    "tex": "application/x-tex",
-    "html": "text/html",
-    "bib": "application/x-bibtex",
-}
 
 
 class Box(NamedTuple):
@@ -37,6 +31,5 @@ def paper_boxes(paper: Paper) -> list[Box]:
     """The parts of a paper, each in the formats that it is pasted in."""
     files = paper.files()
     return [
-        Box(title, files[name], download(name, files[name], _KINDS[name.rpartition(".")[2]]))
-        for name, title in _TITLES.items()
+        Box(title, files[name], download(name, files[name], "text/plain")) for name, title in _TITLES.items()
     ]
