@@ -46,7 +46,7 @@ from quaver.study.sources.study_source import StudySource
 
 if TYPE_CHECKING:
     from quaver.report.findings.verdict_card import Card
-    from quaver.report.paper.paper_parts import Paper
+    from quaver.report.page.paper_parts import Paper
     from quaver.study.analysis.study_certification import StudyCertificate
     from quaver.study.sources.answers_source import Answers
 

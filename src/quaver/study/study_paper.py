@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 from quaver.report.estimate_index import Results
+from quaver.report.page.paper_parts import Paper, paper_parts
 from quaver.report.page.worst_tables import cost_table
-from quaver.report.paper.paper_parts import Paper, paper_parts
 from quaver.study.analysis.report_evidence import StoredBehind
 from quaver.study.analysis.study_certification import certified
 from quaver.study.analysis.study_estimates import estimates_of_study, measurable

@@ -33,9 +33,9 @@ from quaver.report.page.method import measured, noise_in_words, references, rule
 from quaver.report.page.notes import Notes
 from quaver.report.page.page_tables import page_tables, summary_frame
 from quaver.report.page.paper_boxes import paper_boxes
+from quaver.report.page.paper_parts import paper_parts
 from quaver.report.page.pictures import NARROW, WIDE, Pictures, drawn, write_pictures
 from quaver.report.page.prompt_examples import shown_prompts
-from quaver.report.paper.paper_parts import paper_parts
 from quaver.report.plain_text import slug, visible
 from quaver.report.table_rows import Table, estimates_table
 from quaver.report.tables.estimates_csv import write_estimates

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from quaver.report.page.downloads import download
-from quaver.report.paper.paper_parts import Paper
+from quaver.report.page.paper_parts import Paper
 
 _TITLES = {
     "table.md": "Table as Markdown",

@@ -49,7 +49,7 @@ class Work:
 @cache
 def works() -> tuple[Work, ...]:
     """The works that Quaver's measures name, by their keys."""
-    text = (files("quaver.report") / "paper" / "sources.bib").read_text(encoding="utf-8")
+    text = (files("quaver.report.page") / "sources.bib").read_text(encoding="utf-8")
     found = []
     for entry in _ENTRY.finditer(text):
         named = _AUTHORS.search(entry["fields"])

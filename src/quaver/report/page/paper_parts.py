@@ -12,9 +12,9 @@ from quaver._secrets import Keys
 from quaver.core.number_format import count, enumeration
 from quaver.errors import StoreError, UnknownName
 from quaver.report.estimate_index import Results
+from quaver.report.page.bibliography import bibtex, cited_works
 from quaver.report.page.method import method_paragraph
-from quaver.report.paper.bibliography import bibtex, cited_works
-from quaver.report.paper.paper_table import paper_table
+from quaver.report.page.paper_table import paper_table
 from quaver.report.table_rows import Table
 from quaver.report.tables.written_tables import latex, latex_text, markdown, markdown_text, plain
 

@@ -18,9 +18,9 @@ from quaver.core import registry
 from quaver.core.records import Estimate
 from quaver.errors import StoreError, UnknownName
 from quaver.report.estimate_index import Results
-from quaver.report.paper.bibliography import bibtex, cited_works, works
-from quaver.report.paper.paper_parts import Paper, paper_parts
-from quaver.report.paper.paper_table import paper_table
+from quaver.report.page.bibliography import bibtex, cited_works, works
+from quaver.report.page.paper_parts import Paper, paper_parts
+from quaver.report.page.paper_table import paper_table
 from quaver.report.table_rows import Table
 from quaver.study.imports.label_import import import_annotations
 

@@ -1,1 +1,0 @@
-"""What a paper takes from a study: one table, a paragraph on methods, and the references."""
