@@ -120,12 +120,12 @@ def causes_table(found: Sequence[Cause]) -> Table:
 def _by_items(found: Deviations, data: Cause, construct: Cause, model: Cause) -> None:
     held = found.items_held
     if held is None:
-        why = "too few items, or none that deviates, to see whether the instability is in some of them"
+        why = "too few items, or none whose labels change, to see whether some change more than others"
         for one in (data, construct):
             one.unknown.append(Evidence("items", None, why))
         return
     worst = ceil(found.items.height / _FIFTH)
-    text = f"the worst {worst} of {found.items.height} items hold {percent(held)} of the deviations"
+    text = f"{worst} of the {found.items.height} items account for {percent(held)} of the labels that change"
     if held >= _CONCENTRATED:
         data.speaks_for.append(Evidence("items", held, text))
         some = f"{text} (some items lie between categories)"
@@ -156,11 +156,12 @@ def _by_variants(moved: Sequence[Estimate], found: Deviations, instruction: Caus
     if held is None:
         return
     worst = ceil(found.variants.height / _FIFTH)
-    text = f"the worst {worst} of {found.variants.height} variants hold {percent(held)} of the deviations"
+    prompts = found.variants.height
+    text = f"{worst} of the {prompts} prompts account for {percent(held)} of the labels that change"
     if held >= _CONCENTRATED:
         instruction.speaks_for.append(Evidence("variants", held, text))
     elif held <= _SPREAD:
-        instruction.against.append(Evidence("variants", held, f"{text}: all paraphrases share in them"))
+        instruction.against.append(Evidence("variants", held, f"{text}: all of them share in it"))
 
 
 def _by_repeats(results: Results, instruction: Cause, model: Cause) -> None:
@@ -175,7 +176,7 @@ def _by_repeats(results: Results, instruction: Cause, model: Cause) -> None:
     )
     if most < STABLE:
         model.speaks_for.append(Evidence("repeats", most, text))
-        unmoved = f"{text}: no paraphrase is needed to move it"
+        unmoved = f"{text}: no other prompt is needed to change it"
         instruction.against.append(Evidence("repeats", most, unmoved))
     elif least < STABLE:
         model.unknown.append(Evidence("repeats", least, f"{text}: stable in some conditions only"))
@@ -184,7 +185,7 @@ def _by_repeats(results: Results, instruction: Cause, model: Cause) -> None:
         if prompts and _ends(prompts)[0] < STABLE:
             lowest = _ends(prompts)[0]
             other = _between(*(printed(end) for end in _ends(prompts)))
-            text = f"{text}, and with its paraphrases at {other}"
+            text = f"{text}, and with other prompts at {other}"
             instruction.speaks_for.append(Evidence("prompts", lowest, text))
 
 
@@ -197,7 +198,7 @@ def _by_pairs(results: Results, found: Deviations, construct: Cause, model: Caus
         sums[one, other] = sums.get((one, other), 0) + answers
     without = sum(n for pair, n in sums.items() if NO_LABEL in pair) / found.total
     if without >= _CONCENTRATED:
-        text = f"{percent(without)} of the deviations are between a label and none"
+        text = f"{percent(without)} of the changes are between a label and none"
         model.speaks_for.append(Evidence("pairs", without, text))
     labels = {pair: n for pair, n in sums.items() if NO_LABEL not in pair}
     if len(results.label_names) < 3:
@@ -223,7 +224,7 @@ def _by_class(results: Results, found: Deviations, construct: Cause) -> None:
     (worst, high), (best, low) = rates.row(0), rates.row(-1)
     text = (
         f"{percent(high)} of the answers about items with the gold label “{results.label_name(worst)}” "
-        f"deviate, {percent(low)} of those of “{results.label_name(best)}”"
+        f"change, {percent(low)} of those with “{results.label_name(best)}”"
     )
     evidence = construct.speaks_for if high >= 2 * low and high > 0 else construct.against
     evidence.append(Evidence("classes", high, text))
@@ -258,7 +259,7 @@ def _by_model(found: Deviations, model: Cause, data: Cause) -> None:
         return
     worst, best = found.models.row(0, named=True), found.models.row(-1, named=True)
     text = (
-        f"{percent(worst['share'])} of the answers of {worst['model']} deviate, "
+        f"{percent(worst['share'])} of the answers of {worst['model']} change, "
         f"{percent(best['share'])} of those of {best['model']}"
     )
     if worst["share"] >= 2 * best["share"] and worst["share"] > 0:

@@ -112,23 +112,23 @@ def _clause(results: Results, one: Verdict) -> Markup:
     if one.kind == "one label":
         used = one.evidence["label_in_use"]
         every = "every label" if used.value == 1 else f"{percent(used.value or 0.0)} of all labels"
-        words = Markup("{} {} {}, whatever the item and the prompt")
+        words = Markup("{} {} {}, whatever the text and the prompt")
         return words.format(every, "is" if used.value == 1 else "are", named(results, used.details["label"]))
     if one.kind == "steady and wrong":
         wrong = number(one.evidence["wrong_labels"].value or 0.0, percent=True)
         return Markup("the labels hardly change with the prompt, but {} are wrong").format(wrong)
     if one.kind == "follows the item" and one.factor:
-        return Markup("the labels follow the items, but the {} moves them too").format(one.factor)
+        return Markup("the labels depend on the texts, but on the {} too").format(one.factor)
     if one.kind == "flips without a direction" and one.factor:
-        return Markup("the labels flip from prompt to prompt, and only some of that goes with the {}").format(
-            one.factor
-        )
+        return Markup(
+            "the labels change from prompt to prompt, and only some of that goes with the {}"
+        ).format(one.factor)
     if one.kind == "follows the prompt":
         none = (one.evidence["flips_agreement"].high or 0.0) < _NONE
         words = (
-            "the labels follow the {}, not the items"
+            "the labels depend on the {}, not on the texts"
             if none
-            else "the labels follow the {} more than the items"
+            else "the labels depend more on the {} than on the texts"
         )
         return Markup(words).format(one.factor)
     return Markup(_CLAUSES[one.kind])
@@ -136,12 +136,12 @@ def _clause(results: Results, one: Verdict) -> Markup:
 
 _CLAUSES = {
     "no answers": "there are no answers yet",
-    "one prompt": "one prompt only: this study cannot say how far the labels depend on it",
+    "one prompt": "only one prompt was tried, so it is not known how far the labels depend on it",
     "steady": "the labels hardly change with the prompt",
-    "follows the item": "the labels follow the items, but prompts change some of them",
-    "undecided": "prompts change the labels; too few items to tell whether they or the items matter more",
-    "flips on repetition": "the labels flip when the same prompt is asked again",
-    "flips without a direction": "the labels flip from prompt to prompt, in no particular direction",
+    "follows the item": "the labels depend on the texts, but another prompt changes some of them",
+    "undecided": "another prompt changes the labels; with so few texts, it may matter more than the text",
+    "flips on repetition": "the labels change when the same prompt is asked again",
+    "flips without a direction": "the labels change from prompt to prompt, back and forth",
 }
 
 
@@ -163,14 +163,15 @@ def _flips(one: Verdict) -> list[Markup]:
     sentences = []
     if prompts.value is not None:
         seen = prompts.details.get("prompts", 2)
-        words = Markup("Two {}prompts give the same item different labels in {} of comparisons")
-        sentences.append(words.format(f"of these {seen} " if seen > 2 else "", value_and_interval(prompts)))
+        words = Markup("{} changes the label in {} of cases")
+        other = f"Another of these {seen} prompts" if seen > 2 else "The other prompt"
+        sentences.append(words.format(other, value_and_interval(prompts)))
         if chance.value:
-            words = Markup("; if labels had nothing to do with the items, it would be {}")
+            words = Markup("; if labels had nothing to do with the texts, it would change it in {}")
             sentences[0] += words.format(number(chance.value, percent=True))
         sentences[0] += Markup(".")
     if repeats.value is not None:
-        words = Markup("The same prompt, asked again, gives a different label in {}.")
+        words = Markup("Asking again with the same prompt changes it in {}.")
         sentences.append(words.format(value_and_interval(repeats)))
     return sentences
 
@@ -184,8 +185,8 @@ def _shifts(results: Results, one: Verdict) -> list[Markup]:
         if known is None or not known.value or "floor_high" not in known.details:
             return []
         words = Markup(
-            "No factor moves the share of a label further than chance does: the largest range is {} ({}), "
-            "and chance gives up to {}."
+            "No part of the prompt moves the share of a label further than chance would: the largest "
+            "difference is {} ({}), and chance alone gives up to {}."
         )
         ends = points(known.value), known.cell["factor"], in_points(known.details["floor_high"])
         return [words.format(*ends)]
@@ -211,7 +212,7 @@ def _wrong(results: Results, one: Verdict) -> list[Markup]:
     wrong = one.evidence["wrong_labels"]
     if wrong.value is None:
         return []
-    sentence = Markup("{} of the labels differ from the gold label").format(value_and_interval(wrong))
+    sentence = Markup("{} of the labels are wrong").format(value_and_interval(wrong))
     if wrong.value:
         share, label = wrong.details["share"], named(results, wrong.details["label"])
         sentence += Markup("; {} of these are {}").format(percent(share), label)

@@ -121,33 +121,37 @@ def _bare_span(estimates: Sequence[Estimate]) -> Markup:
 def _stability(results: Results) -> list[Markup]:
     sentences: list[Markup] = []
     for measure, words in (
-        ("intra_pss", "Repeats of the same prompt agree at α = {}."),
-        ("inter_pss", "Prompt variants agree at α = {}."),
+        ("intra_pss", "Asked again with the same prompt, labels agree at α = {}."),
+        ("inter_pss", "From prompt to prompt, labels agree at α = {}."),
     ):
         known = results.coarsest(measure)
         if known:
             sentences.append(Markup(words).format(_span(known)))
     if not sentences:
         return []
-    scale = Markup("Here 1 is perfect and 0 is chance; below {}, labels are not safe to build on.").format(
-        STEADY
-    )
+    scale = Markup(
+        "α is 1 if no label changes and 0 if they agree by chance; below {}, do not build on them."
+    ).format(STEADY)
     return [Markup(" ").join([*sentences, scale])]
 
 
 def _always_alike(results: Results) -> list[Markup]:
     known = results.coarsest("strict_stability")
-    return [Markup("Items with the same label in every repeat: {}.").format(_span(known))] if known else []
+    return (
+        [Markup("Items that keep the same label whenever they are asked again: {}.").format(_span(known))]
+        if known
+        else []
+    )
 
 
 def _sensitivity(results: Results) -> list[Markup]:
     of, alike = results.coarsest("sensitivity"), results.coarsest("consistency")
     sentences = []
     if of:
-        sentence = Markup("Sensitivity, which is 0 where another prompt never changes a label, is {}.")
+        sentence = Markup("Sensitivity is {}; it is 0 if another prompt never changes a label.")
         sentences.append(sentence.format(_span(of)))
     if alike:
-        sentence = Markup("Consistency, which is 1 where all items of a class get the same labels, is {}.")
+        sentence = Markup("Consistency is {}; it is 1 if all items of a class get the same labels.")
         sentences.append(sentence.format(_span(alike)))
     return [Markup(" ").join(sentences)] if sentences else []
 

@@ -161,7 +161,7 @@ def _missing(one: Recommendation, of: str) -> str:
 
 def _part(factor: str) -> str:
     """A factor as a part of what was asked."""
-    return "the model's settings" if factor == "decoding" else f"the {factor}"
+    return "the model’s settings" if factor == "decoding" else f"the {factor}"
 
 
 def _factor(results: Results, one: Recommendation) -> str:

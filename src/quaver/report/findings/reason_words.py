@@ -105,7 +105,7 @@ def _wrong(results: Results, one: Recommendation) -> str:
     profile = next((own for own in one.evidence if own.measure == "readiness"), None)
     if profile is not None:
         criteria = count(profile.details["criteria"], "threshold")
-        return f"they meet only {profile.details['met']} of the study's {criteria}"
+        return f"they meet only {profile.details['met']} of the study’s {criteria}"
     wrong = known(one, "wrong_labels")
     said = f"{share(one, 'wrong_labels')} of them are wrong"
     if wrong is not None and wrong.value and "label" in wrong.details:
