@@ -41,7 +41,7 @@ STUDY_CALLS: dict[str, tuple[Callable[[quaver.Study], Any], str]] = {
         lambda study: study.run(requests=-1),
         "Study.run(requests): this argument does not fit\n  expected: 0 or more\n  found: -1",
     ),
-    "no study": (lambda _: quaver.Study("study.yaml"), "Study: a study is opened"),  # type: ignore[arg-type]
+    "no study": (lambda _: quaver.Study("study.yaml"), "Study: Study is not called"),  # type: ignore[arg-type]
     "no file": (lambda _: quaver.Study.open(123), "Study.open(study): this argument"),  # type: ignore[arg-type]
     "a comparison with nothing": (
         lambda study: quaver.compare(study, 3),  # type: ignore[arg-type]

@@ -126,13 +126,13 @@ STUDIES = {
         changed("Is this positive or negative?", "Is it?\n  answers: {positive: Yes, negative: 'yes '}"),
         SpecError,
         "study.yaml:10: prompt.answers",
-        "alike",
+        "the same answer",
     ),
     "a label answered with nothing": (
         changed("Is this positive or negative?", "Is it?\n  answers: {positive: ' '}"),
         SpecError,
         "study.yaml:10: prompt.answers",
-        "nothing",
+        "empty",
     ),
     "answer for a label that is not there": (
         changed("Is this positive or negative?", "Is it?\n  answers:\n    positve: 'yes'"),
@@ -346,7 +346,7 @@ STUDIES = {
         + "fields: {text: [A], question: [B], answer: []}}]\n",
         SpecError,
         "study.yaml:12: variants[0]: format",
-        "one point",
+        "one layout",
     ),
     "a smaller grammar than asked for": (
         STUDY

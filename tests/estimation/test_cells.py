@@ -82,7 +82,7 @@ def test_groups():
     [
         (FRAME.with_columns(item=pl.lit(None, pl.String)), {}, "a row without a value"),
         (FRAME.with_columns(label=pl.lit(float("inf"))), {}, "an infinite value"),
-        (FRAME.with_columns(label=pl.lit([1])), {}, "no single values"),
+        (FRAME.with_columns(label=pl.lit([1])), {}, "without single values"),
         (FRAME.with_columns(gold=pl.col("label")), {"gold": True}, "two values of gold"),
         (FRAME, {"by": ["repeat", "repeat"]}, "named twice"),
         (FRAME, {"missing": "ignore"}, "unknown treatment"),

@@ -148,7 +148,10 @@ def _flat(matrix: NDArray[Any]) -> pl.Series:
     text = {isinstance(value, str) for value in flat if value is not None}
     if len(text) > 1:
         raise MeasureError(
-            "text and numbers among the ratings", where="ratings", expected="one of them", found="both"
+            "the ratings mix text and numbers",
+            where="ratings",
+            expected="only text or only numbers",
+            found="both",
         )
     if True in text:
         return pl.Series(flat, dtype=pl.String)

@@ -31,7 +31,7 @@ def scaled(
     level = level or (label_set.level if label_set else "nominal")
     if missing == "wrong" or (missing == "category" and level != "nominal"):
         raise MeasureError(
-            "the unanswered cannot be treated so",
+            "answers without a label cannot be treated in this way",
             where="missing",
             expected="drop" if level != "nominal" else "drop or category",
             found=f"{missing!r} at the {level} level",

@@ -52,10 +52,10 @@ def bundle(study: Study, path: str | Path | None = None, *, texts: bool = True) 
     target = Path(path) if path else folder.with_name(f"{folder.name}.quaver.zip")
     if target.is_dir() or (target.is_file() and not is_archive(target)):
         raise StoreError(
-            "something that is no bundle stands here already",
+            "this file exists already and is not a bundle",
             where=str(target),
-            expected="a new file, or a bundle that may be written over",
-            fix="name another file, or remove that one",
+            expected="a new file, or a bundle to overwrite",
+            fix="name another file, or remove this one",
         )
     if study.source.has_answers:
         study.rescore()
@@ -81,11 +81,11 @@ def _packed(target: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -
         found = verify(unverified)
         if not found.holds:
             raise StoreError(
-                "the bundle does not say what the study says, and is not kept",
+                "the bundle does not reproduce the study's results, so it was not kept",
                 where=str(target),
-                expected="annotations and estimates that are computed anew from it without a difference",
+                expected="annotations and estimates that can be recomputed from it without a difference",
                 found="; ".join([*found.changed, *found.differing][:3]),
-                fix="an evaluator or measure of your own must give the same again, in any process",
+                fix="your own evaluators and measures must always give the same results, in any process",
             )
         unverified.replace(target)
     except OSError as error:
@@ -208,7 +208,7 @@ def _search(folder: Path, texts: Texts) -> None:
             continue  # the store, which was searched cell by cell as it was copied
         if found:
             raise QuaverError(
-                "an item's text would still stand in the bundle",
+                "the bundle would still contain an item's text",
                 where=file.name,
                 expected="texts in fields that are neither ids, groups, gold labels nor covariates",
                 fix="rename or shorten what holds it (an id, a label, a group), or bundle with the texts",

@@ -48,7 +48,7 @@ def command(
     if without:
         say(f"No interval or test to certify: {', '.join(without)}.")
     for name, why in found.certificate.failed.items():
-        say(f"Warning: {name} could not be taken of simulated studies: {why}")
+        say(f"Warning: {name} could not be computed for simulated studies: {why}")
     if opened.source.owns_folder:
         say(f"The certificate is in {opened.folder / 'certified.json'}; the next report shows it.")
 

@@ -60,7 +60,7 @@ def parts(text: str | None, option: str) -> tuple[str, ...]:
     found = [part.strip() for part in found]
     if not found or not all(found):
         raise QuaverError(
-            "this is no list",
+            "this is not a list",
             where=option,
             expected='names with commas between them; one that holds a comma in double quotes: a,"b, c"',
             found=text,

@@ -79,7 +79,7 @@ def watching(study: Study) -> Iterator[Any]:
         def watch(progress: Progress) -> None:
             nonlocal last
             for name in [name for name in progress.given_up if name not in given_up]:
-                say(f"{name} is given up, the other models continue: {progress.given_up[name]}", on=errors)
+                say(f"{name} failed for good; the others continue: {progress.given_up[name]}", on=errors)
             given_up.update(progress.given_up)
             if errors.is_terminal:
                 live.update(_progress(progress, conditions))

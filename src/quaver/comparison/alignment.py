@@ -51,7 +51,9 @@ def strings_of(study: Study) -> pl.DataFrame:
     frame = measurable(study.source).with_columns(pl.col(pl.Categorical).cast(pl.String))
     if frame.is_empty():
         raise MeasureError(
-            "there are no annotations", where=str(study.folder), fix="quaver run asks what was not asked yet"
+            "there are no annotations",
+            where=str(study.folder),
+            fix="`quaver run` asks what has not been asked yet",
         )
     return frame
 
@@ -177,6 +179,6 @@ def in_common(sides: Sides, changed: frozenset[str], left_out: list[str], which:
             where="compare",
             expected=f"the same items for the same {', '.join(sides.keys)}",
             found=f"{len(both):,} items in common, none of them in a common cell",
-            fix="run both studies to their end",
+            fix="finish both studies",
         )
     return replace(sides, before=kept[0], after=kept[1]), len(both - changed)

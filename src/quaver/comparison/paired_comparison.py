@@ -192,7 +192,7 @@ def _levels(
     ]
     if by is None:
         raise QuaverError(
-            "there is one study to compare",
+            "there is only one study to compare",
             where="compare",
             expected="another one, or --by",
             found=study.spec.name,
@@ -207,7 +207,7 @@ def _levels(
     others = [level for level in levels if level != first]
     if not others:
         raise MeasureError(
-            f"there is one {by} only", where="--by", expected="two levels or more", found=first or "none"
+            f"there is only one {by}", where="--by", expected="two levels or more", found=first or "none"
         )
     return by, first, others
 
@@ -258,7 +258,7 @@ def _asked(
         drawing = [one for one in (before, after) if one.spec.conclusions]
         if not drawing:
             raise MeasureError(
-                "a bound on a conclusion, and no study that draws one",
+                "this bound is about a conclusion, but neither study draws one",
                 where=f"--fail-{concluded[0].kind} {concluded[0].text!r}",
                 fix="name one under conclusions in the study file",
             )
@@ -314,7 +314,7 @@ def _judged(
                 if one.measure == bound.measure
             ]
             raise MeasureError(
-                "this bound cannot be judged: no difference that it is about has an interval",
+                "this bound cannot be judged: none of its differences has an interval",
                 where=f"--fail-{bound.kind} {bound.text!r}",
                 found="; ".join(why) or f"no such cell; there are {'; '.join(cells[:5]) or 'none'}",
             )

@@ -39,7 +39,7 @@ def text_of(value: Any, where: str = "") -> str:
 
 def _several(where: str, found: str) -> ItemError:
     return ItemError(
-        "this cell does not hold one text or number",
+        "this cell does not contain a single text or number",
         where=where or None,
         expected="a text, a number or nothing",
         found=found,

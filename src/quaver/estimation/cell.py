@@ -193,7 +193,7 @@ class Arrangement:
             where="annotations",
             expected=f"one for each item{''.join(f' and {name}' for name in apart)}",
             found=f"{more} too many, the first of item {self.names[item[again]]}" + position,
-            fix="name the column that tells them apart in by or in columns",
+            fix="name the column that distinguishes them in by or in columns",
         )
 
 

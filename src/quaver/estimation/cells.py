@@ -159,7 +159,7 @@ def _clusters(reader: ColumnReader, items: Codes, group: str | None) -> Ints | N
 
 def _check_kind(where: str, given: object, kind: type, expected: str) -> None:
     if given is not None and not isinstance(given, kind):
-        raise MeasureError("not what it should be", where=where, expected=expected, found=excerpt(given))
+        raise MeasureError("the wrong kind of value", where=where, expected=expected, found=excerpt(given))
 
 
 def names_of(names: Sequence[str]) -> tuple[str, ...]:

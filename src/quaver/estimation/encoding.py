@@ -59,7 +59,7 @@ def encode(column: pl.Series, name: str) -> Encoded:
         return Encoded(np.full(column.len(), -1, np.int64), ())
     if column.dtype.is_nested() or column.dtype in (pl.Object, pl.Binary):
         raise MeasureError(
-            "a column that holds no single values",
+            "a column without single values",
             where=name,
             expected="text or numbers of one type",
             found=str(column.dtype),

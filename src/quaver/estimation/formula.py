@@ -112,7 +112,7 @@ def design(frame: pl.DataFrame, formula: str) -> Design:
         raise MeasureError(
             "columns that determine each other",
             where="formula",
-            expected="every combination of levels asked, and no column made of others",
+            expected="every combination of levels asked, and no column that others determine",
             found=f"{np.linalg.matrix_rank(matrix)} independent of {matrix.shape[1]}: {', '.join(names)}",
         )
     return Design(response, tuple(names), matrix)

@@ -179,5 +179,5 @@ def checked_keep(keep: Collection[Keep]) -> frozenset[Keep]:
     known = get_args(Keep)
     if isinstance(keep, str) or not set(keep) <= set(known):
         expected = f"some of {', '.join(known)}"
-        raise MeasureError("this cannot be kept", where="keep", expected=expected, found=excerpt(keep))
+        raise MeasureError("keep does not know this", where="keep", expected=expected, found=excerpt(keep))
     return frozenset(keep)

@@ -140,7 +140,7 @@ class GPT4All(Defaults):
     def _unloadable(self, found: str) -> ModelError:
         return ModelError(
             f"GPT4All cannot load {self._path.name}",
-            expected="a GGUF file of a kind that was known in 2024, a device that is there, and memory",
+            expected="a GGUF file of a kind that was known in 2024, an existing device, and enough memory",
             found=found[:300] or None,
             fix="`use: llamacpp` reads newer kinds",
         )

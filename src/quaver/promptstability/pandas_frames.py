@@ -42,7 +42,7 @@ def check_path(path: str | Path | None) -> None:
     """
     if path is not None and not Path(path).absolute().parent.is_dir():
         raise StoreError(
-            "there is no such folder", where=str(path), expected="a folder that exists", fix="make it first"
+            "there is no such folder", where=str(path), expected="a folder that exists", fix="create it first"
         )
 
 

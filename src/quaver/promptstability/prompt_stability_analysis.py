@@ -75,7 +75,7 @@ class PromptStabilityAnalysis:
         pandas()
         if not callable(annotation_function) or inspect.iscoroutinefunction(annotation_function):
             raise QuaverError(
-                "this cannot annotate",
+                "this is not an annotation function",
                 where="annotation_function",
                 expected="a function annotate(text, prompt) that is not async",
                 found=repr(annotation_function)[:120],
@@ -236,7 +236,7 @@ class PromptStabilityAnalysis:
         original = read["original_prompt"].astype(str).str.casefold().isin(("true", "1"))
         used = read[~original].rename(columns={edited: name for name, edited in _EDITED.items()})
         if used.empty:
-            raise ItemError("there are no prompts but the original", where=str(edit_prompts_path))
+            raise ItemError("there are no prompts other than the original", where=str(edit_prompts_path))
         prompts = used[["prompt_id", "prompt", "temperature"]].to_dict("records")
         return self._compared(prompts, 1, bootstrap_samples, plot, save_path, save_csv)
 

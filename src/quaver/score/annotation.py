@@ -63,7 +63,7 @@ def annotate(
             "the annotations cannot be written",
             where=str(path),
             found=str(error),
-            fix="free some space, then rescore",
+            fix="free some space, then run `quaver rescore`",
         ) from error
     finally:
         temporary.unlink(missing_ok=True)

@@ -97,7 +97,7 @@ def write_skeleton(kind: str, name: str, home: Path, *, to: str | None = None) -
     for path in (module, test):
         if path.exists():
             raise QuaverError(
-                "there is a file already", where=str(path), fix="choose another name, or remove it"
+                "the file exists already", where=str(path), fix="choose another name, or remove it"
             )
     dotted = ".".join((project.package / folder).relative_to(project.package.parent).parts)
     thing = "".join(word.capitalize() for word in name.split("_")) if shape.is_class else name

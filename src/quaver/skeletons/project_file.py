@@ -119,7 +119,7 @@ def _read(path: Path, text: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise QuaverError("this is not TOML", where=str(path), found=str(error)) from error
     if not isinstance(data.get("project"), dict) or not isinstance(data["project"].get("name"), str):
-        raise QuaverError("this names no project", where=str(path), expected='[project] with name = "…"')
+        raise QuaverError("this file names no project", where=str(path), expected='[project] with name = "…"')
     return data
 
 

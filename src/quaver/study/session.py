@@ -68,10 +68,10 @@ class Study:
     def __init__(self, source: StudySource) -> None:
         if not isinstance(source, StudySource):
             raise QuaverError(
-                "a study is opened",
+                "Study is not called directly",
                 where="Study",
                 found=excerpt(source),
-                fix="quaver.Study.open(…), with a study file or what would stand in one",
+                fix="quaver.Study.open(…), with a study file or its content",
             )
         self.source = source
         self.spec: StudySpec = source.spec

@@ -159,12 +159,12 @@ def test_letters_numbers_and_shots_go_with_options(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "options", "error", "problem"),
     [
-        ({"a1": ""}, COLUMNS, ItemError, "item y lacks the option of the label '1'"),
-        ({"a1": None}, COLUMNS, ItemError, "items.jsonl:2: a1: item y lacks the option"),
+        ({"a1": ""}, COLUMNS, ItemError, "item y has no option for the label '1'"),
+        ({"a1": None}, COLUMNS, ItemError, "items.jsonl:2: a1: item y has no option"),
         ({}, ["a0", "a1", "a9"], UnknownName, "unknown column 'a9'"),
         ({}, COLUMNS[:2], SpecError, "there are 2 columns of options and 3 labels"),
         ({"o": ["one", "two"]}, "o", ItemError, "item y has 2 options"),
-        ({"o": ["one", "", "three"]}, "o", ItemError, "item y lacks the option of the label '1'"),
+        ({"o": ["one", "", "three"]}, "o", ItemError, "item y has no option for the label '1'"),
         ({"o": "one, two, three"}, "o", ItemError, "item y has no list of options"),
         ({"o": None}, "o", ItemError, "item y has no list of options"),
     ],

@@ -48,7 +48,7 @@ def test_only_rows_that_meet_the_conditions_are_items_and_keep_their_numbers(tmp
         ("{language: fr}", ItemError, "en (3), de (1)"),
         ("{text: {above: 3}}", ItemError, "items.csv:2: text"),
         ("{language: {equals: en}}", SpecError, "one_of"),
-        ("{language: {}}", SpecError, "asks for nothing"),
+        ("{language: {}}", SpecError, "is empty"),
         ("language", SpecError, "where"),
     ],
 )

@@ -79,7 +79,7 @@ def test_the_same_seed_draws_the_same_and_another_does_not() -> None:
 
 
 def test_one_point_is_an_error() -> None:
-    with pytest.raises(SpecError, match="one point"):
+    with pytest.raises(SpecError, match="one layout"):
         drawn(n=1, **ONE, fields={"text": ["A"], "question": ["B"], "answer": []})
 
 

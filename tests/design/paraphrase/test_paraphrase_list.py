@@ -60,7 +60,7 @@ def test_a_temperature_comes_along(tmp_path: Path) -> None:
         ("w.csv", "name,paraphrase\na,What?\nb,\n", SpecError, "w.csv:3: paraphrase: a paraphrase is empty"),
         ("w.csv", "name,paraphrase\noriginal,What?\n", SpecError, "'original'"),
         ("w.csv", "paraphrase,temperature\nWhat?,hot\n", SpecError, "w.csv:2: temperature: this temperature"),
-        ("w.csv", "paraphrase\n", SpecError, "no paraphrase but"),
+        ("w.csv", "paraphrase\n", SpecError, "no paraphrase other"),
         ("w.txt", b"\xff\xfe\xff", SpecError, "is not utf-8"),
         ("w.docx", "What?", SpecError, "files that end in '.docx' are not read"),
     ],

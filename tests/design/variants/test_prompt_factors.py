@@ -263,7 +263,7 @@ WRONG: dict[str, tuple[dict[str, Any], type[QuaverError], str]] = {
     "an order that leaves one out": (
         {"factors": TWO, "order": ["task"]},
         SpecError,
-        "does not hold every part",
+        "does not contain every part",
     ),
     "an order with an unknown part": ({"factors": TWO, "order": ["tsk"]}, UnknownName, "did you mean 'task'"),
     "nothing concise": ({}, SpecError, "the part 'task' has no concise text"),

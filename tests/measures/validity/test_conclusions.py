@@ -193,7 +193,7 @@ def test_separated_groups_have_no_log_odds():
         ({"formula": "share(yes) ~ eduk"}, UnknownName, "did you mean 'educ'"),
         ({"formula": "share(maybe) ~ educ"}, UnknownName, "label 'maybe'"),
         ({"formula": "yes ~ educ"}, MeasureError, "share(LABEL)"),
-        ({"formula": "label ~ educ"}, MeasureError, "labels that are no numbers"),
+        ({"formula": "label ~ educ"}, MeasureError, "labels that are not numbers"),
         ({"formula": "share(yes) ~ log(educ)"}, MeasureError, "not a formula"),
         ({"effect": "eduk > 0"}, UnknownName, "eduk"),
         ({"effect": "educ"}, MeasureError, "not a claim"),

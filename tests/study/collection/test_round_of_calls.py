@@ -111,7 +111,7 @@ def test_a_budget_of_money_needs_a_price_and_is_kept(tmp_path: Path) -> None:
 def test_a_cap_below_what_is_spent_is_an_error(tmp_path: Path, cap: str) -> None:
     priced = ", price: {input: 1000, output: 1000}"
     study(tmp_path, "budget: {calls: 20}\n", priced).run()
-    with pytest.raises(SpecError, match="spent already") as caught:
+    with pytest.raises(SpecError, match="already spent") as caught:
         study(tmp_path, f"budget: {{{cap}}}\n", priced).run()
     assert str(caught.value).startswith("study.yaml:12: budget.")
 

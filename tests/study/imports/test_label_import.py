@@ -310,7 +310,7 @@ def test_bad_files_are_one_clear_error(
 
 def test_a_study_is_not_written_over(tmp_path: Path) -> None:
     imported(tmp_path, INTRA)
-    with pytest.raises(QuaverError, match="a study already"):
+    with pytest.raises(QuaverError, match="already a study"):
         imported(tmp_path, INTRA)
 
 

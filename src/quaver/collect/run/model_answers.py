@@ -133,5 +133,5 @@ def _breach(found: str) -> ModelError:
         "the model breaks its contract",
         expected="each request once, with a list of its responses",
         found=found,
-        fix="correct the plug-in; `pytest --pyargs quaver.testing` tests what holds for a model",
+        fix="correct the plug-in; `pytest --pyargs quaver.testing` tests the contract of models",
     )

@@ -119,7 +119,7 @@ class Elsewhere:
                 where=str(folder),
                 expected="a study's folder, with responses.db in it",
                 found="no such folder" if not folder.exists() else "no responses.db",
-                fix="name the folder of a study that has been run, or take it out of `reuse`",
+                fix="name the folder of a study that has been run, or remove it from `reuse`",
             )
         try:
             self._db = open_to_read(self._path)

@@ -31,7 +31,7 @@ def sole_writer(folder: Path) -> Iterator[None]:
             "another process is collecting for this study",
             where=str(folder),
             found=f"process {holder}",
-            fix="wait for it, or stop it; what it collected is stored",
+            fix="wait for it, or stop it; the answers that it has collected are stored",
         ) from None
     except OSError as error:
         raise StoreError(

@@ -107,7 +107,7 @@ def _tables() -> Mapping[str, Mapping[str, tuple[str, bool]]]:
 
 def _strange(path: Path, found: str) -> StoreError:
     return StoreError(
-        "these responses do not have the form in which Quaver stores them",
+        "these responses are not in the format in which Quaver stores them",
         where=path.name,
         expected="a bundle's own responses.db",
         found=found[:200],

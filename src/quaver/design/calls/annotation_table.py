@@ -139,9 +139,9 @@ def _prompts(
                 raise ItemError(
                     f"the variant {', '.join(levels) or ORIGINAL!r} has two values of {column!r}",
                     where=row.where,
-                    expected="one prompt a variant",
+                    expected="one prompt for each variant",
                     found=f"another one at {first.where}",
-                    fix="list the columns that tell the prompts apart under `variant`, or leave this one out",
+                    fix="under `variant`, list the columns that distinguish the prompts, or leave this out",
                 )
     originals = asked.original is not None
     return {

@@ -74,7 +74,7 @@ def _check_places(frame: pl.DataFrame, cells: LabelRows, rows: Sequence[Row]) ->
             raise ItemError(
                 f"two labels of item {cells.item[at]!r} are in one place",
                 where=rows[row].where,
-                expected="a column that tells them apart",
+                expected="a column that distinguishes them",
                 found=f"the same as at {seen[tuple(place)].where}",
                 fix="name that column as repeat, variant, decoding or coder",
             )

@@ -45,7 +45,7 @@ def write_small(source: Positions) -> Path:
         raise SpecError(
             "this study has no small version",
             where=path.name,
-            expected="a key `small` that holds what differs, under the file's own keys",
+            expected="a key `small` with what differs, under the file's own keys",
             fix="small: {items: {sample: 20}, repeats: 2}",
         )
     _merge(document, document.pop("small"))
@@ -55,9 +55,9 @@ def write_small(source: Positions) -> Path:
     text = _HEAD.format(path.name) + written.getvalue()
     if Keys().within(text) or is_key_shaped(text):
         raise SpecError(
-            "the small version would hold what looks like a key",
+            "the small version would contain what looks like a key",
             where=path.name,
-            expected="no key in a study file, nor in its comments",
+            expected="no key in a study file or its comments",
             fix="take it out, and change the key if others may have seen the file",
         )
     part = target.with_suffix(".part")

@@ -104,7 +104,7 @@ def check_answers(variant: Variant, source: Positions) -> None:
     for code, answer in variant.answers.items():
         if not answer.strip():
             raise SpecError(
-                f"the label {code!r} would be answered with nothing",
+                f"the label {code!r} has an empty answer",
                 where=_of_variant(variant, source, "answers"),
                 expected="a text",
                 found=repr(answer),
@@ -112,9 +112,9 @@ def check_answers(variant: Variant, source: Positions) -> None:
         other = codes_by_answer.setdefault(answer.strip().casefold(), code)
         if other != code:
             raise SpecError(
-                f"the labels {other!r} and {code!r} would be answered alike",
+                f"the labels {other!r} and {code!r} have the same answer",
                 where=_of_variant(variant, source, "answers"),
-                expected="an answer of its own for every label",
+                expected="a different answer for every label",
                 found=answer,
             )
 

@@ -58,7 +58,7 @@ def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> li
             raise SpecError(
                 f"two levels are named {twice!r}",
                 where=f"factor {factor}",
-                expected="a name of its own for each level",
+                expected="a different name for each level",
                 found=", ".join(names[:8]),
             )
     _check_columns(factors)

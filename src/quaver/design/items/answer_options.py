@@ -61,7 +61,7 @@ def options_of(item: Item, labels: LabelSet) -> list[str]:
     if "" in texts:
         columns = labels.options if len(labels.options) > 1 else labels.options * len(texts)
         raise ItemError(
-            f"item {item.id} lacks the option of the label {labels.codes[texts.index('')]!r}",
+            f"item {item.id} has no option for the label {labels.codes[texts.index('')]!r}",
             where=f"{_place(item)}: {columns[texts.index('')]}",
             expected="an option for each label",
             found="an empty cell" if len(labels.options) > 1 else str(texts)[:120],

@@ -176,7 +176,7 @@ def _of_list(data: Sequence[Any], where: str) -> dict[str, list[Any]]:
 
 def _no_table(data: Any, where: str, found: str) -> ItemError:
     return ItemError(
-        "these are no items",
+        "these are not items",
         where=where,
         expected="a file, a data frame, a list of texts or of mappings, or a mapping of columns",
         found=f"{type(data).__module__}.{type(data).__name__}: {' '.join(found.split())[:160]}",

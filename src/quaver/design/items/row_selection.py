@@ -50,7 +50,7 @@ def rows_where(
                     kept.append((number, row))
             except ValueError:
                 raise ItemError(
-                    "this cell is compared with a number and holds none",
+                    "this cell is compared with a number, but is not one",
                     where=where,
                     expected=f"a number, as the limit of {place} is one",
                     found=text[:120],

@@ -126,7 +126,7 @@ def _names(file: str, grid: Sequence[Cells], filled: Sequence[int], columns: Seq
         raise ItemError(
             f"two columns are named {twice!r}",
             where=f"{file}: row {filled[0] + 1}",
-            expected="a name of its own for each column",
+            expected="a different name for each column",
             fix="rename one of them in the file",
         )
     return names

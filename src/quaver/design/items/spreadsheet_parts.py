@@ -101,7 +101,7 @@ def checked_parts(path: Path) -> Parts:
             where=str(path),
             expected=f"a sheet of at most {MOST_CELLS:,} cells, {MOST_BYTES:,} bytes unpacked",
             found=str(error),
-            fix="delete what stands far from the table, or save the table as CSV or Parquet",
+            fix="delete what is far from the table, or save the table as CSV or Parquet",
         ) from None
     except _DAMAGED as error:
         found = " ".join(str(error).split())[:200] or type(error).__name__

@@ -194,7 +194,7 @@ def _records(reader: Any, path: Path) -> Iterator[Row]:
             raise ItemError(
                 f"two columns are named {twice!r}",
                 where=f"{path.name}:1",
-                expected="a name of its own for each column",
+                expected="a different name for each column",
                 fix="rename one of them in the file",
             )
         for cells in reader:
@@ -310,7 +310,7 @@ def _columns_of_line(line: str) -> tuple[str, list[tuple[str, str]]]:
         is_valid = False
     if not is_valid or not names or len(set(names)) < len(names) or not all(between[1:-1]):
         raise SpecError(
-            "this is no pattern of a line",
+            "this is not the pattern of a line",
             where="items.line",
             expected="columns in braces, each with its own name, and text between them: {label}: {text}",
             found=line,

@@ -105,9 +105,9 @@ class Format:
         size = prod(len(some) for some in grammar.values())
         if size < 2:
             raise SpecError(
-                "the grammar has only one point",
+                "the grammar allows only one layout",
                 where="format",
-                expected="two or more choices of something",
+                expected="two or more choices for at least one part",
                 found=", ".join(f"{name} {some[0]!r}" for name, some in grammar.items()) or "no field",
             )
         drawn = random.Random(f"{context.seed} format")

@@ -136,10 +136,10 @@ class Llm:
         for number, response in enumerate(responses):
             if response.finish == "error":
                 raise ModelError(
-                    "the model failed to reword",
+                    "the model failed to write a paraphrase",
                     where=_named(self._model),
                     found=response.error or "an error",
-                    fix="run it again: what the model gave is kept",
+                    fix="run it again: the paraphrases so far are kept",
                 )
             if response.finish != "stop":
                 draft.drop(group, "cut off")

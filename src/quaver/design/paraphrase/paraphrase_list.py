@@ -89,7 +89,7 @@ class File:
                 )
         if not draft.paraphrases:
             raise SpecError(
-                "the file holds no paraphrase but the original",
+                "the file has no paraphrase other than the original",
                 where=str(path),
                 expected=f"paraphrases in {self._column!r}",
                 found=f"{len(rows):,} rows",

@@ -87,7 +87,7 @@ def _refuse(problem: str, variant: Variant, where: str) -> None:
     raise SpecError(
         problem,
         where=where,
-        expected=f"all of {', '.join(variant.answers.values())}, and no other",
+        expected=f"all of {', '.join(variant.answers.values())}, and nothing else",
         found=variant.postfix[:120],
         fix="write {{ answers | join(', ') }} instead of the list",
     )

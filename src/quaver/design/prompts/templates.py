@@ -156,7 +156,7 @@ def check(template: str, known: Collection[str], *, where: str, needs: Iterable[
             "templates cannot set names or define macros",
             where=where,
             found=template.splitlines()[node.lineno - 1].strip()[:120],
-            fix="write the text where it is needed: a name that is set from itself can grow without bound",
+            fix="write the text where it is needed: a name that is set from itself can grow without limit",
         )
     for name in sorted(used - set(known)):
         raise UnknownName("template field", name, known, where=where)

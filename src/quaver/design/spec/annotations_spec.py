@@ -97,7 +97,7 @@ class AnnotationsSpec(Part):
         if not self.coders and self.item is None:
             raise PlacedError("a table with a row for each annotation needs its column of items: `item`")
         if self.gold and self.gold.column is None:
-            raise PlacedError("gold labels that exist already have a column: `gold: NAME`", "gold")
+            raise PlacedError("existing gold labels need a column: `gold: NAME`", "gold")
         if self.coders and self.coder:
             raise PlacedError("with `coders`, each coder has a column: leave `coder` out", "coder")
         return self

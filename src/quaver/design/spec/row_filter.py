@@ -56,7 +56,7 @@ class Condition(Part):
     @model_validator(mode="after")
     def _something(self) -> Condition:
         if not self.model_fields_set or self.one_of == ():
-            raise ValueError("this condition asks for nothing")
+            raise ValueError("this condition is empty")
         return self
 
     def met(self, text: str) -> bool:

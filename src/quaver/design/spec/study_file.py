@@ -140,7 +140,7 @@ def _refuse_keys(document: Mapping[str, Any], source: Positions) -> None:
         raise SpecError(
             f"this is the value of the environment variable {name}" if name else "this looks like a key",
             where=source.where(*place),
-            expected="no key anywhere in the study file, which is kept beside the answers",
+            expected="no key anywhere in the study file, which is stored beside the answers",
             fix="remove it; `key:` of a model names the variable that holds it; change the key if others may "
             "have seen the file",
         )

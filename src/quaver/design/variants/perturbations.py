@@ -165,7 +165,7 @@ def _about_the_paraphrase() -> Iterator[None]:
         yield
     except SpecError as error:
         raise SpecError(
-            "the instruction leaves the surface engine nothing to change",
+            "the surface engine finds nothing to change in the instruction",
             where="paraphrase",
             expected="the instruction in other words, written by you",
             found=error.found,

@@ -253,7 +253,7 @@ def _parts(given: Mapping[str, Part], order: Sequence[str] | None) -> dict[str, 
     if set(order) != set(parts) or len(order) != len(parts):
         left = [name for name in parts if order.count(name) != 1]
         raise SpecError(
-            "the order does not hold every part once",
+            "the order does not contain every part once",
             where="order",
             expected=", ".join(parts),
             found=f"{left[0]} {order.count(left[0])} times",

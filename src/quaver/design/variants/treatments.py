@@ -87,7 +87,7 @@ class Treatments:
                 raise UnknownName("treatment", name, known, where="which")
         if "FINAL" not in final:
             raise SpecError(
-                "the text does not ask for the last line",
+                "the text does not ask for a last line",
                 where="final",
                 expected="a request for a last line FINAL: and the answer",
                 found=final[:120],

@@ -114,7 +114,7 @@ def _terms(formula: str, frame: pl.DataFrame) -> tuple[tuple[str, ...], ...]:
     response, terms = parsed(formula)
     if response != _CORRECT:
         raise MeasureError(
-            "a response that annotations do not have",
+            "a response that is not a column of the annotations",
             where="formula",
             expected=f"{_CORRECT} ~ …",
             found=formula,

@@ -126,7 +126,7 @@ def _only(marked: Sequence[str], cell: Cell) -> str | None:
             where="annotations['original']",
             expected="one in each cell",
             found=", ".join(here),
-            fix="put what else varies into by, or name it: original=…",
+            fix="add the other columns that vary to by, or name the original: original=…",
         )
     return here[0] if here else None
 

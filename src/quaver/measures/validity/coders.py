@@ -66,7 +66,7 @@ def coder_agreement(
     names = (coders,) if isinstance(coders, str) else tuple(coders)
     if not names or len(set(names)) < len(names):
         raise MeasureError(
-            "no coders, or one twice", where="coders", expected="names of columns", found=repr(coders)
+            "no coder, or a coder twice", where="coders", expected="names of columns", found=repr(coders)
         )
     frame = reading.frame
     for name in names:
@@ -114,7 +114,7 @@ def _by_item(cell: Cell, row: Ints, name: str) -> Ints:
         raise MeasureError(
             f"an item with two values of {name}",
             where="coders",
-            expected="one label of a coder for each item",
+            expected="one label from each coder for each item",
             found=f"item {cell.items[int(np.argmax(clash))]}",
         )
     return found

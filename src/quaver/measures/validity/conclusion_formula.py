@@ -140,7 +140,7 @@ def label_numbers(label: str | None, codes: Sequence[str], labels: LabelSet | No
         labels is None and any(one.value is None for one in label_set.labels)
     ):
         raise MeasureError(
-            "labels that are no numbers",
+            "labels that are not numbers",
             where="formula",
             expected="share(LABEL) ~ …, or labels of an ordinal or interval level",
             found=", ".join(codes[:5]),

@@ -154,7 +154,7 @@ def check_convention(convention: Convention, missing: Missing | None) -> Missing
         missing not in ("drop", "category") or (convention == "paper" and missing != default)
     ):
         raise MeasureError(
-            "the unanswered cannot be treated so",
+            "answers without a label cannot be treated in this way",
             where="missing",
             expected="category, under the paper's convention"
             if convention == "paper"

@@ -151,7 +151,7 @@ def _check(items: pl.DataFrame, *needed: str) -> None:
             raise MeasureError(
                 "this table does not say how sensitive each item is",
                 where="items",
-                expected="what item_stability gives",
+                expected="the table that item_stability returns",
                 found=f"columns {', '.join(items.columns[:8])}{', …' * (len(items.columns) > 8)}",
                 fix="give item_stability(annotations, by=[…]) the annotations of one evaluator first",
             )

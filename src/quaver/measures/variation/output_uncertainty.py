@@ -80,7 +80,7 @@ def _entropies(frame: pl.DataFrame, columns: Columns | None) -> Floats:
     owner = np.repeat(np.arange(frame.height), sizes)
     if flat.size != owner.size or not np.isfinite(flat).all() or (flat < 0).any():
         raise MeasureError(
-            "what is no probability", where="probabilities", expected="finite numbers from 0 to 1"
+            "a value that is not a probability", where="probabilities", expected="finite numbers from 0 to 1"
         )
     total = np.bincount(owner, flat, frame.height)
     wrong = (sizes > 0) & (np.abs(total - 1) > 1e-6)

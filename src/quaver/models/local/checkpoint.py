@@ -66,7 +66,7 @@ def _path(model: str) -> Path | None:
         if (folder / "config.json").is_file():
             return folder
         raise Unavailable(
-            "this folder holds no model",
+            "there is no model in this folder",
             where=str(folder),
             expected="config.json, weights and a tokenizer, as save_pretrained writes them",
         )

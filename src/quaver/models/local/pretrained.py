@@ -78,7 +78,7 @@ def chat_text(tokenizer: Any, messages: Sequence[Message], name: str) -> str:
             f"the chat template of {name} does not take these messages",
             expected=", ".join(turn["role"] for turn in said),
             found=str(error)[:300],
-            fix="put what the system message says into the instruction",
+            fix="move the system message into the instruction",
         ) from error
     return text
 

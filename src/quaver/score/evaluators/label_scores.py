@@ -58,7 +58,7 @@ class LabelScores:
     def __init__(self, *, threshold: float = 0.5, score_of: str | None = None) -> None:
         if not 0 <= threshold <= 1:
             raise SpecError(
-                "the threshold is no probability",
+                "the threshold is not a probability",
                 where="threshold",
                 expected="a number from 0 to 1",
                 found=str(threshold),

@@ -38,7 +38,7 @@ def rescore(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.D
     """
     if evaluators is not None and not evaluators:
         raise QuaverError(
-            "there is nothing to read the answers with",
+            "no evaluator is named",
             where="evaluators",
             expected="one name or more, or None for the study's own",
             found="none",
@@ -94,7 +94,7 @@ def _readable(study: StudySource, of: Mapping[str, str]) -> Mapping[str, str]:
                 where=str(study.folder),
                 expected=f"the follow-up {name!r}",
                 found=", ".join(known) or "no follow-ups",
-                fix=f"put {evaluator} among the study's evaluators, then quaver run",
+                fix=f"add {evaluator} to the study's evaluators, then run `quaver run`",
             )
     return of
 

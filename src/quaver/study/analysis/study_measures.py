@@ -191,7 +191,7 @@ def seen_by(study: StudySource, one: Measurement, frame: pl.DataFrame) -> pl.Dat
             "answers that quote an item were left out of this bundle",
             where=study.where,
             found=f"{study.withheld:,} withheld",
-            fix="a bundle with the texts has them",
+            fix="use a bundle with the texts",
         )
     from quaver.study.analysis.call_export import raw_answers
 

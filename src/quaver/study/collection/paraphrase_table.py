@@ -59,7 +59,7 @@ def read_edits(path: Path, texts: Sequence[Editable]) -> list[Edit]:
                 where=path.name,
                 expected=f"{len(known)} rows, one for each text",
                 found=f"{len(found)} rows",
-                fix="put it back: a paraphrase is left out by the study file, not by its table",
+                fix="put it back; to leave out a paraphrase, change the study file, not the table",
             )
     return [
         Edit(one.factor, one.level, one.part, one.text, after)
@@ -94,7 +94,7 @@ def _text(row: Row, one: Editable) -> str:
         raise SpecError(
             f"the text of {one.id} is empty",
             where=f"{row.where}: text",
-            expected="what the prompt is to say",
+            expected="the text of the prompt",
             found="nothing",
         )
     return one.text if text == one.text.replace("\r\n", "\n") else text

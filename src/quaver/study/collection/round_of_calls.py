@@ -203,11 +203,11 @@ class Collecting:
             cap, has = getattr(self._caps, name), getattr(used, name)
             if cap is not None and has > cap and progress.before < progress.total:
                 raise SpecError(
-                    "more is spent already than the budget allows",
+                    "the study has already spent more than the budget allows",
                     where=self._study.positions.where("budget", name),
                     expected=f"more than {has:,.2f}" if name == "money" else f"more than {has:,.0f}",
                     found=f"{cap:,}",
-                    fix="raise it to go on; what is stored can be measured as it is",
+                    fix="raise the budget to continue; the stored answers can be measured as they are",
                 )
         return Budget(
             calls=self._caps.calls,

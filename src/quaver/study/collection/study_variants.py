@@ -146,12 +146,12 @@ def _affording(study: StudyFile) -> Callable[[Request], None]:
         budget = Budget(calls=caps.calls, tokens=caps.tokens, money=caps.money, spent=used, prices=known)
         if not budget.lets(request):
             raise SpecError(
-                "the budget has no room for the paraphrases that a model is to make",
+                "the budget is too small for the paraphrases that a model is to write",
                 where=study.positions.where("budget", str(budget.stopped)),
                 expected=f"room for {len(request.calls):,} answers of {request.model}, "
                 f"each at most {request.decoding.max_tokens:,} tokens long",
                 found=f"{used.calls:,} calls, {used.tokens:,.0f} tokens and ${used.money:,.2f} spent already",
-                fix="raise it, or have fewer paraphrases made; what came is kept",
+                fix="raise the budget, or ask for fewer paraphrases; those that exist are kept",
             )
 
     return afford

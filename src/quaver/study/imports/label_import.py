@@ -95,7 +95,7 @@ def _check_new(home: Path) -> None:
     """See that nothing is written over."""
     if (home / "study.yaml").exists():
         raise QuaverError(
-            "there is a study already", where=str(home), fix="name another folder, or remove that one"
+            "there is already a study here", where=str(home), fix="name another folder, or remove this one"
         )
 
 

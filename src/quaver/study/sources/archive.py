@@ -82,7 +82,7 @@ def pack(path: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -> str
     total = sum(sizes.values()) + len(manifest)
     if total > _MOST_BYTES or len(files) >= _MEMBERS or len(manifest) > _SMALL:
         raise StoreError(
-            "this is too much for one bundle",
+            "this is too large for one bundle",
             where=str(path),
             expected=f"fewer than {_MEMBERS} files, of less than {_MOST_BYTES:,} bytes",
             found=f"{len(files)} files of {total:,} bytes",
@@ -214,7 +214,7 @@ def _around(path: Path, folder: Path, manifest: Mapping[str, Any], comment: byte
 
 def _no_bundle(path: Path, found: str) -> StoreError:
     return StoreError(
-        "this is no bundle",
+        "this is not a bundle",
         where=str(path),
         expected="an archive that `quaver bundle` made",
         found=found[:200],
@@ -243,7 +243,7 @@ def _check(path: Path, members: Sequence[zipfile.ZipInfo], folder: Path) -> None
     free = shutil.disk_usage(folder).free
     if total > free:
         raise StoreError(
-            "there is no room for what the bundle holds",
+            "there is not enough space to unpack the bundle",
             where=str(folder),
             expected=f"{total:,} free bytes",
             found=f"{free:,}",
@@ -259,7 +259,7 @@ def _refused(path: Path, found: str) -> StoreError:
     return StoreError(
         "this archive is refused",
         where=str(path),
-        expected=f"a bundle, which holds plain files of its own folder, and grows to {_ANYWAY:,} bytes or to "
+        expected=f"a bundle with plain files in one folder, which grows to {_ANYWAY:,} bytes or to "
         f"{_RATIO} times its size",
         found=found,
     )

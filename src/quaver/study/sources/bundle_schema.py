@@ -202,5 +202,5 @@ def _unusable(problem: str, where: str, found: str) -> StoreError:
         where=where,
         expected="a bundle as `quaver bundle` makes it",
         found=found[:300],
-        fix="get it again from where it was published",
+        fix="download it again",
     )

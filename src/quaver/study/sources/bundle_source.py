@@ -197,10 +197,10 @@ def _opened(path: Path, home: Path) -> Bundle:
     opened = extract(path, home, FORM)
     if opened.changed:
         raise StoreError(
-            "the bundle is not as it was packed",
+            "the bundle has changed since it was packed",
             where=str(path),
             found=f"changed: {', '.join(opened.changed)}",
-            fix="get it again from where it was published",
+            fix="download it again",
         )
     with fitting_together(path):
         return Bundle(path, opened, home)

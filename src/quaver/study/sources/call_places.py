@@ -67,7 +67,7 @@ class PlacedCalls:
         if kept not in call_keys.RECIPES or kept > call_keys.RECIPE:
             stored = counts.answered + counts.unplaced
             raise StoreError(
-                "the answers have keys that this version of Quaver cannot make",
+                "the answers have keys that this version of Quaver does not know",
                 where=self._where,
                 expected=f"keys by recipe {', '.join(map(str, call_keys.RECIPES))}",
                 found=f"recipe {kept}; all {stored:,} stored answers would be asked again",

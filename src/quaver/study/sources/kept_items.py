@@ -58,9 +58,9 @@ class KeptItems:
         for content in self.files.values():
             if key := Keys().within(content):
                 raise ItemError(
-                    f"the items hold the value of the environment variable {key}",
+                    f"the items contain the value of the environment variable {key}",
                     where="items.source",
-                    expected="no key in what is kept with the study",
+                    expected="no key in the study's data",
                     fix="remove it from the data, and change the key if others may have seen them",
                 )
         with writing(self.folder):

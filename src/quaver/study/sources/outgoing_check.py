@@ -77,7 +77,7 @@ def check_outgoing(files: Iterable[Path], *, own: bool = False) -> None:
             raise _key_in(QuaverError, "this file would hold", name, file, _PASSED_ON)
         if own and path.suffix in _OWN and (line := _key_shaped(path)):
             raise QuaverError(
-                "this file holds what looks like a key, perhaps in a comment",
+                "this file contains what looks like a key, perhaps in a comment",
                 where=f"{path.name}:{line}",
                 expected=_PASSED_ON,
                 fix=_TAKE_OUT,

@@ -106,10 +106,10 @@ def check_money(found: Mapping[str, Price | None], spec: StudySpec, source: Posi
     unknown = [name for name, price in found.items() if price is None]
     if spec.budget.money is not None and unknown:
         raise SpecError(
-            f"the price of the model {unknown[0]!r} is not known, and so a budget of money cannot be kept",
+            f"the price of the model {unknown[0]!r} is unknown, so a budget in money cannot be kept",
             where=source.where("budget", "money"),
             expected="a price for every model",
-            fix="give it under the model: price: {input: 0.15, output: 0.6} (US dollars a million tokens), "
+            fix="state it under the model: price: {input: 0.15, output: 0.6} (US dollars a million tokens), "
             "or price: 0",
         )
 

@@ -152,7 +152,9 @@ class Plugins:
         key = json.dumps(asked, sort_keys=True, default=str)
         if key not in self._beside:
             if "use" not in asked:
-                raise SpecError("this is no model", where="model", expected="use: and its options", found=key)
+                raise SpecError(
+                    "this is not a model", where="model", expected="use: and its options", found=key
+                )
             spec = read_part(ModelSpec, {**asked, "name": name}, Positions(None, {}), ("model",))
             plugin = registry.load("models", spec.use, where="model")
             self._beside[key] = plugin(**bind(plugin, spec.options, Positions(None, {}), ("model",)))
