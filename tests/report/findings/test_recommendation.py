@@ -1,10 +1,13 @@
-"""Recommendations on annotators whose truth is known."""
+"""Recommendations: on annotators whose truth is known, and on both sides of each rule's boundary."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 from tests.report.findings.test_verdicts import CASES, answers, estimates
 
+from quaver.core.records import Estimate
 from quaver.report.findings.recommendation import Recommended, recommendations
 
 EXPECTED: dict[str, Recommended] = {
@@ -13,6 +16,7 @@ EXPECTED: dict[str, Recommended] = {
     "swapper": "do not use",
     "rare, and always found": "use",
     "perfect": "use",
+    "perfect, few items": "cannot tell",
 }
 
 
@@ -27,3 +31,141 @@ def test_what_is_recommended_follows_from_the_truth(name: str) -> None:
 def test_without_answers_nothing_is_said() -> None:
     (found,) = recommendations([])
     assert (found.kind, found.reason, found.next_step) == ("cannot tell", "no answers", "run")
+
+
+Ends = tuple[float, float]
+_STEADY: dict[str, Ends | None] = {
+    "failed_calls": (0.0, 0.0),
+    "unlabelled_answers": (0.0, 0.0),
+    "flips_agreement": (0.85, 0.95),
+    "flips_prompts": (0.02, 0.08),
+    "flips_repeats": (0.0, 0.02),
+    "wrong_labels": (0.02, 0.12),
+    "gold_agreement": (0.7, 0.95),
+}
+_MOVED: dict[str, Ends | None] = {**_STEADY, "flips_agreement": (0.5, 0.79), "flips_prompts": (0.15, 0.3)}
+_BEST: dict[str, Ends | None] = {
+    "best_prompt_wrong": (0.02, 0.15),
+    "best_prompt_gold_agreement": (0.6, 0.9),
+    "best_prompt_better": (0.01, 0.2),
+}
+_REST: dict[str, Ends | None] = {"rest_agreement": (0.8, 0.9), "rest_unlabelled": (0.0, 0.1)}
+_NO_GOLD: dict[str, Ends | None] = {"wrong_labels": None, "gold_agreement": None}
+
+
+def recommended(known: dict[str, Ends | None], **in_use: Any) -> tuple[str, str]:
+    """What is recommended for estimates with these intervals: kind and reason."""
+    used = {"value": 0.6, "n": 50, "labels": 2, "label": "a", **in_use}
+    made = [
+        Estimate(
+            "label_in_use",
+            used["value"],
+            0.5,
+            1.0,
+            n=used["n"],
+            cell={"model": "m"},
+            details={"labels": used["labels"], "label": "a"},
+        )
+    ]
+    for name in (*("flips_noise", "flips_chance", "truncated_answers"), *known):
+        ends = known.get(name)
+        value = None if ends is None else sum(ends) / 2
+        cell = {"model": "m", "variant": "v"} if name.startswith("best_prompt") else {"model": "m"}
+        details = {"prompt": "w", "prompts": 3, "without": ["x"]} if name == "rest_agreement" else {}
+        low, high = ends or (None, None)
+        made.append(Estimate(name, value, low, high, n=50, cell=cell, details=details))
+    (found,) = recommendations(made)
+    return found.kind, found.reason
+
+
+BOUNDARIES: dict[str, tuple[dict[str, Ends | None], str, str]] = {
+    "steady and right": (_STEADY, "use", "right"),
+    "agreement 0.8": (_STEADY | {"flips_agreement": (0.8, 0.9)}, "use", "right"),
+    "agreement just below": (_STEADY | {"flips_agreement": (0.799, 0.9)}, "cannot tell", "unclear"),
+    "agreement that reaches 0.8": (_MOVED | {"flips_agreement": (0.6, 0.8)}, "cannot tell", "unclear"),
+    "agreement that does not": (_MOVED | {"flips_agreement": (0.6, 0.799)}, "do not use", "unsteady"),
+    "a tenth wrong": (_STEADY | {"wrong_labels": (0.1, 0.2)}, "use", "right"),
+    "surely more than a tenth wrong": (_STEADY | {"wrong_labels": (0.101, 0.2)}, "do not use", "wrong"),
+    "perhaps more than a fifth wrong": (
+        _STEADY | {"wrong_labels": (0.05, 0.201)},
+        "cannot tell",
+        "unclear gold",
+    ),
+    "perhaps no better than half-way": (
+        _STEADY | {"gold_agreement": (0.49, 0.9)},
+        "cannot tell",
+        "unclear gold",
+    ),
+    "surely not half-way": (_STEADY | {"gold_agreement": (0.1, 0.49)}, "do not use", "wrong"),
+    "no gold labels": (_STEADY | _NO_GOLD, "use", "steady"),
+    "a tenth without labels": (_STEADY | {"unlabelled_answers": (0.1, 0.2)}, "use", "right"),
+    "surely more": (_STEADY | {"unlabelled_answers": (0.101, 0.2)}, "do not use", "unreadable"),
+    "surely more than a tenth failed": (_STEADY | {"failed_calls": (0.101, 0.2)}, "cannot tell", "failed"),
+    "half failed": (_STEADY | {"failed_calls": (0.4, 0.6)}, "do not use", "failed"),
+    "the best prompt is better": (_MOVED | _BEST, "use this prompt", "best prompt"),
+    "perhaps it is not": (_MOVED | _BEST | {"best_prompt_better": (0.0, 0.2)}, "do not use", "unsteady"),
+    "it is perhaps wrong": (_MOVED | _BEST | {"best_prompt_wrong": (0.05, 0.25)}, "do not use", "unsteady"),
+    "the rest agrees": (_MOVED | _NO_GOLD | _REST, "use this prompt", "odd prompts"),
+    "the rest does not": (
+        _MOVED | _NO_GOLD | _REST | {"rest_agreement": (0.79, 1.0)},
+        "do not use",
+        "unsteady",
+    ),
+    "the rest has no labels": (
+        _MOVED | _NO_GOLD | _REST | {"rest_unlabelled": (0.11, 0.2)},
+        "do not use",
+        "unsteady",
+    ),
+    "the rest is wrong": (
+        _MOVED | _REST | {"rest_wrong": (0.2, 0.3), "rest_gold_agreement": (0.6, 0.8)},
+        "do not use",
+        "unsteady",
+    ),
+    "the rest is right": (
+        _MOVED | _REST | {"rest_wrong": (0.02, 0.1), "rest_gold_agreement": (0.6, 0.8)},
+        "use this prompt",
+        "odd prompts",
+    ),
+    "repeats change as much as prompts": (
+        _MOVED | {"flips_agreement": (0.1, 0.3), "flips_noise": (0.6, 1.0)},
+        "do not use",
+        "repetition",
+    ),
+    "one prompt": (
+        _STEADY | {"flips_prompts": None, "flips_agreement": None},
+        "use this prompt",
+        "only prompt",
+    ),
+    "one prompt that is perhaps wrong": (
+        _STEADY | {"flips_prompts": None, "flips_agreement": None, "wrong_labels": (0.05, 0.3)},
+        "cannot tell",
+        "one prompt",
+    ),
+    "one prompt whose repeats change": (
+        _STEADY | {"flips_prompts": None, "flips_agreement": None, "flips_repeats": (0.11, 0.3)},
+        "do not use",
+        "repetition",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDARIES)
+def test_each_rule_holds_up_to_its_boundary(name: str) -> None:
+    known, kind, reason = BOUNDARIES[name]
+    assert recommended(known) == (kind, reason)
+
+
+def test_labels_that_are_all_the_same_are_of_no_use_unless_the_gold_labels_are_too() -> None:
+    alone = _STEADY | {"flips_agreement": None}
+    assert recommended(alone, value=1.0, labels=1) == ("do not use", "one label")
+    assert recommended(alone | _NO_GOLD, value=1.0, labels=1) == ("do not use", "one label")
+    alike = alone | {"wrong_labels": (0.0, 0.0), "gold_agreement": None}
+    assert recommended(alike, value=1.0, labels=1) == ("cannot tell", "one label")
+    rare = _STEADY | _NO_GOLD | {"flips_agreement": (0.1, 0.9)}
+    assert recommended(rare, value=0.97) == ("cannot tell", "one label")
+    assert recommended(rare | {"flips_agreement": (0.0, 0.4)}, value=0.97) == ("do not use", "one label")
+
+
+def test_nine_items_are_too_few() -> None:
+    assert recommended(_STEADY, n=9) == ("cannot tell", "too few items")
+    assert recommended(_STEADY, n=10)[0] == "use"

@@ -60,7 +60,7 @@ def three_lines(results: Results, found: Sequence[Recommendation]) -> tuple[str,
         found: A recommendation for each model.
     """
     why = f": {because(results, found[0])}." if len(found) == 1 else f". {reasons(results, found)}"
-    return f"{advice(found)}{why}", movement(results, found), next_step(found)
+    return f"{advice(found)}{why}", movement(results, found), next_step(results, found)
 
 
 def best_of(found: Sequence[Recommendation]) -> Recommendation:
@@ -87,9 +87,13 @@ def reasons(results: Results, found: Sequence[Recommendation]) -> str:
     return " ".join(f"“{one.model}”: {because(results, one)}." for one in shown)
 
 
-def next_step(found: Sequence[Recommendation]) -> str:
+def next_step(results: Results, found: Sequence[Recommendation]) -> str:
     """What to do next, for the model whose labels can best be used."""
-    return _NEXT[best_of(found).next_step]
+    step = best_of(found).next_step
+    decodings = results.lock.get("decodings", {}).values()
+    if step == "lower the temperature" and decodings and not any(one.get("temperature") for one in decodings):
+        return "Ask several times and take the most frequent answer to each text."
+    return _NEXT[step]
 
 
 def _sentence(clause: str) -> str:

@@ -94,7 +94,7 @@ def card(results: Results) -> Card:
         advice(found) + ".",
         reasons(results, found),
         movement(results, found),
-        next_step(found),
+        next_step(results, found),
         three_lines(results, found),
         tuple(found),
         tuple(_facts(results)),
