@@ -36,8 +36,9 @@ GROUPS = (
     Group(
         "studies",
         "Run a study",
-        "A study goes from its file (or a dictionary) to its report: open it, plan it, run it, measure it.",
-        ("Study",),
+        "One call checks a table of texts. A study goes from its file (or a dictionary) to its report: "
+        "open it, plan it, run it, measure it.",
+        ("check", "Check", "Study"),
         (
             "quaver.study.collection.study_variants.StudyVariants",
             "quaver.study.forecasts.forecast.Forecast",

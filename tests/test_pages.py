@@ -12,7 +12,7 @@ from tests.pages import DOCS, run_page
 @pytest.mark.parametrize(
     "page",
     [
-        *("import.md", "compare.md", "bundle.md", "extending.md", "conclusions.md", "improve.md"),
+        *("check.md", "import.md", "compare.md", "bundle.md", "extending.md", "conclusions.md", "improve.md"),
         *("notebook.md", "groups.md", "promptstability.md", "tutorials/ci.md", "tutorials/review.md"),
         "tutorials/get-started.md",
     ],

@@ -122,7 +122,7 @@ def _next(card: Card, prepared: PreparedCheck) -> str:
 def _show_plan(prepared: PreparedCheck, plan: Forecast) -> None:
     """What is asked, what of it is left, and what that takes."""
     (one,), design = plan.models, prepared.design
-    forms = f"{len(design.instructions):,} wordings, labels in 2 orders" if design.reorders else "wordings"
+    forms = f"{len(design.instructions):,} instructions{', labels in 2 orders' * design.reorders}"
     prompts = f"{design.prompts:,} prompts ({forms})" if design.prompts > 1 else "1 prompt"
     say(f"{plan.items:,} texts × {prompts} × {design.repeats:,} times = {plan.calls:,} calls of {one.model}.")
     if plan.stored == plan.calls:

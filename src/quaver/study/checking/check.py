@@ -69,8 +69,8 @@ def check(
 ) -> Check:
     """Check whether you may use the labels that a model gives to your texts.
 
-    Asks the model about a sample of the texts, with the instruction in several wordings, with the labels in
-    two orders, and more than once; then judges how far the labels stay the same and, where you have true
+    Asks the model about a sample of the texts, with the instruction in other words, with the labels in two
+    orders, and more than once; then judges how far the labels stay the same and, where you have true
     labels, how often they are right. It leaves a study file behind to go on from. Whatever was asked is kept:
     the same check again asks nothing.
 

@@ -31,7 +31,7 @@ BUNDLED = "smollm2-135m-instruct"
 """The model that is asked where none is named."""
 
 _TOKENS_OF_SERVED = 256
-_TOKENS_OF_REASONING = 4096
+_TOKENS_OF_REASONING = 2048
 """What a model may write; one that reasons first needs room for that."""
 
 _HERE = ("llamacpp", "transformers")

@@ -89,8 +89,10 @@ def read_text_table(
 
 def _shown(taken: Sequence[Decision]) -> tuple[Decision, ...]:
     """Decisions with roles that need no explanation."""
-    words = {"item": "id", "gold": "true label"}
-    return tuple(replace(one, role=words.get(one.role, one.role)) for one in taken)
+    words = {"text": "text", "item": "id", "gold": "true label"}
+    first = [one for role in words for one in taken if one.role == role]
+    others = [one for one in taken if one.role not in words]
+    return tuple(replace(one, role=words.get(one.role, one.role)) for one in (*first, *others))
 
 
 def _text(table: Table) -> str:
