@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.report.page.visit import Visit
 
 from quaver.core.records import Estimate
 from quaver.errors import StoreError
@@ -19,37 +20,11 @@ from quaver.report.findings.finding import finding
 from quaver.report.findings.verdict_card import card
 from quaver.report.page import html_page as page
 from quaver.report.page.html_page import write_report
-from quaver.report.page.notes import Notes
 from quaver.report.page.pictures import NARROW, WIDE
 from quaver.report.page_numbers import printed
-from quaver.report.table_rows import Table, estimates_table
-from quaver.report.tables.written_tables import plain
+from quaver.report.table_rows import Table
 
 WIDTHS = (390, 768, 1280, 1440)
-
-
-class Visit:
-    """A page that was opened, with what it said and asked for."""
-
-    def __init__(self, browser: Any, path: Path, width: int = 1280, scheme: str = "light") -> None:
-        self.said: list[str] = []
-        self.asked: list[str] = []
-        self.page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        self.page.on("console", lambda message: self.said.append(message.text))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
-        self.page.on("dialog", lambda dialog: (self.said.append(dialog.message), dialog.dismiss()))
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.goto(path.as_uri())
-
-    def unfold(self) -> None:
-        """Open all that is folded in."""
-        self.page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
-
-    def __enter__(self) -> Visit:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.page.close()
 
 
 @pytest.fixture(scope="module")
@@ -294,26 +269,6 @@ def test_long_texts_are_lists_on_a_phone(browser: Any, report: Path) -> None:
         box = cell.bounding_box()
         assert box is not None
         assert box["x"] + box["width"] <= 390
-
-
-def test_a_warning_of_many_rows_is_noted_once_and_rows_lead_to_it() -> None:
-    few, flat = "only {} of 60 units differ", "the bootstrap does not vary"
-    estimates = [
-        Estimate("accuracy", 0.5, cell={"variant": f"v{n}"}, warnings=(few.format(n),)) for n in range(3)
-    ]
-    estimates.append(Estimate("accuracy", 1.0, cell={"variant": "v3"}, warnings=(flat, few.format(0))))
-    notes = Notes()
-    first, second = notes.take(estimates, "figure-a", "A")
-    assert notes.take(estimates[:1], "figure-b", "B") == [first]
-    assert [(one.number, one.times, one.text, one.differing) for one in notes] == [
-        (1, 5, few.format(0), True),
-        (2, 1, flat, False),
-    ]
-    assert (first.places, second.places) == ({"figure-a": "A", "figure-b": "B"}, {"figure-a": "A"})
-    marks = [row[-1] for row in estimates_table(estimates, notes.mark).rows]
-    assert ['href="#note-1"' in mark for mark in marks] == [True] * 4
-    assert ['href="#note-2"' in mark for mark in marks] == [False, False, False, True]
-    assert [plain(mark).count("few") for mark in marks] == [1] * 4
 
 
 def test_long_ids_stay_in_their_cells_on_every_screen_and_on_paper(

@@ -61,6 +61,11 @@ class Cause:
     against: list[Evidence] = field(default_factory=list)
     unknown: list[Evidence] = field(default_factory=list)
 
+    @property
+    def likely(self) -> bool:
+        """Whether more speaks for it than against it."""
+        return len(self.speaks_for) > len(self.against)
+
 
 def unstable(results: Results) -> list[Estimate]:
     """The stability scores of the first evaluator's labels that are below 0.8."""

@@ -8,10 +8,12 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
+from quaver.core.number_format import percent
 from quaver.report.estimate_index import Results
 from quaver.report.findings.finding import STOPPED, Finding
 from quaver.report.findings.recommendation import Recommendation, Recommended
 from quaver.report.findings.verdict_card import card
+from quaver.report.findings.verdicts import Issue
 
 _BADGES: Final[Mapping[Recommended, tuple[str, str, str]]] = {
     "use": ("good", "✓", "Use these labels"),
@@ -51,7 +53,7 @@ class FirstScreen:
         verdict: What to do with the labels and why, in one sentence.
         badges: A recommendation for each model.
         lines: Sentences, each with the question that it answers.
-        alarms: What is wrong with the answers, where it is serious; these come first.
+        alarms: What is seriously wrong with the answers, a clause each; this comes first.
         stopped: Whether that is so bad that nothing else can be judged.
         facts: What was studied, when and for how much, by name.
     """
@@ -59,7 +61,7 @@ class FirstScreen:
     verdict: str
     badges: tuple[Badge, ...]
     lines: tuple[tuple[str, Markup], ...]
-    alarms: tuple[Markup, ...]
+    alarms: tuple[str, ...]
     stopped: bool
     facts: tuple[tuple[str, str], ...]
 
@@ -84,10 +86,22 @@ def first_screen(results: Results, found: Finding) -> FirstScreen:
         verdict=known.lines[0],
         badges=tuple(_badge(results, one, several) for one in known.recommendations[:_MOST_BADGES]),
         lines=tuple((question, line) for question, line in lines if line),
-        alarms=found.results["answers"][: len(found.quality.issues)] if serious else (),
+        alarms=tuple(_alarm(one, len(found.quality.models) > 1) for one in serious),
         stopped=any(one.severity == "stop" for one in serious),
         facts=known.facts,
     )
+
+
+_ALARMS: Final[Mapping[str, str]] = {
+    "failed_calls": "of the calls failed",
+    "unlabelled_answers": "of the answers have no label",
+    "truncated_answers": "of the answers were cut off at max_tokens",
+}
+
+
+def _alarm(one: Issue, several: bool) -> str:
+    of = f" (“{one.model}”)" if several else ""
+    return f"{percent(one.estimate.value or 0.0)} {_ALARMS[one.kind]}{of}"
 
 
 def _badge(results: Results, one: Recommendation, several: bool) -> Badge:

@@ -30,7 +30,7 @@ from quaver.report.page.evidence import Behind
 from quaver.report.page.figure_data import figure_data
 from quaver.report.page.first_screen import first_screen
 from quaver.report.page.method import measured, noise_in_words, references, rules
-from quaver.report.page.notes import Notes
+from quaver.report.page.notes import Notes, marks
 from quaver.report.page.page_tables import page_tables, summary_frame
 from quaver.report.page.paper_boxes import paper_boxes
 from quaver.report.page.paper_parts import paper_parts
@@ -162,6 +162,7 @@ def _page(made: _Made) -> str:
         lstrip_blocks=True,
     )
     environment.filters["slug"] = slug
+    environment.globals["marked_notes"] = marks
     script = _script()
     results, tables = made.results, made.tables
     found = finding(results)

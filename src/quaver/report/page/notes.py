@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from markupsafe import Markup, escape
@@ -33,12 +33,21 @@ class Note:
     places: dict[str, str] = field(default_factory=dict)
     times: int = 0
 
-    @property
-    def mark(self) -> Markup:
-        """The note beside a number: its phrase, which leads to it."""
-        return Markup('<a class="mark" href="#note-{}">{}\u00a0<sup>{}</sup></a>').format(
-            self.number, self.phrase, self.number
+    def mark(self, words: str | None = None) -> Markup:
+        """The note beside a number: its phrase, or other words, which lead to it."""
+        shown = self.phrase if words is None else words
+        return Markup('<a class="mark" href="#note-{}">{}<sup>{}</sup></a>').format(
+            self.number, shown, self.number
         )
+
+
+def marks(notes: Iterable[Note]) -> Markup:
+    """Some notes side by side, a phrase that several share once."""
+    alike: dict[str, list[Note]] = {}
+    for note in notes:
+        alike.setdefault(note.phrase, []).append(note)
+    parts = (Markup(" ").join([one.mark(), *(n.mark("") for n in more)]) for one, *more in alike.values())
+    return Markup(", ").join(parts)
 
 
 class Notes:
@@ -78,7 +87,7 @@ class Notes:
     def mark(self, warning: str) -> Markup:
         """A warning beside its number; as its phrase alone where nothing of its kind was taken."""
         note = self._of.get(kind(warning))
-        return escape(phrase(warning)) if note is None else note.mark
+        return escape(phrase(warning)) if note is None else note.mark()
 
     def _note(self, key: str, text: str, words: str) -> Note:
         note = self._of.setdefault(key, Note(len(self._of) + 1, words, text))

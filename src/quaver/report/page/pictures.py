@@ -15,7 +15,7 @@ WIDE = 760
 """Width of a chart on a screen, in pixels; where there is more room it is enlarged."""
 
 NARROW = 344
-"""Width of each on a phone."""
+"""Width of a chart for a phone."""
 
 
 class Pictures(NamedTuple):
