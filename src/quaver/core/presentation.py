@@ -27,6 +27,7 @@ Section = Literal[
     "stability",
     "sensitivity",
     "accuracy",
+    "coders",
     "answers",
     "more",
 ]

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quaver.agreement.stratified_alpha import alpha_over_strata
 from quaver.core.presentation import Presentation
@@ -21,12 +19,13 @@ from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Encoded, encode_labels
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
+from quaver.measures.validity.coder_gap import Coded, Ints, gaps
 from quaver.measures.variation.label_shares import ASKING
-
-Ints = NDArray[np.int64]
 
 
 @measure(
+    title="How far the model and the coders agree",
+    section="coders",
     unit="coefficient",
     better="higher",
     source="Krippendorff (2019), Content Analysis, 4th ed., ch. 12",
@@ -34,6 +33,13 @@ Ints = NDArray[np.int64]
     parts={
         "_model": Presentation(unit="coefficient", better="higher"),
         "_coders": Presentation(unit="coefficient", better="higher"),
+        "_gap": Presentation(
+            title="How much better people agree with each other than with the model",
+            axis="alpha between coders less alpha with the model",
+            unit="coefficient",
+            better="lower",
+            null=0.0,
+        ),
     },
 )
 def coder_agreement(
@@ -47,13 +53,20 @@ def coder_agreement(
     agree. Undefined where alpha is. A coder's label outside the label set counts as none. Intervals resample
     items.
 
+    The gap of a coder is the mean alpha with each other coder, less the mean alpha with the answers of each
+    asking; under ``"all"``, the mean over all pairs of coders less the mean over all coders and askings.
+    Above 0, the model is further from the coders than they are from each other; at 0, it could be one of
+    them. In its ``details``: ``coders`` and ``model``, the two mean alphas. Undefined where no alpha of
+    either kind is defined.
+
     Args:
         coders: The coders' columns, each with one label for all rows of an item.
         level: Level of measurement; by default the label set's, nominal without one.
 
     Returns:
         For each cell: ``coder_agreement_model`` for each coder (named in the cell as ``coder``), and with two
-        coders or more ``coder_agreement_coders`` for each pair (``"first, second"``) and for ``"all"``.
+        coders or more ``coder_agreement_coders`` for each pair (``"first, second"``) and for ``"all"``, and
+        ``coder_agreement_gap`` for each coder and for ``"all"``.
 
     Raises:
         MeasureError: An item has two labels of one coder.
@@ -62,6 +75,28 @@ def coder_agreement(
     >>> frame = pl.DataFrame({"item": [1, 2, 3], "label": list("aab"), "gold": list("abb")})
     >>> [(e.cell["coder"], round(e.value, 6)) for e in coder_agreement(frame)]
     [('gold', 0.444444)]
+
+    Two coders agree on all three texts (alpha 1), the model on two of them:
+
+    >>> found = coder_agreement(frame.with_columns(ben=pl.col("gold")), coders=["gold", "ben"])
+    >>> [(e.cell["coder"], round(e.value, 6)) for e in found if e.measure == "coder_agreement_gap"]
+    [('gold', 0.555556), ('ben', 0.555556), ('all', 0.555556)]
+    """
+    given = _coders_of(reading, coders)
+    for cell in reading.cells(raters=ASKING):
+        found = _coded(cell, given)
+        yield from _with_each(found, level)
+        if len(given) > 1:
+            yield from _among(found, level)
+            yield from (cell.estimated(one) for one in gaps(found, level))
+
+
+def _coders_of(reading: Reading, coders: str | Sequence[str]) -> Mapping[str, Encoded]:
+    """The columns of the coders.
+
+    Raises:
+        MeasureError: None is named, or one twice.
+        UnknownColumn: There is no such column.
     """
     names = (coders,) if isinstance(coders, str) else tuple(coders)
     if not names or len(set(names)) < len(names):
@@ -73,22 +108,11 @@ def coder_agreement(
         if name not in frame.columns and name != "gold":
             raise UnknownColumn(name, frame.columns, where="coders")
     nobody = Encoded(np.full(frame.height, -1), ())
-    given = {n: encode_labels(frame[n], n) if n in frame.columns else nobody for n in names}
-    for cell in reading.cells(raters=ASKING):
-        coded = _coded(cell, given)
-        yield from _with_each(coded, level)
-        if len(names) > 1:
-            yield from _among(coded, level)
+    return {n: encode_labels(frame[n], n) if n in frame.columns else nobody for n in names}
 
 
-class _Coded(NamedTuple):
-    """A cell whose labels are also the coders', and each coder's label of each item (-1 for none)."""
-
-    cell: Cell
-    marks: Mapping[str, Ints]
-
-
-def _coded(cell: Cell, given: Mapping[str, Encoded]) -> _Coded:
+def _coded(cell: Cell, given: Mapping[str, Encoded]) -> Coded:
+    """A cell beside the coders' labels of its items."""
     # Without a label set, the labels are those that anybody used.
     known = () if cell.label_set else sorted({value for column in given.values() for value in column.values})
     # Of two ways to write an accent the answers' counts.
@@ -99,7 +123,7 @@ def _coded(cell: Cell, given: Mapping[str, Encoded]) -> _Coded:
     for name, column in given.items():
         table = np.array([place.get(composed(value), -1) for value in column.values] + [-1])
         marks[name] = _by_item(cell, table[column.codes], name)
-    return _Coded(replace(cell, labels=labels), marks)
+    return Coded(replace(cell, labels=labels), marks)
 
 
 def _by_item(cell: Cell, row: Ints, name: str) -> Ints:
@@ -120,22 +144,22 @@ def _by_item(cell: Cell, row: Ints, name: str) -> Ints:
     return found
 
 
-def _with_each(coded: _Coded, level: Level | None) -> Iterator[Estimate]:
+def _with_each(found: Coded, level: Level | None) -> Iterator[Estimate]:
     """The answers with each coder."""
-    items, strata, raters = coded.cell.codes.shape
-    answers = coded.cell.codes.reshape(items, strata * raters)
-    for name, mark in coded.marks.items():
+    items, strata, raters = found.cell.codes.shape
+    answers = found.cell.codes.reshape(items, strata * raters)
+    for name, mark in found.marks.items():
         pair = np.stack(np.broadcast_arrays(answers, mark[:, None]), 2)
-        yield _alpha(coded.cell, "_model", name, pair, "mean over askings", level)
+        yield _alpha(found.cell, "_model", name, pair, "mean over askings", level)
 
 
-def _among(coded: _Coded, level: Level | None) -> Iterator[Estimate]:
+def _among(found: Coded, level: Level | None) -> Iterator[Estimate]:
     """The coders with each other."""
-    for one, two in combinations(coded.marks, 2):
-        pair = np.stack([coded.marks[one], coded.marks[two]], 1)[:, None]
-        yield _alpha(coded.cell, "_coders", f"{one}, {two}", pair, "two coders", level)
-    every = np.stack(list(coded.marks.values()), 1)[:, None]
-    yield _alpha(coded.cell, "_coders", "all", every, f"{every.shape[2]} coders", level)
+    for one, two in combinations(found.marks, 2):
+        pair = np.stack([found.marks[one], found.marks[two]], 1)[:, None]
+        yield _alpha(found.cell, "_coders", f"{one}, {two}", pair, "two coders", level)
+    every = np.stack(list(found.marks.values()), 1)[:, None]
+    yield _alpha(found.cell, "_coders", "all", every, f"{every.shape[2]} coders", level)
 
 
 def _alpha(cell: Cell, part: str, name: str, ratings: Ints, what: str, level: Level | None) -> Estimate:

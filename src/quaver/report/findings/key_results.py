@@ -11,6 +11,7 @@ from quaver.core.number_format import count
 from quaver.core.presentation import Section
 from quaver.core.records import Estimand, Estimate
 from quaver.report.estimate_index import NO_LABEL, Results, varying
+from quaver.report.findings.coder_sentences import coder_sentences
 from quaver.report.findings.verdicts import STEADY
 from quaver.report.joint_conclusion import by_chance, joint_conclusions
 from quaver.report.measure_words import in_words
@@ -346,5 +347,6 @@ _PARTS: Mapping[Section, tuple[Callable[[Results], list[Markup]], ...]] = {
     "stability": (_stability, _always_alike),
     "sensitivity": (_sensitivity,),
     "accuracy": (_accuracy, _differences, _effects),
+    "coders": (coder_sentences,),
     "conclusions": (_conclusions,),
 }

@@ -50,7 +50,7 @@ _PRINTED_ROWS = 30
 
 _ORDER = (
     *("finding", "readiness", "factors", "conclusions", "stability", "sensitivity"),
-    *("accuracy", "answers", "more"),
+    *("accuracy", "coders", "answers", "more"),
 )
 """The sections whose figures have notes, in the order of the page."""
 

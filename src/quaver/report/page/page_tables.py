@@ -29,6 +29,7 @@ from quaver.report.tables.audit_tables import (
     recovered_table,
 )
 from quaver.report.tables.checklist import checklist
+from quaver.report.tables.coders_table import coders_table
 
 
 def page_tables(
@@ -51,6 +52,7 @@ def page_tables(
         "evaluators": flips_table(results),
         "recovered": recovered_table(results),
         "parse-rates": parse_rates_table(results),
+        "coders": coders_table(results),
         "worst-variants": worst_paraphrases_table(results, found),
         "worst-items": worst_items_table(results, found, behind),
         "worst-answers": answers,

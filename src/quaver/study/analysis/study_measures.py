@@ -16,6 +16,7 @@ from quaver.errors import QuaverError, StoreError
 from quaver.estimation.declaration import Measure, registered
 from quaver.estimation.measure_protocol import OUTPUT
 from quaver.study.analysis.audit_measures import audited
+from quaver.study.analysis.coder_measures import audited_coders, coder_measures, with_coders
 from quaver.study.analysis.sampled_prompts import Prompts, with_estimand
 from quaver.study.forecasts.sizing import Sizing, assumed_sizes, measured_sizes
 from quaver.study.sources.conclusion_measures import CONCLUSIONS
@@ -48,7 +49,7 @@ def measurement(
     only = _repairing(study, plugin, options, asked, evaluators)
     seed = derive(study.spec.seed, "bootstrap", former_measure(asked.use))
     shared = {"labels": study.experiment.labels, "by": by, "seed": seed, "group": study.spec.group}
-    options = {**shared, **options}
+    options = {**shared, **with_coders(study.spec, asked.use, options)}
     if plugin.takes_factors and (varied := _varied(study, frame, by)):
         options = {"factors": varied, **options}
     return Measurement(asked.use, plugin, asked.evaluator, options, asked.flagged, only)
@@ -133,6 +134,9 @@ def measurements(study: StudySource, names: Sequence[str] | None, frame: pl.Data
         for name in names:
             registered(name, where="the measure asked for")
         asked += [(("measures",), MeasureSpec(use=name)) for name in names if name not in known]
+    else:
+        own = {one.use for _, one in asked}
+        asked += [(("items", "coders"), one) for one in coder_measures(study.spec, own)]
     return [*told_apart([_or_failed(study, one, frame, loc) for loc, one in asked]), *concluded]
 
 
@@ -207,6 +211,7 @@ def audit(study: StudySource, frame: pl.DataFrame) -> list[Measurement]:
     """The measures of how the answers were read (see `quaver.study.analysis.audit_measures`)."""
     stated = stated_evaluators(study)
     asked = [*audited(frame, study.factors, stated), *_of_prompts_like_these(study)]
+    asked += [] if frame.is_empty() else audited_coders(study.spec)
     return told_apart([measurement(study, one, frame) for one in asked])
 
 

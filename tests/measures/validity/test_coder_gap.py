@@ -1,0 +1,86 @@
+"""Whether a model is further from the coders than they are from each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from quaver.core.records import Estimate
+from quaver.errors import MeasureError
+from quaver.measures.validity.coders import coder_agreement
+
+CODERS = ("anna", "ben", "cleo")
+
+
+def study(seed: int = 0, items: int = 80, model: float = 0.3, people: float = 0.1) -> pl.DataFrame:
+    """Two prompts; people and the model flip the true label with these probabilities."""
+    random = np.random.default_rng(seed)
+    truth = random.random(items) < 0.5
+
+    def flipped(share: float) -> list[str]:
+        return np.where(truth ^ (random.random(items) < share), "a", "b").tolist()
+
+    coded = {name: flipped(people) for name in CODERS}
+    parts = [
+        pl.DataFrame({"item": range(items), "variant": variant, "label": flipped(model), **coded})
+        for variant in ("one", "two")
+    ]
+    return pl.concat([part.with_columns(pl.col("item").cast(pl.Int64)) for part in parts])
+
+
+def coder_gap(frame: pl.DataFrame, **options: Any) -> list[Estimate]:
+    found = coder_agreement(frame, **{"coders": CODERS, "by": [], **options})
+    return [one for one in found if one.measure == "coder_agreement_gap"]
+
+
+def test_it_is_the_difference_of_the_alphas_that_coder_agreement_gives() -> None:
+    frame = study()
+    alphas = {
+        (one.measure.removeprefix("coder_agreement"), one.cell["coder"]): one.value
+        for one in coder_agreement(frame, coders=CODERS, by=[], resamples=0)
+    }
+    between = {pair: value for (kind, pair), value in alphas.items() if kind == "_coders" and pair != "all"}
+    found = {one.cell["coder"]: one for one in coder_gap(frame, resamples=0)}
+    for name in CODERS:
+        own = np.mean([value for pair, value in between.items() if name in pair.split(", ")])
+        assert found[name].value == pytest.approx(own - alphas["_model", name])
+    beside = np.mean([alphas["_model", name] for name in CODERS])
+    assert found["all"].value == pytest.approx(np.mean(list(between.values())) - beside)
+    assert found["all"].details["model"] == pytest.approx(beside)
+
+
+def test_a_worse_model_has_a_gap_and_one_of_the_people_has_none() -> None:
+    def of_all(frame: pl.DataFrame) -> tuple[float, float]:
+        one = next(e for e in coder_gap(frame) if e.cell["coder"] == "all")
+        assert one.low is not None
+        assert one.high is not None
+        return one.low, one.high
+
+    low, _ = of_all(study(model=0.4, people=0.05, items=200))
+    assert low > 0
+    low, high = of_all(study(model=0.1, people=0.1, items=200))
+    assert low < 0 < high
+    _, high = of_all(study(model=0.0, people=0.3, items=200))
+    assert high < 0
+
+
+def test_each_prompt_has_its_own() -> None:
+    found = coder_gap(study(), by=["variant"], resamples=0)
+    assert [one.cell["variant"] for one in found] == ["one"] * 4 + ["two"] * 4
+
+
+def test_items_that_a_coder_left_out_count_for_the_others() -> None:
+    frame = study().with_columns(ben=pl.when(pl.col("item") < 60).then(pl.col("ben")))
+    found = {one.cell["coder"]: one for one in coder_gap(frame, resamples=0)}
+    assert (found["ben"].n, found["anna"].n) == (60, 80)
+
+
+def test_it_takes_two_coders() -> None:
+    assert not coder_gap(study(), coders=["anna"])
+    alike = study().with_columns(pl.lit("a").alias(name) for name in (*CODERS, "label"))
+    assert all(one.value is None and one.reason for one in coder_gap(alike))
+    with pytest.raises(MeasureError):
+        coder_gap(study(), coders=["anna", "anna"])

@@ -1,0 +1,106 @@
+"""A study with coders measures them: with each other, with the model, and with each prompt."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import quaver
+
+CODERS = ["anna", "ben", "cleo"]
+
+
+def flipped(labels: list[str], share: float, chance: random.Random) -> list[str]:
+    return [label if chance.random() > share else "ba"["ab".index(label)] for label in labels]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
+    chance = random.Random(3)
+    truth = chance.choices("ab", k=90)
+    frame = pl.DataFrame(
+        {
+            "text": [f"{label} text {number}" for number, label in enumerate(truth)],
+            **{name: flipped(truth, 0.08, chance) for name in CODERS},
+        }
+    )
+
+    def annotate(text: str, prompt: str) -> str:
+        own = random.Random(text + prompt)
+        return flipped([text[0]], 0.05 if "Which?" in prompt else 0.4, own)[0]
+
+    made = quaver.Study.open(
+        {
+            "name": "Coders",
+            "task": {"labels": ["a", "b"]},
+            "items": {"source": frame, "coders": CODERS, "gold": {"coders": "majority"}},
+            "prompt": {"instruction": "Which?"},
+            "variants": [{"use": "instructions", "texts": {"curt": "Say."}}],
+            "models": [{"name": "mine", "use": "function"}],
+            "measures": ["accuracy"],
+        },
+        folder=tmp_path_factory.mktemp("coders"),
+        functions={"mine": annotate},
+    )
+    made.run()
+    return made
+
+
+def test_coders_are_columns_of_the_annotations(study: quaver.Study) -> None:
+    frame = study.annotations()
+    assert frame.select(CODERS).null_count().row(0) == (0, 0, 0)
+    assert study.experiment.notes[-1].startswith("an item's gold label")
+
+
+def test_what_is_measured_of_them_needs_no_line_of_the_file(study: quaver.Study) -> None:
+    found = study.estimates()
+    gaps = {e.cell["coder"]: e for e in found if e.measure == "coder_agreement_gap"}
+    assert gaps.keys() == {*CODERS, "all"}
+    assert gaps["all"].low > 0
+    pairs = [e.cell["coder"] for e in found if e.measure == "coder_agreement_coders"]
+    assert pairs == ["anna, ben", "anna, cleo", "ben, cleo", "all"]
+
+
+def test_a_measure_that_is_asked_for_is_of_the_studys_coders(study: quaver.Study) -> None:
+    found = study.measure("coder_agreement")
+    assert {e.cell["coder"] for e in found if e.measure.endswith("_model")} == set(CODERS)
+    gaps = {e.cell["variant"]: e for e in found if e.measure.endswith("_gap") and e.cell["coder"] == "all"}
+    assert gaps["paraphrase=curt"].low > 0
+    assert gaps["paraphrase=original"].low < 0
+    own = study.measure("coder_agreement", coders=["ben"])
+    assert {e.cell["coder"] for e in own} == {"ben"}
+
+
+def test_the_report_says_who_agrees_with_whom(study: quaver.Study) -> None:
+    page = study.report().read_text(encoding="utf-8")
+    part = page.partition('<section id="coders">')[2].partition("</section>")[0]
+    words = " ".join(re.sub("<[^>]+>", " ", part).split())
+    assert "People agree better with each other than with the model" in words
+    assert "With 1 of 2 prompts" in words
+    assert "curt" in words
+    table = (study.folder / "tables" / "coders.csv").read_text(encoding="utf-8")
+    assert table.count("\n") == 1 + 4 + 3 + 4 + 2
+
+
+@pytest.mark.parametrize("items", [{"coders": ["anna"]}, {"coders": ["anna", "ben"], "gold": "cleo"}])
+def test_fewer_coders_and_another_gold(study: quaver.Study, tmp_path: Path, items: dict[str, Any]) -> None:
+    source = next(study.folder.glob("items-*.jsonl"))
+    other = quaver.Study.open(
+        {
+            "task": {"labels": ["a", "b"]},
+            "items": {"source": str(source), "text": "{{ text }}", **items},
+            "prompt": {"instruction": "Which?"},
+            "models": [{"name": "mine", "use": "function"}],
+        },
+        folder=tmp_path,
+        functions={"mine": lambda text, prompt: text[0]},
+    )
+    other.run()
+    measures = {e.measure for e in other.estimates()}
+    assert "coder_agreement_model" in measures
+    assert ("coder_agreement_gap" in measures) is (len(items["coders"]) > 1)
