@@ -394,6 +394,7 @@ def test_long_answers_that_repeat_themselves_are_packed(
     anyway: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(archive, "_ANYWAY", anyway)  # what grows further is packed without compression
+    monkeypatch.setattr(archive, "_RATIO", 20)
     (tmp_path / "items.csv").write_text(ITEMS)
     (tmp_path / "study.yaml").write_text(STUDY)
     long = "positive, as I said before. " * 70_000

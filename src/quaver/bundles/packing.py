@@ -13,6 +13,8 @@ from typing import Any
 import polars as pl
 
 from quaver.bundles.redaction import Texts
+from quaver.bundles.reviewer_readme import NAME as README
+from quaver.bundles.reviewer_readme import reviewer_readme
 from quaver.bundles.verification import verify
 from quaver.collect.store.copies import copy_store, copy_store_without
 from quaver.core.arguments import guarded
@@ -27,6 +29,7 @@ from quaver.study.sources.archive import MANIFEST, is_archive, pack
 from quaver.study.sources.bundle_source import FORM
 from quaver.study.sources.conclusion_measures import concluded_about
 from quaver.study.sources.outgoing_check import check_outgoing
+from quaver.study.study_verdict import collected
 
 
 @guarded
@@ -96,7 +99,7 @@ def _packed(target: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -
 
 
 def _whole(study: Study, folder: Path) -> int:
-    _derived(study, folder, study.source.lock(), measurable(study.source), study.annotations())
+    _derived(study, folder, study.source.lock(), study.annotations(), texts=True)
     _write(folder / "items.json", [_item(item) for item in study.experiment.items])
     answers = study.folder / "responses.db"
     if study.source.has_answers and answers.exists():
@@ -107,6 +110,7 @@ def _whole(study: Study, folder: Path) -> int:
     kept = folder / study.source.files.paraphrases.name
     if not kept.exists() and (former := study.source.files.read("paraphrases.json")):
         _write(kept, former)
+    _explained(study, folder, texts=True, withheld=0)
     return 0
 
 
@@ -119,7 +123,7 @@ def _without_texts(study: Study, folder: Path) -> int:
     frame = study.annotations()
     reasons = [texts.out_of(reason) for reason in frame["reason"].to_list()]
     frame = frame.with_columns(pl.Series("reason", reasons, dtype=pl.String))
-    _derived(study, folder, lock, measurable(study.source), frame)
+    _derived(study, folder, lock, frame, texts=False)
     _write(folder / "items.json", [_item(item, kept) for item in study.experiment.items])
     withheld: list[dict[str, Any]] = []
     if study.source.has_answers:
@@ -128,8 +132,20 @@ def _without_texts(study: Study, folder: Path) -> int:
     for file in _own_files(study):
         if file.suffix in (".yaml", ".yml") and not texts.in_markup(file.read_text(encoding="utf-8")):
             shutil.copyfile(file, folder / file.name)
+    _explained(study, folder, texts=False, withheld=len(withheld))
     _search(folder, texts)
     return len(withheld)
+
+
+def _explained(study: Study, folder: Path, *, texts: bool, withheld: int) -> None:
+    """Tell a reviewer what to do; a file of the study's own by that name stays."""
+    path = folder / README
+    if path.exists():
+        return
+    lock = json.loads((folder / "study.lock.json").read_text(encoding="utf-8"))
+    files = {file.name for file in folder.iterdir()}
+    text = reviewer_readme(lock, study.estimates(), files, texts=texts, withheld=withheld)
+    path.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def _own_files(study: Study) -> list[Path]:
@@ -165,16 +181,15 @@ def _texts(study: Study, kept: set[str]) -> Texts:
 
 
 def _derived(
-    study: Study, folder: Path, lock: dict[str, Any], measured: pl.DataFrame, annotations: pl.DataFrame
+    study: Study, folder: Path, lock: dict[str, Any], annotations: pl.DataFrame, *, texts: bool
 ) -> None:
     """Lock, annotations, estimates and report."""
-    from quaver.report.page.html_page import write_report  # the charts' libraries are slow to load
+    from quaver.study.study_report import written  # the charts' libraries are slow to load
 
     estimates = study.estimates()
     noise = {name: [asdict(row) for row in rows] for name, rows in study.noise().items()}
-    report = write_report(
-        folder / "report", lock=lock, annotations=measured, estimates=estimates, noise=noise
-    )
+    shown = lock | {"collection": collected(study.source)}
+    report = written(study.source, folder / "report", shown, measurable(study.source), texts=texts)
     shutil.move(report, folder / "report.html")
     shutil.rmtree(folder / "report")
     write_estimates(estimates, folder / "estimates.csv")
@@ -199,7 +214,7 @@ def _search(folder: Path, texts: Texts) -> None:
         QuaverError: One stands somewhere.
     """
     for file in sorted(folder.iterdir()):
-        if file.suffix in (".json", ".csv", ".html", ".yaml", ".yml"):
+        if file.suffix in (".json", ".csv", ".html", ".md", ".yaml", ".yml"):
             found = any(texts.in_markup(line) for line in file.read_text(encoding="utf-8").splitlines())
         elif file.suffix == ".parquet":
             frame = pl.read_parquet(file).select(pl.col(pl.String, pl.Categorical).cast(pl.String))

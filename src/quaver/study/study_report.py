@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from quaver.report.charts import figures
 from quaver.report.charts.offline import offline
@@ -27,22 +30,37 @@ from quaver.study.study_verdict import resolved
 
 def report(study: StudySource, folder: Path) -> Path:
     """Write a study's report to a folder; its path."""
-    frame = measurable(study)
+    path = written(study, folder, resolved(study), measurable(study))
+    check_outgoing(written_report(path))
+    return path
+
+
+def written(
+    study: StudySource, folder: Path, lock: Mapping[str, Any], frame: pl.DataFrame, *, texts: bool = True
+) -> Path:
+    """Write a report; its path.
+
+    Args:
+        study: The study.
+        folder: Where to.
+        lock: What it resolved to, as the report shows it.
+        frame: Its annotations that can be measured.
+        texts: Whether the report shows the items' texts and the answers.
+    """
     with ExitStack() as opened:
-        stored = study.files.responses.exists()
+        stored = texts and study.files.responses.exists()
         store = opened.enter_context(study.answers()) if stored else None
-        path = write_report(
+        behind = StoredBehind(study.experiment, store, study.prices, study.spent_on_paraphrases())
+        return write_report(
             folder,
-            lock=resolved(study),
+            lock=lock,
             annotations=frame,
             estimates=certified(study, estimates_of_study(study, None, frame), frame),
             noise={name: [asdict(row) for row in rows] for name, rows in study.files.read_noise().items()},
             audit=[*estimates_of_audit(study, frame), *estimates_of_charts(study, frame)],
             deviations=deviating(evaluators_of(study), frame),
-            behind=StoredBehind(study.experiment, store, study.prices, study.spent_on_paraphrases()),
+            behind=behind if texts else None,
         )
-    check_outgoing(written_report(path))
-    return path
 
 
 def charts(study: StudySource, width: int) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from quaver.core.number_format import count
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results, varying
-from quaver.report.measure_words import presentation_of
+from quaver.report.measure_words import ALL, in_words, presentation_of
 from quaver.report.page_numbers import interval, number, percent_measure
 from quaver.report.table_rows import Table
 
@@ -51,7 +51,7 @@ def _rows(results: Results, measure: str, known: Sequence[Estimate]) -> list[tup
     columns = [column for column in varying(known) if column not in over]
     groups: dict[tuple[str, ...], list[Estimate]] = {}
     for one in known:
-        groups.setdefault(tuple(one.cell.get(column, "all") for column in columns), []).append(one)
+        groups.setdefault(tuple(_part(column, one.cell.get(column)) for column in columns), []).append(one)
     if len(groups) > _MOST_GROUPS and "model" in columns:
         groups = {}
         for one in known:
@@ -60,6 +60,13 @@ def _rows(results: Results, measure: str, known: Sequence[Estimate]) -> list[tup
         groups = {(): list(known)}
     name = _named(measure)
     return [(name, " · ".join(part), *_numbers(measure, some)) for part, some in groups.items()]
+
+
+def _part(column: str, value: str | None) -> str:
+    """What a row is about, by the value of a column; a number brings the column's name."""
+    if value is None:
+        return ALL.get(column, "all")
+    return f"{in_words(column)} {value}" if value.replace(".", "", 1).isdigit() else value
 
 
 def _numbers(measure: str, some: Sequence[Estimate]) -> tuple[str | Markup, ...]:
