@@ -143,7 +143,7 @@ class UnknownName(QuaverError):
         name: The unknown name.
         known: The names that exist.
         where: The file, field or argument that has the name.
-        fix: What to do; by default, use the nearest name, if there is one.
+        fix: What to do; by default, use the nearest name, or one of them.
 
     >>> print(UnknownName("measure", "consistancy", ["accuracy", "consistency"]))
     unknown measure 'consistancy'
@@ -164,12 +164,13 @@ class UnknownName(QuaverError):
         known = sorted(known)
         name = str(name)[:_LONGEST]
         guess = nearest(name, known)
+        instead = "use one of these" if known else "remove it"
         super().__init__(
             f"unknown {kind} {name!r}",
             where=where,
             expected=f"one of {_listed(known)}" if known else f"no {kind} exists here",
             found=name or "''",
-            fix=fix or (f"did you mean {guess!r}?" if guess else None),
+            fix=fix or (f"did you mean {guess!r}?" if guess else instead),
         )
 
 

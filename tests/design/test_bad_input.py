@@ -54,7 +54,7 @@ STUDIES = {
         STUDY + "decoding:\n  temperature: 0.7\n",
         SpecError,
         "study.yaml:13: decoding.temperature",
-        "`greedy:",
+        "greedy: {temperature",
     ),
     "unknown option of a plug-in": (
         STUDY + "variants:\n  - use: instructions\n    text: {plain: Is it?}\n",

@@ -58,7 +58,7 @@ _LIMITS = {
 
 def excerpt(value: Any) -> str:
     """A value as an error quotes it: without keys, and cut if it is long."""
-    text = without_key_values(repr(value))
+    text = without_key_values(repr(dict(value) if isinstance(value, Mapping) else value))
     return text if len(text) <= 120 else text[:117] + "..."
 
 

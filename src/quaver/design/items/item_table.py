@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -69,7 +69,9 @@ def _items_of(
     named = _named(asked, loc) if isinstance(asked, ItemsSpec) else [((*loc, "id"), asked.id)]
     for place, name in named:
         if name is not None and name not in columns:
-            raise UnknownName("column", name, columns, where=source.where(*place))
+            raise UnknownName(
+                "column", name, columns, where=source.where(*place), fix=_separated(columns, asked)
+            )
     for row in rows:  # a row of JSON Lines may lack columns
         row.update(dict.fromkeys(columns.difference(row)))
     numbered = rows_where(list(enumerate(rows, start=1)), asked.where, columns, source, (*loc, "where"))
@@ -81,6 +83,15 @@ def _items_of(
     items = _identified(numbered, asked.id or usual, [], source, loc)
     gold = asked.gold or (spec.items.gold if spec.items.gold and spec.items.gold.column else None)
     return with_gold(items, gold, spec, columns, source, loc)
+
+
+def _separated(columns: Collection[str], asked: TableSpec) -> str | None:
+    """What to do where all columns were read as one."""
+    head = next(iter(columns))
+    found = [sign for sign in (",", ";", "\t", "|") if sign in head]
+    if len(columns) > 1 or not found or asked.separator is None:
+        return None
+    return f"the cells of this file are separated by {found[0]!r}: write `separator: {found[0]!r}`"
 
 
 def _named(asked: ItemsSpec, loc: tuple[str, ...]) -> list[tuple[tuple[str | int, ...], str | None]]:

@@ -63,6 +63,7 @@ def rows_where(
                 where=place,
                 expected="a condition that some rows meet",
                 found=f"{', '.join(common)}{', …' if len(texts) > _MOST_VALUES else ''}",
+                fix="write one of the values that are found",
             )
         rows = kept
     return rows

@@ -16,7 +16,7 @@ import polars as pl
 
 from quaver.core.number_format import count
 from quaver.design.items.table_row import Row
-from quaver.errors import ItemError, SpecError
+from quaver.errors import ItemError, SpecError, nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +87,10 @@ def read_rows(
             found=path.name,
             fix="leave `sheet` out",
         )
+    if path.is_dir():
+        raise ItemError(
+            "this is a folder", where=str(path), expected="a file of items", fix="name a file in it"
+        )
     reader = FORMATS.get(ending)
     if reader is None:
         raise ItemError(
@@ -117,7 +121,7 @@ def _translated(path: Path, encoding: str, hint: str) -> Iterator[None]:
             where=str(path),
             expected="a file",
             found="nothing",
-            fix="paths are relative to the study file",
+            fix=f"{_nearest_file(path)}paths are relative to the study file",
         ) from None
     except UnicodeError as error:
         raise ItemError(
@@ -133,6 +137,7 @@ def _translated(path: Path, encoding: str, hint: str) -> Iterator[None]:
             where="items.encoding",
             expected="an encoding that Python knows: utf-8, cp1252, utf-16",
             found=encoding[:60],
+            fix="leave it out for UTF-8, or name the one that the file was saved in",
         ) from None
     except OSError as error:
         raise ItemError("the file of items cannot be read", where=str(path), found=str(error)) from None
@@ -331,3 +336,12 @@ FORMATS: dict[str, _Reader] = {
     ".txt": _text,
 }
 """File ending -> reader."""
+
+
+def _nearest_file(path: Path) -> str:
+    """The file of a similar name in the same folder, as a question; empty where there is none."""
+    try:
+        guess = nearest(path.name, [one.name for one in path.parent.iterdir()])
+    except OSError:
+        return ""
+    return f"did you mean {guess!r}? " if guess else ""

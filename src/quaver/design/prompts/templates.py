@@ -16,7 +16,7 @@ from jinja2 import StrictUndefined, Template, TemplateSyntaxError, meta, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from quaver.errors import SpecError, UnknownName
+from quaver.errors import SpecError, UnknownName, nearest
 
 _OPENING = re.compile(r"\{[{%#]")
 """The beginning of a placeholder, statement or comment in Jinja."""
@@ -162,11 +162,13 @@ def check(template: str, known: Collection[str], *, where: str, needs: Iterable[
         raise UnknownName("template field", name, known, where=where)
     needs = tuple(needs)
     if needs and not used.intersection(needs):
+        meant = nearest(template.strip("{} "), needs) or needs[0]
         raise SpecError(
             "the item's text is not in this template",
             where=where,
             expected=" or ".join(f"{{{{ {name} }}}}" for name in needs[:5]) + " somewhere",
             found=template[:120],
+            fix=f'put a column between pairs of braces: "{{{{ {meant} }}}}"',
         )
 
 

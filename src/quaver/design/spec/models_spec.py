@@ -40,9 +40,12 @@ class PriceSpec(Part):
     def _whole(self) -> PriceSpec:
         numbers = (self.input, self.output)
         if self.like is not None and (*numbers, self.cached) != (None, None, None):
-            raise ValueError("give either `like` or numbers, not both")
+            raise PlacedError("give either `like` or numbers, not both", fix="remove one of them")
         if self.like is None and None in numbers:
-            raise ValueError("a price needs both `input` and `output`, or `like`")
+            raise PlacedError(
+                "a price needs both `input` and `output`, or `like`",
+                fix="write `price: {input: 0.15, output: 0.6}` in US dollars per million tokens",
+            )
         return self
 
 
@@ -68,4 +71,4 @@ class ModelSpec(PluginSpec):
         try:
             return model_of_name(given)
         except UnknownName as error:
-            raise PlacedError(error.problem, expected=error.expected, found=given) from None
+            raise PlacedError(error.problem, expected=error.expected, found=given, fix=error.fix) from None

@@ -44,10 +44,15 @@ class PlacedError(ValueError):
     """A mistake in a part of the study file, and its place inside that part."""
 
     def __init__(
-        self, problem: str, *loc: str | int, expected: str | None = None, found: str | None = None
+        self,
+        problem: str,
+        *loc: str | int,
+        expected: str | None = None,
+        found: str | None = None,
+        fix: str | None = None,
     ) -> None:
         super().__init__(problem)
-        self.loc, self.expected, self.found = loc, expected, found
+        self.loc, self.expected, self.found, self.fix = loc, expected, found, fix
 
 
 class Part(BaseModel):

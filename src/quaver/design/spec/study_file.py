@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from typing_extensions import is_typeddict
 
 from quaver._secrets import Keys, is_key_shaped, name_keys, texts_in
-from quaver.core.arguments import excerpt, expectation, location_of, model_of
+from quaver.core.arguments import excerpt, model_of
 from quaver.design.spec import StudySpec
+from quaver.design.spec.complaints import translated
 from quaver.design.spec.label_spelling import with_labels_alike
 from quaver.design.spec.yaml_file import read_yaml
-from quaver.errors import QuaverError, SpecError, nearest
+from quaver.errors import QuaverError, SpecError
 
 PartT = TypeVar("PartT", bound=BaseModel)
 
@@ -119,7 +118,7 @@ def read_study(
     try:
         return StudySpec.model_validate(source._document), source
     except ValidationError as error:
-        raise _translated(error, StudySpec, source, source._document) from None
+        raise translated(error, StudySpec, source.where, source._document) from None
 
 
 def _refuse_keys(document: Mapping[str, Any], source: Positions) -> None:
@@ -157,7 +156,7 @@ def read_part(
     try:
         return kind.model_validate(dict(given))
     except ValidationError as error:
-        raise _translated(error, kind, source, given, loc) from None
+        raise translated(error, kind, source.where, given, loc) from None
 
 
 def bind(
@@ -195,97 +194,5 @@ def bind(
     try:
         checked = model.model_validate(dict(options))
     except ValidationError as error:
-        raise _translated(error, model, source, options, loc, beside) from None
+        raise translated(error, model, source.where, options, loc, beside) from None
     return {name: getattr(checked, name) for name in checked.model_fields_set} | (checked.model_extra or {})
-
-
-def _translated(
-    error: ValidationError,
-    model: type[BaseModel],
-    source: Positions,
-    given: Any,
-    prefix: Sequence[str | int] = (),
-    beside: Sequence[str] = (),
-) -> SpecError:
-    """The first of pydantic's complaints as an error of Quaver's; the others are counted."""
-    complaints = error.errors(include_url=False)
-    places = [location_of(complaint, given) for complaint in complaints]
-    # A misspelt key is unknown and missing at once: the former says more.
-    at = min(range(len(complaints)), key=lambda at: complaints[at]["type"] != "extra_forbidden")
-    first, loc, kind = complaints[at], (*prefix, *places[at]), complaints[at]["type"]
-    others = len(set(places)) - 1
-    more = f" (and {others} more)" if others else ""
-    if kind == "extra_forbidden":
-        name, known = str(first["loc"][-1]), _keys(model, first["loc"][:-1])
-        known += beside if len(first["loc"]) == 1 else ()
-        guess = nearest(name, known)
-        return SpecError(
-            f"unknown key {name!r}{more}",
-            where=source.where(*loc),
-            expected=f"one of {', '.join(sorted(set(known)))}" if known else None,
-            found=name,
-            fix=f"did you mean {guess!r}?" if guess else "remove it",
-        )
-    if kind == "missing":
-        return SpecError(
-            f"{first['loc'][-1]!r} is missing{more}",
-            where=source.where(*loc),
-            expected=_described(model, first["loc"]) or "a value",
-            found="nothing",
-        )
-    if kind == "value_error":
-        problem = first["ctx"]["error"]
-        where = source.where(*loc, *getattr(problem, "loc", ()))
-        expected, found = getattr(problem, "expected", None), getattr(problem, "found", None)
-        return SpecError(f"{problem}{more}", where=where, expected=expected, found=found)
-    is_key = loc[-1:] == ("[key]",)
-    return SpecError(
-        f"this {'key' if is_key else 'value'} does not fit{more}",
-        where=source.where(*loc[: -2 if is_key else None]),
-        expected=expectation(
-            [one for one, place in zip(complaints, places, strict=True) if place == places[at]]
-        ),
-        found=excerpt(first["input"]),
-        fix=_quotation(first["input"]) if kind == "string_type" else None,
-    )
-
-
-def _quotation(value: Any) -> str | None:
-    """What to do if YAML did not read a text as text."""
-    if isinstance(value, Mapping):
-        return 'put a text that starts with a brace in quotation marks: "{{ text }}"'
-    return None if isinstance(value, Sequence) else "put it in quotation marks if it is a text"
-
-
-def _field(model: type[BaseModel], loc: Sequence[str | int]) -> Any:
-    """The annotation at a location, or None."""
-    annotation: Any = model
-    for part in loc:
-        part_models = _models_in(annotation)
-        if not part_models:
-            return None
-        if isinstance(part, str) and part in part_models[0].model_fields:
-            annotation = part_models[0].model_fields[part].annotation
-    return annotation
-
-
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    """The pydantic models inside an annotation such as ``tuple[LabelSpec, ...] | None``."""
-    if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [model for part in getattr(annotation, "__args__", ()) for model in _models_in(part)]
-
-
-def _keys(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
-    annotation = _field(model, loc)
-    found = _models_in(annotation)
-    if found:
-        return list(found[0].model_fields)
-    parts = (annotation, *getattr(annotation, "__args__", ()))
-    return next((list(part.__annotations__) for part in parts if is_typeddict(part)), [])
-
-
-def _described(model: type[BaseModel], loc: Sequence[str | int]) -> str | None:
-    found = _models_in(_field(model, loc[:-1]))
-    info = found[0].model_fields.get(str(loc[-1])) if found else None
-    return info.description if info else None

@@ -130,7 +130,7 @@ class StudySpec(Part):
         names = [one.name if isinstance(one, ModelSpec) else one.title for one in given]
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(f"the name {name!r} is given twice")
+                raise PlacedError(f"the name {name!r} is given twice", fix="give each a `name` of its own")
         return given
 
     @field_validator("decoding", mode="before")
@@ -143,7 +143,9 @@ class StudySpec(Part):
             if not isinstance(parameters, dict):
                 if name in DecodingSpec.model_fields:
                     raise PlacedError(
-                        f"{name!r} needs a decoding's name above it: `greedy: {{{name}: …}}`", name
+                        f"{name!r} needs a decoding's name above it",
+                        name,
+                        fix=f"write `decoding: {{greedy: {{{name}: {parameters}}}}}`",
                     )
                 found[name] = parameters
                 continue
@@ -183,8 +185,13 @@ class StudySpec(Part):
         for code in self.prompt.answers:
             if code not in codes:
                 guess = nearest(code, codes)
-                hint = f"; did you mean {guess!r}?" if guess else f", only {', '.join(sorted(codes))}"
-                raise PlacedError(f"no label has the code {code!r}{hint}", "prompt", "answers", code)
+                raise PlacedError(
+                    f"no label has the code {code!r}",
+                    *("prompt", "answers", code),
+                    expected=f"one of {', '.join(sorted(codes))}",
+                    found=code,
+                    fix=f"did you mean {guess!r}?" if guess else "use one of these codes",
+                )
         for index, group in enumerate(self.items.groups):
             loc: tuple[str | int, ...] = ("items", "groups", index)
             if group == self.items.group and index == len(self.items.groups) - 1:

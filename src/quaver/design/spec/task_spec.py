@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
@@ -9,6 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from quaver.core.records import NO_LABEL, Label, LabelSet, Level
 from quaver.core.table_text import composed
 from quaver.design.spec.spec_part import Name, Part, PlacedError
+from quaver.design.spec.yaml_values import as_yaml_reads
 
 
 class LabelSpec(Part):
@@ -54,6 +56,18 @@ class TaskSpec(Part):
     def _one_column(cls, given: Any) -> Any:
         return [given] if isinstance(given, str) else given
 
+    @field_validator("labels", mode="before")
+    @classmethod
+    def _texts(cls, given: Any) -> Any:
+        """Refuse what YAML did not read as a text, before it is taken for a label's keys."""
+        for index, one in enumerate(given if isinstance(given, list | tuple) else ()):
+            if one is None or isinstance(one, bool | float | date):
+                found = "null" if one is None else str(one).lower()
+                raise PlacedError(
+                    "this label is not a text", index, expected="a text", found=found, fix=as_yaml_reads(one)
+                )
+        return given
+
     @field_validator("labels")
     @classmethod
     def _distinct(cls, labels: tuple[LabelSpec, ...]) -> tuple[LabelSpec, ...]:
@@ -71,7 +85,9 @@ class TaskSpec(Part):
                     index,
                 )
             if label.code in [one.code for one in labels[:index]]:
-                raise PlacedError(f"the label code {label.code!r} is given twice", index)
+                raise PlacedError(
+                    f"the label code {label.code!r} is given twice", index, fix="remove one of them"
+                )
         return labels
 
     def label_set(self) -> LabelSet:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from quaver.core import registry
 from quaver.study.sources.study_file_source import StudyFile
 from quaver.study.sources.study_source import StudySource
 
@@ -23,9 +24,17 @@ def check_names(source: StudySource) -> None:
     if not isinstance(source, StudyFile) or source.files.responses.exists():
         return
     source.plugins.check_named()
-    items = source.positions.home / source.spec.items.source
-    if not items.is_file() or items.stat().st_size > _LARGEST or source.files.paraphrases.exists():
+    if not _quickly_read(source) or source.files.paraphrases.exists():
         return
     whole = source.with_stand_ins() if source.lacks_paraphrases else source
     whole.plugins.check(whole.factors, whole.experiment.labels, whole.experiment.variants)
     whole.conclusions.check()
+
+
+def _quickly_read(source: StudyFile) -> bool:
+    """Whether the items are in a file here, or should be."""
+    name = source.spec.items.source
+    if name.startswith("hf:") or name in registry.names("items"):
+        return False
+    items = source.positions.path_of(name)
+    return not items.is_file() or items.stat().st_size <= _LARGEST

@@ -14,8 +14,9 @@ from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.model import Model
 from quaver.core.records import Estimate, LabelSet, Variant
 from quaver.design.spec import EvaluatorSpec, FollowUpSpec, MeasureSpec, ModelSpec, StudySpec
+from quaver.design.spec.model_names import PROVIDERS
 from quaver.design.spec.study_file import Positions, bind, read_part
-from quaver.errors import QuaverError, SpecError, Unavailable, UnknownName
+from quaver.errors import QuaverError, SpecError, Unavailable, UnknownName, nearest
 from quaver.estimation.declaration import Measure, registered
 from quaver.estimation.original_prompt import FLAGGED, in_every_group, left_out, without_flagged
 from quaver.score.parsing.evaluator import Evaluator
@@ -287,8 +288,21 @@ class Plugins:
                     raise UnknownName(column, name, names, where=self._source.where(*loc, "only"))
 
     def check_named(self) -> None:
-        """Find what is wrong with evaluators and measures, as far as it shows without the variants."""
+        """Find what is wrong with models, evaluators and measures, as far as it shows without variants."""
+        for index, model in enumerate(self._spec.models):
+            if model.use not in (known := registry.names("models")):
+                provider = nearest(model.use, PROVIDERS) or "openai"
+                served = f"for a model of a service, write `- {provider}/MODEL` instead"
+                raise UnknownName(
+                    "engine",
+                    model.use,
+                    known,
+                    where=self._source.where("models", index, "use"),
+                    fix=None if nearest(model.use, known) else served,
+                )
         self.evaluators()
+        if self._spec.until is not None:
+            registered(self._spec.until.measure, where=self._source.where("until", "measure"))
         for index, asked in enumerate(self._spec.measures):
             self.measure(asked, ("measures", index))
 
