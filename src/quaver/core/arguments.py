@@ -10,6 +10,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
+from os import PathLike
 from types import SimpleNamespace
 from typing import Any, TextIO, TypeVar, get_args, get_type_hints
 
@@ -36,6 +37,7 @@ _WORDS = {
     "mapping": "keys with values",
     "model": "keys with values",
     "none": "nothing",
+    "path_type": "a path",
     "sequence": "a list",
     "string": "a text",
     "tuple": "a list",
@@ -155,6 +157,7 @@ def guarded(function: SubjectT, error: type[QuaverError] = QuaverError, where: s
     quaver.errors.QuaverError: draw(width): this argument does not fit
       expected: a whole number
       found: 'wide'
+      to do: pass a whole number
     >>> draw(widht=2)
     Traceback (most recent call last):
     quaver.errors.UnknownName: draw: unknown argument 'widht'
@@ -200,15 +203,26 @@ def fitted(function: Callable[..., Any], name: str, value: Any, kind: type[Quave
     try:
         made = model.model_validate({"value": value})
     except ValidationError as error:
+        expected = expectation(error.errors(include_url=False))
         raise kind(
             "this argument does not fit",
             where=where.format(function.__qualname__, name),
-            expected=expectation(error.errors(include_url=False)),
+            expected=expected,
             found=excerpt(value),
+            fix=_instead(value, expected),
         ) from None
     # A container is passed on as it is; pydantic would copy it.
     is_plain = isinstance(value, str | bytes | int | float)
     return made.value if is_plain else value  # type: ignore[attr-defined]
+
+
+def _instead(value: Any, expected: str) -> str:
+    """What to pass in place of a value."""
+    if expected == "a list" and isinstance(value, str):
+        return f"pass a list: {[part.strip() for part in value.split(',')]!r}"
+    if expected == "Study" and isinstance(value, str | PathLike):
+        return f"open it first: quaver.Study.open({str(value)!r})"
+    return f"pass {expected}"
 
 
 @cache

@@ -47,7 +47,9 @@ def translated(
     # A misspelt key is unknown and missing at once: the former says more.
     at = min(range(len(complaints)), key=lambda at: complaints[at]["type"] != "extra_forbidden")
     first, loc, kind = complaints[at], (*prefix, *places[at]), complaints[at]["type"]
-    others = len(set(places)) - 1
+    # The key that a misspelt one should have been is missing, too.
+    same = "missing" if kind == "extra_forbidden" else ""
+    others = len({place for one, place in zip(complaints, places, strict=True) if one["type"] != same}) - 1
     more = f" (and {others} more)" if others else ""
     if kind == "extra_forbidden":
         return _unknown_key(first, model, where(*loc), beside, more)

@@ -133,7 +133,9 @@ def write_report(
             "the report cannot be written",
             where=str(folder),
             found=str(error),
-            fix="free some space, then run `quaver report` again",
+            fix="name a folder"
+            if isinstance(error, NotADirectoryError | FileExistsError)
+            else "free some space, then run `quaver report` again",
         ) from error
     return path
 

@@ -10,11 +10,14 @@ from typing import Any
 from quaver.design.calls.small_study import write_small
 from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import Positions, read_study
+from quaver.errors import SpecError
 from quaver.study.sources.archive import is_archive
 from quaver.study.sources.kept_items import kept_items
 from quaver.study.sources.study_file_source import StudyFile
 from quaver.study.sources.study_plugins import Annotate
 from quaver.study.sources.study_source import StudySource
+
+_TABLES = (".csv", ".tsv", ".xlsx", ".xls", ".ods", ".jsonl", ".parquet")
 
 
 def open_source(
@@ -31,6 +34,15 @@ def open_source(
             kept.write()
         return _source(spec, positions, Path(folder or spec.name), functions)
     path = Path(study)
+    if path.suffix.lower() in _TABLES:
+        raise SpecError(
+            "this is a table, not a study",
+            where=str(path),
+            expected="a study file, such as study.yaml",
+            found=path.name,
+            fix=f"`quaver check {path.name}` judges a model's labels of it; "
+            f"`quaver init --from {path.name}` writes a study file",
+        )
     if path.suffix == ".zip" or (os.path.isfile(path) and is_archive(path)):
         from quaver.study.sources.bundle_source import open_bundle  # here and below: most studies are files
 
