@@ -11,7 +11,7 @@ from typing import Final
 
 from quaver.core.number_format import enumeration, percent, with_interval
 from quaver.report.estimate_index import Results
-from quaver.report.findings.reason_words import because, known, label_in_words
+from quaver.report.findings.reason_words import because, known, label_in_words, without_intervals
 from quaver.report.findings.recommendation import NextStep, Reason, Recommendation, Recommended
 from quaver.report.findings.verdicts import beyond_chance
 
@@ -61,6 +61,12 @@ def three_lines(results: Results, found: Sequence[Recommendation]) -> tuple[str,
     """
     why = f": {because(results, found[0])}." if len(found) == 1 else f". {reasons(results, found)}"
     return f"{advice(found)}{why}", movement(results, found), next_step(results, found)
+
+
+def headline(results: Results, found: Sequence[Recommendation]) -> str:
+    """What to do with the labels and why, in a sentence without intervals; of several models, only what."""
+    why = f": {because(results, without_intervals(found[0]))}" if len(found) == 1 else ""
+    return f"{advice(found)}{why}."
 
 
 def best_of(found: Sequence[Recommendation]) -> Recommendation:
@@ -159,8 +165,8 @@ def _missing(one: Recommendation, of: str) -> str:
     if not shares or shares[-1][1] - shares[0][1] < _APART:
         return ""
     (low, least), (high, most) = shares[0], shares[-1]
-    ends = f"from {percent(least)} of the answers{of} (“{low}”) to {percent(most)} (“{high}”) are missing"
-    return f"By {_part(str(details['by'])).removeprefix('the ')}, {ends}."
+    ends = f"Between {percent(least)} (“{low}”) and {percent(most)} (“{high}”) of the answers{of} are missing"
+    return f"{ends}, depending on {_part(str(details['by']))}."
 
 
 def _part(factor: str) -> str:

@@ -43,7 +43,9 @@ def _line(issue: Issue, several: bool) -> str:
         bare = details.get("unlabelled", 0)
         lost = f"; {bare:,} of these have no label: raise it" if bare else ""
         return f"{share} of the answers{of} were cut off at max_tokens ({times}){lost}."
-    why = ", ".join(f"{_STATUSES.get(name, name)} {n:,}" for name, n in details.get("statuses", {}).items())
+    statuses = details.get("statuses", {})
+    named = (f"{_STATUSES.get(name, name)} {n:,}" for name, n in statuses.items())
+    why = ", ".join(named) if len(statuses) > 1 else ""
     return (
         f"{share} of the answers{of} have no label ({times}{f': {why}' if why else ''}){_by_level(details)}."
     )

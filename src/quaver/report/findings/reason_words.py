@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from quaver.core.number_format import count, enumeration, percent, points, with_interval
@@ -24,6 +25,17 @@ def because(results: Results, one: Recommendation) -> str:
         one: The recommendation.
     """
     return _WHY[one.reason](results, one)
+
+
+def without_intervals(one: Recommendation) -> Recommendation:
+    """The same recommendation, whose estimates are said without their intervals."""
+    evidence = {name: _bare(own) for name, own in one.verdict.evidence.items()}
+    verdict = replace(one.verdict, evidence=evidence)
+    return replace(one, verdict=verdict, evidence=tuple(map(_bare, one.evidence)))
+
+
+def _bare(one: Estimate) -> Estimate:
+    return replace(one, low=None, high=None)
 
 
 def known(one: Recommendation, name: str) -> Estimate | None:
@@ -54,14 +66,14 @@ def _correct(one: Recommendation, name: str) -> str:
 
 def _right(_: Results, one: Recommendation) -> str:
     if known(one, "wrong_labels") is None:
-        return "another prompt hardly changes them, and they meet the thresholds of the study"
-    return f"another prompt hardly changes them, and {_correct(one, 'wrong_labels')} are correct"
+        return "another prompt hardly changes a label, and the thresholds of the study are met"
+    return f"another prompt hardly changes a label, and {_correct(one, 'wrong_labels')} are correct"
 
 
 def _steady(_: Results, one: Recommendation) -> str:
     prompts = known(one, "flips_prompts")
     said = f" in {count(prompts.details.get('prompts', 2), 'prompt')}" if prompts else ""
-    return f"they are nearly the same{said}, but nothing here shows that they are correct"
+    return f"the labels are nearly the same{said}, but nothing here shows that they are correct"
 
 
 def _best(results: Results, one: Recommendation) -> str:
@@ -84,20 +96,20 @@ def _odd(results: Results, one: Recommendation) -> str:
 
 
 def _only(_: Results, one: Recommendation) -> str:
-    return f"{_correct(one, 'wrong_labels')} of them are correct, though no other prompt was tried"
+    return f"{_correct(one, 'wrong_labels')} of the labels are correct, though no other prompt was tried"
 
 
 def _too_few(_: Results, one: Recommendation) -> str:
     texts = one.verdict.evidence["label_in_use"].n
-    return f"only {count(texts, 'text')} {'has' if texts == 1 else 'have'} one"
+    return f"only {count(texts, 'text')} {'has' if texts == 1 else 'have'} a label"
 
 
 def _one_label(results: Results, one: Recommendation) -> str:
     used = known(one, "label_in_use")
     if used is None:
-        return "they are all the same"
+        return "every label is the same"
     label = label_in_words(results, str(used.details.get("label", "")))
-    who = "every one is" if used.value == 1 else f"{percent(used.value or 0.0)} are"
+    who = "every label is" if used.value == 1 else f"{percent(used.value or 0.0)} of the labels are"
     return f"{who} {label}, whatever the text"
 
 
@@ -105,9 +117,9 @@ def _wrong(results: Results, one: Recommendation) -> str:
     profile = next((own for own in one.evidence if own.measure == "readiness"), None)
     if profile is not None:
         criteria = count(profile.details["criteria"], "threshold")
-        return f"they meet only {profile.details['met']} of the study’s {criteria}"
+        return f"only {profile.details['met']} of the study’s {criteria} are met"
     wrong = known(one, "wrong_labels")
-    said = f"{share(one, 'wrong_labels')} of them are wrong"
+    said = f"{share(one, 'wrong_labels')} of the labels are wrong"
     if wrong is not None and wrong.value and "label" in wrong.details:
         said += f", most often {label_in_words(results, str(wrong.details['label']))}"
     return said
@@ -116,8 +128,8 @@ def _wrong(results: Results, one: Recommendation) -> str:
 def _unclear_gold(_: Results, one: Recommendation) -> str:
     wrong = known(one, "wrong_labels")
     if wrong is None or any(own.measure == "readiness" for own in one.evidence):
-        return "it is not clear whether they meet the thresholds of the study"
-    return f"{with_interval(wrong)} of them are wrong, as far as {count(wrong.n, 'text')} can show"
+        return "it is not clear whether the thresholds of the study are met"
+    return f"{with_interval(wrong)} of the labels are wrong, as far as {count(wrong.n, 'text')} can show"
 
 
 def _one_prompt(_: Results, one: Recommendation) -> str:
@@ -129,7 +141,8 @@ def _one_prompt(_: Results, one: Recommendation) -> str:
 def _unclear(_: Results, one: Recommendation) -> str:
     prompts = known(one, "flips_prompts")
     texts = count(prompts.n, "text") if prompts is not None else "so few texts"
-    return f"another prompt changes {share(one, 'flips_prompts')} of them, and {texts} are too few to be sure"
+    changed = share(one, "flips_prompts")
+    return f"another prompt changes {changed} of the labels, and {texts} are too few to be sure"
 
 
 def _sharing(words: str, name: str) -> Words:
@@ -151,7 +164,7 @@ _WHY: Final[Mapping[Reason, Words]] = {
     "one prompt": _one_prompt,
     "wrong": _wrong,
     "unclear gold": _unclear_gold,
-    "repetition": _sharing("asking again with the same prompt changes {} of them", "flips_repeats"),
-    "unsteady": _sharing("another prompt changes {} of them", "flips_prompts"),
+    "repetition": _sharing("asking again with the same prompt changes {} of the labels", "flips_repeats"),
+    "unsteady": _sharing("another prompt changes {} of the labels", "flips_prompts"),
     "unclear": _unclear,
 }

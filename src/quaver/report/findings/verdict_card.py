@@ -11,7 +11,15 @@ from quaver.core.number_format import enumeration
 from quaver.core.records import Estimate
 from quaver.core.rows import Rows
 from quaver.report.estimate_index import Results
-from quaver.report.findings.plain_words import advice, best_of, movement, next_step, reasons, three_lines
+from quaver.report.findings.plain_words import (
+    advice,
+    best_of,
+    headline,
+    movement,
+    next_step,
+    reasons,
+    three_lines,
+)
 from quaver.report.findings.recommendation import NextStep, Recommendation, Recommended, recommendations
 
 _NAMED = 3
@@ -23,6 +31,7 @@ class Card(Rows):
     """What a study comes down to; prints as three lines, and is a card in a notebook.
 
     Attributes:
+        headline: What to do with the labels and why, in one sentence without intervals.
         recommendation: What to do with the labels, in a few words: "You can use these labels".
         verdict: Why, in one sentence with its numbers.
         moves: What moves the labels, in one sentence.
@@ -32,6 +41,7 @@ class Card(Rows):
         facts: What the study was: model, texts, prompts, calls, date, cost, as far as they are known.
     """
 
+    headline: str
     recommendation: str
     verdict: str
     moves: str
@@ -91,6 +101,7 @@ def card(results: Results) -> Card:
         key=lambda one: places.get(one.model, len(places)),
     )
     return Card(
+        headline(results, found),
         advice(found) + ".",
         reasons(results, found),
         movement(results, found),

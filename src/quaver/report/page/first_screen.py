@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 
 from quaver.core.number_format import percent
 from quaver.report.estimate_index import Results
-from quaver.report.findings.finding import STOPPED, Finding
+from quaver.report.findings.finding import Finding
 from quaver.report.findings.recommendation import Recommendation, Recommended
 from quaver.report.findings.verdict_card import card
 from quaver.report.findings.verdicts import Issue
@@ -75,15 +75,14 @@ def first_screen(results: Results, found: Finding) -> FirstScreen:
     """
     known = card(results)
     serious = [one for one in found.quality.issues if one.severity != "note"]
-    judged = [one for one in found.verdicts if one.kind not in STOPPED]
     lines = [
-        ("What was found", found.headline if judged else Markup("")),
+        ("What was found", escape(known.verdict)),
         ("What moves the labels", escape(known.moves)),
         ("What to do next", escape(known.next_step)),
     ]
     several = len(known.recommendations) > 1
     return FirstScreen(
-        verdict=known.lines[0],
+        verdict=known.headline,
         badges=tuple(_badge(results, one, several) for one in known.recommendations[:_MOST_BADGES]),
         lines=tuple((question, line) for question, line in lines if line),
         alarms=tuple(_alarm(one, len(found.quality.models) > 1) for one in serious),
