@@ -122,7 +122,7 @@ def _index() -> str:
         "# Python",
         "",
         "`import quaver` is all you need; importing it loads no large library. Start with "
-        "[a study in ten lines](../../tutorials/get-started.md#from-python).",
+        "[a study of four texts](../../notebook.md).",
         "",
         "| to | names |",
         "| --- | --- |",

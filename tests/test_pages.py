@@ -15,9 +15,10 @@ from tests.pages import DOCS, run_page
         *("check.md", "import.md", "compare.md", "bundle.md", "extending.md", "conclusions.md", "improve.md"),
         *("notebook.md", "groups.md", "promptstability.md", "tutorials/ci.md", "tutorials/review.md"),
         "tutorials/get-started.md",
+        "tutorials/spreadsheet.md",
     ],
 )
 def test_page(page: str, tmp_path: Path) -> None:
-    for bundle in (DOCS / "gallery").glob("*.quaver.zip"):  # what a reader has downloaded
-        shutil.copy(bundle, tmp_path)
+    for file in (*(DOCS / "gallery").glob("*.quaver.zip"), *(DOCS / "tutorials").glob("*.xlsx")):
+        shutil.copy(file, tmp_path)  # what a reader has downloaded
     assert run_page(page, tmp_path) > 0

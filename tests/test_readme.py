@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,18 +17,23 @@ def test_python_example(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    rows = ["text,label", "Lovely!,positive", "Dull.,negative", "Again!,positive", "So so.,negative"]
-    Path("items.csv").write_text("\n".join(rows) + "\n")
+    things = ["film", "book", "play", "song", "meal", "walk", "show", "game", "view", "city", "tale", "day"]
+    good = [f"Lovely {thing}!,positive" for thing in things]
+    bad = [f"Dull {thing}.,negative" for thing in things]
+    Path("items.csv").write_text("\n".join(["text,label", *good, *bad]) + "\n")
     (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
+    shown: dict[str, Any] = {"__name__": "readme"}
+    exec(compile(code, "README.md", "exec"), shown)
+    # Prompts that begin with "Choose" always get positive: half of their labels are wrong, all others right.
+    found = shown["found"]
+    right = {one.cell["variant"]: one.value for one in found.study.measure("accuracy")}
+    assert {name: 0.5 if "choose" in name else 1.0 for name in right} == right
+    assert len(right) == 10
+    assert found.verdict.kind == "use this prompt"
     printed = capsys.readouterr().out
-    # The curt paraphrase answers positive always: half of its answers are wrong, and the two
-    # paraphrases differ on the two negative items.
+    assert all(line in printed for line in found.verdict.lines)
     assert "accuracy (" in printed
-    assert "inter_pss (" in printed
-    assert ": 0.500 [" in printed
-    assert ": 1.000 [" in printed
-    assert (tmp_path / "study" / "report.html").exists()
+    assert found.report.exists()
 
 
 def test_commands_in_the_table_exist() -> None:
