@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 
 from quaver.report.charts.legend import legend
-from quaver.report.charts.mark_words import ABOUT, by_model, plainly
+from quaver.report.charts.mark_words import ABOUT, by_model, named, plainly
 from quaver.report.charts.theme import (
     DATA,
     HEADING,
@@ -182,10 +182,10 @@ def _scale(lines: _Lines) -> Any:
 def _names(lines: _Lines, left: float, step: float) -> Any:
     indent = _INDENT if lines.headings else 0
     texts: list[dict[str, Any]] = [
-        {"y": at, "x": indent, "text": fitted(row, left - indent), "bold": 0}
-        for (_, row), at in lines.rows.items()
+        {"y": at, "x": indent, **named(row, left - indent), "bold": 0} for (_, row), at in lines.rows.items()
     ]
-    texts += [{"y": at, "x": 0, "text": fitted(g, 1.6 * left), "bold": 1} for g, at in lines.headings.items()]
+    texts += [{"y": at, "x": 0, **named(g, 1.6 * left), "bold": 1} for g, at in lines.headings.items()]
+    cut = any(text["about"] for text in texts)
     base = (
         Layer(inline(texts))
         .encode(
@@ -195,11 +195,9 @@ def _names(lines: _Lines, left: float, step: float) -> Any:
         )
         .properties(width=left, height=lines.count * step)
     )
-    plain = base.transform_filter("datum.bold == 0").mark_text(align="left", fontSize=TEXT, color=INK)
-    bold = base.transform_filter("datum.bold == 1").mark_text(
-        align="left", fontSize=TEXT, fontWeight="bold", color=INK
-    )
-    return alt.layer(plain, bold)
+    weight = options(expr="datum.bold ? 'bold' : 'normal'")
+    base = base.encode(description=ABOUT) if cut else base
+    return base.mark_text(align="left", fontSize=TEXT, fontWeight=weight, color=INK, aria=cut)
 
 
 def _domain(forest: Forest) -> tuple[float, float]:
@@ -216,7 +214,7 @@ def _domain(forest: Forest) -> tuple[float, float]:
 
 def _ticks(forest: Forest, width: float) -> dict[str, Any]:
     if forest.percent and forest.domain == (0.0, 1.0):
-        steps = 2 if width < 200 else 4 if width < 420 else 5
+        steps = 1 if width < 90 else 2 if width < 200 else 4 if width < 420 else 5
         return {"values": [step / steps for step in range(steps + 1)], "format": "%"}
     few = 180 if forest.percent else 110
     return {"tickCount": 3 if width < few else 5, "format": "%" if forest.percent else "~g"}
@@ -237,7 +235,7 @@ def _panel(
         "value:Q",
         scale=options(domain=[low, high], nice=False, zero=False),
         axis=options(
-            title=forest.axis if at == 0 and width >= 110 else None,
+            title=fitted(forest.axis, max(width, room)) if at == 0 and width >= 110 else None,
             titleAnchor="start",
             **_ticks(forest, width),
             grid=True,
@@ -260,9 +258,9 @@ def _panel(
         far = lined.transform_filter("isValid(datum.first)").mark_rule(strokeWidth=1, opacity=0.7, aria=told)
         layers.append(far.encode(x=alt.X("first:Q"), x2=alt.X2("last:Q")))
     layers.append(
-        lined.transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=1.6 if "first" not in (rows or [{}])[0] else 3, aria=told)
-        .encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
+        lined.mark_rule(strokeWidth=1.6 if "first" not in (rows or [{}])[0] else 3, aria=told).encode(
+            x=alt.X("low:Q"), x2=alt.X2("high:Q")
+        )
     )
     layers.append(
         base.mark_point(size=46, opacity=1, strokeWidth=1.4, aria=True).encode(
@@ -272,8 +270,9 @@ def _panel(
             description=ABOUT,
         )
     )
-    heading = _heading(forest, panel, (width, room))
-    return alt.layer(*layers).properties(width=width, height=lines.count * step, title=heading)
+    drawn = alt.layer(*layers).properties(width=width, height=lines.count * step)
+    headed = any(mark.panel for mark in forest.marks) or any(r.text for r in forest.references)
+    return drawn.properties(title=_heading(forest, panel, (width, room))) if headed else drawn
 
 
 def _heading(forest: Forest, panel: str, rooms: tuple[float, float]) -> Any:
@@ -284,7 +283,7 @@ def _heading(forest: Forest, panel: str, rooms: tuple[float, float]) -> Any:
     references = ", ".join(known)
     name = forest.names.get(panel, panel)
     if not name:
-        text = fitted(references, width) or "\u00a0"
+        text = fitted(references, 0.9 * width) or "\u00a0"
         return options(text=text, fontSize=TEXT, fontWeight="normal", **common | {"color": SOFT})
     if not any(r.text for r in forest.references):
         return options(text=fitted(name, width, WIDE_HEADING), fontSize=HEADING, **common)

@@ -7,6 +7,7 @@ from typing import Any
 
 import altair as alt
 
+from quaver.report.charts.mark_words import ABOUT, named
 from quaver.report.charts.theme import (
     DATA,
     INK,
@@ -15,7 +16,6 @@ from quaver.report.charts.theme import (
     SOFT,
     TEXT,
     Layer,
-    fitted,
     inline,
     options,
     text_width,
@@ -34,14 +34,14 @@ def legend(series: Sequence[str], width: int, *, coloured: bool = True, solid: b
     rows: list[dict[str, Any]] = []
     x, y = 6.0, 0
     for place, name in enumerate(series):
-        text = fitted(name, 240)
-        wide = text_width(text) + 36
+        written = named(name, 240)
+        wide = text_width(written["text"]) + 36
         if x + wide > width and x > 6:
             x, y = 6.0, y + 1
         shown = look(place, coloured=coloured)
         if solid:
             shown |= {"fill": shown["ink"], "shape": "square"}
-        rows.append({"x": x, "y": y, "text": text, **shown})
+        rows.append({"x": x, "y": y, **written, **shown})
         x += wide
     base = (
         Layer(inline(rows))
@@ -56,6 +56,7 @@ def legend(series: Sequence[str], width: int, *, coloured: bool = True, solid: b
         fill=alt.Fill("fill:N", scale=None),
         shape=alt.Shape("shape:N", scale=None),
     )
-    return points + base.mark_text(align="left", dx=9, fontSize=TEXT, color=INK).encode(
-        text=alt.Text("text:N")
-    )
+    cut = any(row["about"] for row in rows)
+    told = {"description": ABOUT} if cut else {}
+    texts = base.mark_text(align="left", dx=9, fontSize=TEXT, color=INK, aria=cut)
+    return points + texts.encode(text=alt.Text("text:N"), **told)

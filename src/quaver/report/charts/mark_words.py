@@ -13,9 +13,11 @@ from typing import Any
 import altair as alt
 
 from quaver.core.records import Estimate
+from quaver.report.charts.theme import fitted
 from quaver.report.estimate_index import Results
 from quaver.report.estimate_words import sentence
 from quaver.report.page_numbers import printed
+from quaver.report.plain_text import one_line
 
 ABOUT: Any = alt.Description("about:N")
 """The channel that takes the column ``about`` to the picture."""
@@ -60,6 +62,16 @@ def plainly(
     if ends[0] is not None and ends[1] is not None:
         said += f", interval {printed(ends[0], percent)} to {printed(ends[1], percent)}"
     return f".|{subject}: {said}" if subject else f".|{said}"
+
+
+def named(name: str, width: float) -> dict[str, str]:
+    """A name as a chart writes it, in so many pixels, and the whole of it where it is shortened.
+
+    >>> named("short", 80), named("a name that is much too long", 80)["about"]
+    ({'text': 'short', 'about': ''}, '.|a name that is much too long')
+    """
+    text, whole = fitted(name, width), one_line(name)
+    return {"text": text, "about": "" if text == whole else f".|{whole}"}
 
 
 def by_model(some: Iterable[str]) -> bool:

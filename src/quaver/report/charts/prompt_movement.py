@@ -74,4 +74,4 @@ def _forest(shown: Sequence[Estimate], results: Results, factor: str | None) -> 
     if factor is not None:
         levels = results.factors[factor]
         marks.sort(key=lambda mark: levels.index(mark.row) if mark.row in levels else len(levels))
-    return Forest(marks, "answers with another label, or none", percent=True, domain=(0.0, 1.0), step=_STEP)
+    return Forest(marks, "answers with another label", percent=True, domain=(0.0, 1.0), step=_STEP)

@@ -109,7 +109,7 @@ def inline_svg(picture: str, name: str, alternative: str, whole: float) -> Marku
     """
     root = ET.fromstring(picture)
     _clean(root, name)
-    told = next(root.iter(f"{{{_SVG}}}title"), None) is not None
+    told = any(one.get("class") == "told" for one in root.iter())
     width, height = _size(picture)
     size = {"width": f"{width:g}", "height": f"{height:g}"}
     root.set("style", f"width:{min(100.0, 100 * width / whole):.4g}%")
@@ -141,16 +141,22 @@ def _clean(element: ET.Element, name: str) -> None:
         _clean(child, name)
         if about is not None:
             element[at] = _told(child, *about)
-    models = {one.get("data-model", "") for one in element.iter() if one.get("class") == "told"}
-    if panel and len(models) == 1 and (model := models.pop()):
-        element.set("data-panel", model)
+    if panel:
+        models = {one.get("data-model", "") for one in element.iter() if one.get("class") == "told"}
+        if len(models) == 1 and (model := models.pop()):
+            element.set("data-panel", model)
 
 
 def _told(mark: ET.Element, prompt: str, model: str, words: str) -> ET.Element:
-    """A mark with its words, and in a link to its prompt; a line with its model alone."""
+    """A mark with its words, and in a link to its prompt; a line with its model, a name with its words."""
     if model:
         mark.set("data-model", model)
     if mark.tag == f"{{{_SVG}}}line":
+        return mark
+    if mark.tag == f"{{{_SVG}}}text":  # a shortened name, with the whole of it
+        whole = ET.Element(f"{{{_SVG}}}title")
+        whole.text, whole.tail, mark.text = words, mark.text, None
+        mark.insert(0, whole)
         return mark
     around = (
         ET.Element(f"{{{_SVG}}}a", {"href": f"#prompt-{prompt}"}) if prompt else ET.Element(f"{{{_SVG}}}g")
