@@ -92,3 +92,13 @@ def test_errors_are_counted_by_kind(quaver: Command) -> None:
     assert numbers(shown.splitlines()[0]) == [6, 6, 6]
     assert "ValueError" in shown
     assert "\x1b" not in shown
+
+
+def test_a_finished_run_ends_with_the_verdict_and_the_next_command(quaver: Command) -> None:
+    first, again = quaver("run", *FAKE), quaver("run", *FAKE)
+    assert first.stdout.splitlines()[-4:] == again.stdout.splitlines()[-4:]
+    *_, what, moves, then, command = again.stdout.splitlines()
+    shown = status(quaver("status", *FAKE, "--json"))["verdict"]
+    assert shown["lines"] == [what, moves, then]
+    assert [(one["model"], one["kind"]) for one in shown["models"]] == [("fake", "cannot tell")]
+    assert command.split()[-2:] == ["quaver", "report"]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from quaver.cli.console import JsonOption, print_json, say, screen, table
 from quaver.cli.run_display import errors_table, quality_in_passing, say_quality
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
-from quaver.cli.verdict_display import say_verdict
+from quaver.cli.verdict_display import say_verdict, verdict_in_passing
 from quaver.core.number_format import duration
 
 if TYPE_CHECKING:
+    from quaver.report.findings.verdict_card import Card
     from quaver.study.collection.study_status import StudyStatus
 
 _SHOWN = 30
@@ -37,6 +38,7 @@ def command(
         issues = None if quality is None else [asdict(one) for one in quality.issues]
         groups = None if quality is None else [asdict(one) for one in quality.clusters]
         more = {"by_kind": dict(status.by_kind), "left": status.left, "quality": issues, "clusters": groups}
+        more["verdict"] = _verdict_document(verdict_in_passing(opened, status))
         print_json(asdict(status) | more)
         return
     for line in _lines(status):
@@ -46,6 +48,15 @@ def command(
     say_quality(quality)
     _show_unfinished(status)
     say_verdict(opened, status, study)
+
+
+def _verdict_document(card: Card | None) -> dict[str, Any] | None:
+    """A verdict for JSON: its lines, and what is recommended for each model; None where there is none."""
+    if card is None:
+        return None
+    names = ("model", "kind", "prompt", "reason", "next_step")
+    models = [{name: getattr(one, name) for name in names} for one in card.recommendations]
+    return {"lines": card.lines, "models": models}
 
 
 def _lines(status: StudyStatus) -> Iterator[str]:

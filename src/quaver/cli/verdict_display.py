@@ -25,21 +25,23 @@ _COMMANDS: Final[Mapping[NextStep, str]] = {"run": "run", "ask again": "run --re
 
 
 def say_verdict(study: Study, status: StudyStatus, path: Path, on: Console = screen) -> None:
-    """Print the verdict on a study whose calls are all answered, and what to type next.
+    """Print the verdict on a study whose calls are all answered, and what to type next."""
+    if card := verdict_in_passing(study, status):
+        say_card(card, next_command(card, path), on)
 
-    Nothing is printed where answers are missing or still come in, or are so many that reading them is slow.
-    """
+
+def verdict_in_passing(study: Study, status: StudyStatus) -> Card | None:
+    """The verdict; None where answers are missing or still come in, or are so many that it takes long."""
     if not status.answered or status.process is not None or status.answered > READ_IN_PASSING:
-        return
+        return None
     if status.answered < status.total and status.ended != "narrow":
-        return
+        return None
     from quaver.study.study_verdict import verdict
 
     try:
-        card = verdict(study.source, status)
+        return verdict(study.source, status)
     except StoreError:  # the folder is full or cannot be written; measuring says so
-        return
-    say_card(card, next_command(card, path), on)
+        return None
 
 
 def say_card(card: Card, then: str, on: Console = screen) -> None:
