@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from quaver.cli.completions import kinds_of_study
-from quaver.cli.console import screen
+from quaver.cli.console import screen, table
+from quaver.cli.label_file_options import SeparatorOption, SheetOption, parts, separator_of
 from quaver.design.study_kinds import KINDS, study_of_kind
 from quaver.errors import QuaverError
 
@@ -26,12 +28,26 @@ def command(
         Path | None,
         typer.Argument(help="The file to write; by default KIND.yaml or study.yaml; - prints it."),
     ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="Write it for this table: CSV, XLSX, ODS, Parquet."),
+    ] = None,
+    text: Annotated[str | None, typer.Option(help="With --from: the column of texts.")] = None,
+    labels: Annotated[str | None, typer.Option(help='With --from: the labels: "favor, against".')] = None,
+    gold: Annotated[str | None, typer.Option(help="With --from: the column of true labels.")] = None,
+    coders: Annotated[str | None, typer.Option(help="With --from: the coders' columns: anna,ben.")] = None,
+    model: Annotated[str | None, typer.Option(help="With --from: PROVIDER/MODEL, as in check.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="With --from: encoding of a text file.")] = None,
+    separator: SeparatorOption = None,
+    sheet: SheetOption = None,
 ) -> None:
     """Write a study file to start from.
 
-    With a kind of study, the file is ready to run; without one, it has every key with its default.
+    With a table of your own, the file names its columns and labels. With a kind of study, it is ready to run.
+    Without either, it has every key with its default.
 
     Examples:
+      quaver init --from texts.xlsx --text tweet --labels "favor, against, none"
       quaver init
       quaver init stability
       quaver init stability my-study.yaml
@@ -39,13 +55,61 @@ def command(
     """
     if kind is not None and path is None and (kind == "-" or Path(kind).suffix):
         path, kind = Path(kind), None  # the file with every key, under a name of its own
+    if source is not None:
+        options = {"encoding": encoding, "separator": separator_of(separator), "sheet": sheet}
+        columns = {"text": text, "gold": gold, "model": model, "kind": kind}
+        lists = {"labels": parts(labels, "--labels"), "coders": parts(coders, "--coders")}
+        _from_table(source, path, columns, lists, {k: v for k, v in options.items() if v is not None})
+        return
     if kind is None:
         from quaver.design.spec.example_file import example_file
 
-        text = example_file()
+        written = example_file()
     else:
-        text = study_of_kind(kind)
+        written = study_of_kind(kind)
     path = path or Path(f"{kind or 'study'}.yaml")
+    then = f"For a first look: quaver run {path} --small" if kind else f"Edit it, then: quaver plan {path}"
+    _write(path, written, then)
+
+
+def _from_table(
+    source: Path,
+    path: Path | None,
+    named: Mapping[str, str | None],
+    lists: Mapping[str, Sequence[str]],
+    written: Mapping[str, str],
+) -> None:
+    """Write the study file of a table, and show what its columns were taken for."""
+    from quaver.study.checking.check_design import BUNDLED
+    from quaver.study.checking.starting_file import starting_file
+
+    if named["kind"] is not None:
+        raise QuaverError(
+            "a study file is made for a table or of a kind, not both",
+            where="--from",
+            found=f"the kind {named['kind']}",
+            fix="leave one of them out",
+        )
+    usual = Path(f"{source.stem}.yaml")
+    path = path or usual
+    made, taken = starting_file(
+        source,
+        usual if str(path) == "-" else path,
+        text=named["text"],
+        gold=named["gold"],
+        labels=lists["labels"],
+        coders=lists["coders"],
+        model=named["model"] or BUNDLED,
+        written=written,
+    )
+    if str(path) != "-":
+        rows = [(one.role, one.column, one.why) for one in taken]
+        screen.print(table(("taken for", "what", "why"), rows, f"{source.name}:"))
+    _write(path, made, f"Edit it, then: quaver plan {path}")
+
+
+def _write(path: Path, text: str, then: str) -> None:
+    """Write a study file, or print it."""
     if str(path) == "-":
         print(text, end="")
         return
@@ -56,5 +120,4 @@ def command(
     from quaver.design.spec.schema_file import write_with_schema
 
     write_with_schema(path, text)
-    then = f"For a first look: quaver run {path} --small" if kind else f"Edit it, then: quaver plan {path}"
     screen.print(f"Wrote {path}. {then}")

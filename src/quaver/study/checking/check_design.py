@@ -34,13 +34,13 @@ _TOKENS_OF_SERVED = 256
 _TOKENS_OF_REASONING = 2048
 """What a model may write; one that reasons first needs room for that."""
 
-_HERE = ("llamacpp", "transformers")
+HERE = ("llamacpp", "transformers")
 """Engines in this process: small models, which are held to the labels."""
 
 _REPEATS, _REPEATS_ALONE = 2, 5
 """How often each prompt asks about each text, and how often the only one does."""
 
-_REORDERED_FROM = 4
+REORDERED_FROM = 4
 """Prompts from which half of them list the labels from last to first."""
 
 _PILOT = 3
@@ -116,15 +116,15 @@ def prepared_check(
     asked, functions = _model(model)
     design = CheckDesign(
         name=source.stem if isinstance(data, str | Path) else home.name,
-        instructions=instruction_texts(instruction, 1 if own else _instructions(prompts)),
+        instructions=instruction_texts(instruction, 1 if own else instructions_of(prompts)),
         is_own=instruction is not None or own,
-        reorders=prompts >= _REORDERED_FROM and not own,
+        reorders=prompts >= REORDERED_FROM and not own,
         model=asked,
         sample=n if n < table.rows else None,
         repeats=repeats or (_REPEATS_ALONE if own else _REPEATS),
         temperature=temperature,
-        max_tokens=_max_tokens(asked, table.labels),
-        is_held=_made(asked)["use"] in _HERE,
+        max_tokens=max_tokens(asked, table.labels),
+        is_held=_made(asked)["use"] in HERE,
         budget=budget,
         seed=seed,
         written=written,
@@ -142,7 +142,7 @@ def _read(data: Any, to: str | Path | None, written: Mapping[str, str]) -> tuple
     """
     if isinstance(data, str | Path):
         source = Path(data)
-        return Path(to) if to else source.parent / f"{source.stem}-check", source, _rows(source, written)
+        return Path(to) if to else source.parent / f"{source.stem}-check", source, rows_of(source, written)
     rows = items_from(data, where="data")
     if not rows:
         raise ItemError("there are no texts", where="data", expected="one row or more", found="none")
@@ -154,7 +154,7 @@ def _read(data: Any, to: str | Path | None, written: Mapping[str, str]) -> tuple
     return home, source, rows
 
 
-def _rows(source: Path, written: Mapping[str, str]) -> list[Row]:
+def rows_of(source: Path, written: Mapping[str, str]) -> list[Row]:
     """The rows of a file of texts.
 
     Raises:
@@ -187,14 +187,15 @@ def _model(model: str | Callable[..., Any]) -> tuple[str | dict[str, Any], dict[
     return {"name": name, "use": "function"}, {name: with_prompt(model) if has_own_prompt(model) else model}
 
 
-def _instructions(prompts: int) -> int:
-    return prompts if prompts < _REORDERED_FROM else (prompts + 1) // 2
+def instructions_of(prompts: int) -> int:
+    """How many forms of the instruction there are among the prompts."""
+    return prompts if prompts < REORDERED_FROM else (prompts + 1) // 2
 
 
-def _max_tokens(model: str | Mapping[str, Any], labels: Sequence[str]) -> int:
+def max_tokens(model: str | Mapping[str, Any], labels: Sequence[str]) -> int:
     """Where an answer is cut off: models that run here write a label and little more."""
     made = _made(model)
-    if made["use"] in _HERE:
+    if made["use"] in HERE:
         return max(8, 4 + max(len(label.encode()) for label in labels) // 2)
     return _TOKENS_OF_REASONING if "body" in made else _TOKENS_OF_SERVED
 

@@ -60,7 +60,7 @@ class CheckDesign:
 
 
 def check_file(path: Path, source: Path, table: TextTable, design: CheckDesign) -> str:
-    """The study file's text.
+    """The study file's text, sealed.
 
     Args:
         path: Where it will lie.
@@ -68,8 +68,25 @@ def check_file(path: Path, source: Path, table: TextTable, design: CheckDesign) 
         table: What that holds.
         design: What is asked.
     """
+    first = "# May these labels be used? `quaver check` wrote this study file. Change it as you like; then:"
+    return _sealed(study_text(path, source, table, design, first=first, study=path.parent.name))
+
+
+def study_text(
+    path: Path, source: Path, table: TextTable, design: CheckDesign, *, first: str, study: str
+) -> str:
+    """A commented study file for a table of texts.
+
+    Args:
+        path: Where it will lie.
+        source: The file of texts.
+        table: What that holds.
+        design: What is asked.
+        first: Its first line.
+        study: What the commands that it names take for it.
+    """
     parts = [
-        _head(path, source, table.taken, design),
+        _head(first, study, source, table.taken, design),
         f"name: {_yaml(design.name)}\nseed: {design.seed}",
         f"task:\n  labels: {_yaml(table.labels)}",
         _items(path, source, table, design),
@@ -85,7 +102,7 @@ def check_file(path: Path, source: Path, table: TextTable, design: CheckDesign) 
             else []
         ),
     ]
-    return _sealed("\n\n".join(parts) + "\n")
+    return "\n\n".join(parts) + "\n"
 
 
 def write_check_file(path: Path, text: str) -> None:
@@ -112,13 +129,13 @@ def _sealed(text: str) -> str:
     return f"{text.rstrip()}\n{_SEAL}{digest}\n"
 
 
-def _head(path: Path, source: Path, taken: Sequence[Decision], design: CheckDesign) -> str:
+def _head(first: str, study: str, source: Path, taken: Sequence[Decision], design: CheckDesign) -> str:
     decisions = [_one_line(f"{one.role}: {one.column} ({one.why})") for one in taken]
-    name = _one_line(path.parent.name)
+    name = _one_line(study)
     given = "" if isinstance(design.model, str) else f" --function {design.model['name']}=MODULE:FUNCTION"
     return "\n".join(
         [
-            "# May these labels be used? `quaver check` wrote this study file. Change it as you like; then:",
+            first,
             "#",
             f"#   quaver plan {name}{given}",
             f"#   quaver run {name}{given}",
@@ -148,7 +165,7 @@ def _items(path: Path, source: Path, table: TextTable, design: CheckDesign) -> s
 
 def _prompt(design: CheckDesign) -> str:
     lines = ["prompt:", "  # The model sees the text, this instruction, and the list of labels."]
-    lines += [] if design.is_own else ["  # A plain default: say what the labels mean, and check again."]
+    lines += [] if design.is_own else ["  # A plain default: say here what the labels mean."]
     return "\n".join([*lines, f"  instruction: {_yaml(next(iter(design.instructions.values())))}"])
 
 

@@ -70,6 +70,8 @@ def read_text_table(
     text = text or _text(table)
     item = _item(table)
     gold = gold or _gold(table, labels)
+    if not (gold or named or labels):
+        named = _alike(table)
     label_set, also = _labels(table, gold, named, labels)
     known = {*map(composed, (*label_set, *also))}
     if not named:
@@ -224,6 +226,26 @@ def _coders(table: Table, known: set[str]) -> list[str]:
         for name in table.free()
         if table.holds_texts(name) and table.values(name) and {*map(composed, table.values(name))} <= known
     ]
+
+
+def _alike(table: Table) -> list[str]:
+    """The columns that are left, hold few values, and share them with another: several coders' labels.
+
+    None where two different sets of values are shared, since either could be the labels.
+    """
+    few = {
+        name: {composed(value) for value in table.values(name)}
+        for name in table.free()
+        if table.holds_texts(name) and 0 < len(table.values(name)) <= _FEW_LABELS
+    }
+    found = [
+        name
+        for name, values in few.items()
+        if any(len(values & other) > 1 for one, other in few.items() if one != name)
+    ]
+    if not all(few[one] & few[other] for one in found for other in found):
+        return []
+    return [table.take("coders", name, "recognised: these columns share their values") for name in found]
 
 
 def _cells(table: Table, column: str) -> list[str]:
