@@ -54,6 +54,11 @@ GROUPS = (
         "Measure labels that you have",
         "Labels from any program or any coder: make a study of them, or measure how far they agree.",
         ("import_annotations", "Roles", "measure_agreement", "read_annotations", "Label", "LabelSet"),
+        (
+            "quaver.promptstability.prompt_stability_analysis.PromptStabilityAnalysis",
+            "quaver.promptstability.service_keys.get_api_key",
+            "quaver.promptstability.example_news.load_example_data",
+        ),
     ),
     Group(
         "comparisons",
@@ -76,6 +81,7 @@ GROUPS = (
         ("Estimate",),
         (
             "quaver.core.notebook.Estimates",
+            "quaver.report.page.paper_parts.Paper",
             "quaver.estimation.declaration.Measure",
             "quaver.measures.variation.consistency.Similarity",
             "quaver.measures.correctness.mixed_logit.MixedLogit",

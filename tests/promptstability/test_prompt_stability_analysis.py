@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from quaver.agreement import krippendorff_alpha
+from quaver.design.paraphrase.pegasus import Pegasus
 from quaver.errors import ItemError, MissingKey, QuaverError, StoreError, UnknownName
 from quaver.promptstability import PromptStabilityAnalysis, get_api_key, load_example_data
 
@@ -124,6 +125,28 @@ def test_the_scores_of_paraphrases_and_their_frame(tmp_path: Path) -> None:
 def test_small_edits_say_that_they_are_not_pegasus_paraphrases() -> None:
     with pytest.warns(UserWarning, match="PEGASUS"):
         analysis().inter_pss("Is this text odd, or is it not?", nr_variations=1, temperatures=[1.0])
+
+
+def test_pegasus_is_sampled_at_promptstabilitys_temperatures(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[float] = []
+
+    class Sampler:
+        limit = 60
+
+        def tokens(self, text: str) -> int:
+            return len(text.split())
+
+        def sample(self, texts: list[str], count: int, temperature: float, *_: int) -> list[list[str]]:
+            drawn.append(temperature)
+            return [[f"{text} again {temperature} {n}." for n in range(count)] for text in texts]
+
+    monkeypatch.setattr(Pegasus, "_sampler", lambda self, context: Sampler())
+    psa = analysis(paraphraser="pegasus")
+    psa.inter_pss("Is it odd? Is it even?", "0 or 1.", nr_variations=2, temperatures=[0.5, 5.0])
+    assert drawn == [0.5, 5.0]
+    assert psa.paraphrases["prompt"].tolist()[4] == (
+        "Is it odd? again 5.0 0. Is it even? again 5.0 0. 0 or 1."
+    )
 
 
 @SURFACE
