@@ -80,6 +80,7 @@ def test_it_opens_quietly_at_every_width(browser: Any, report: Path, width: int,
 @pytest.mark.parametrize("width", [390, 1280])
 def test_every_figure_is_drawn_and_has_words(browser: Any, report: Path, width: int) -> None:
     with Visit(browser, report, width) as visit:
+        visit.unfold()
         figures = visit.page.locator("figure")
         assert (
             figures.count() == 6
@@ -111,8 +112,8 @@ def test_the_finding_and_its_chart_are_on_the_first_screen(browser: Any, study: 
 
 def test_the_numbers_open_by_keyboard(browser: Any, report: Path) -> None:
     with Visit(browser, report) as visit:
-        summary = visit.page.locator("#figure-finding summary")
-        table = visit.page.locator("#figure-finding table")
+        summary = visit.page.locator("#figure-factors summary")
+        table = visit.page.locator("#figure-factors table")
         assert not table.is_visible()
         summary.focus()
         visit.page.keyboard.press("Enter")
@@ -204,6 +205,7 @@ def test_sixty_variants_and_two_models_stay_readable(browser: Any, make: Any, tm
         with Visit(browser, path, width) as visit:
             assert visit.said == []
             assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+            visit.unfold()
             assert visit.page.locator("#factors figure").count() == 3
             texts = visit.page.locator("#figure-finding svg:visible text").all_text_contents()
             assert sum("paraphrase" in text or "…" in text for text in texts) >= 30
