@@ -114,8 +114,10 @@ def _options(
 
 def main() -> None:
     """Run a command; a user's error is one message and exit status 2."""
+    first = _words()[1:2]
+    needed = [] if first == ["--version"] else [name for name in COMMANDS if name in first] or COMMANDS
     try:
-        app([name for name in COMMANDS if name in _words()[1:2]] or COMMANDS)(prog_name="quaver")
+        app(needed)(prog_name="quaver")
     except QuaverError as error:
         say(f"Error: {error}", on=errors, style="red")
         sys.exit(2)
