@@ -366,3 +366,17 @@ def test_a_label_column_that_is_the_same_in_every_row_is_the_name_of_the_data(tm
     )
     _, taken = imported(tmp_path, text)
     assert ("label", "annotation") in [(one.role, one.column) for one in taken]
+
+
+def test_many_labels_are_labels_where_their_column_is_named(tmp_path: Path) -> None:
+    rows = [
+        f"{item},{'12' if item % 3 else '48' if item % 2 else f'own {item}'},{r}"
+        for r in (0, 1)
+        for item in range(240)
+    ]
+    text = "\n".join(["id,annotation,iteration", *rows, ""])
+    with pytest.raises(QuaverError, match="different labels") as caught:
+        imported(tmp_path, text)
+    assert "--labels 12,48" in (caught.value.fix or "")
+    study, _ = imported(tmp_path, text, Roles(label="annotation"))
+    assert len(study.experiment.labels.labels) == 42

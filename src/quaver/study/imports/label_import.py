@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from quaver.errors import QuaverError
 from quaver.estimation.encoding import ordered
 from quaver.study.analysis.study_estimates import own_measurements
 from quaver.study.imports.agreement_import import read_table
-from quaver.study.imports.label_columns import MOST_LABELS, Roles, Table, roles_of
+from quaver.study.imports.label_columns import LONGEST_LABEL, MOST_LABELS, Roles, Table, roles_of
 from quaver.study.session import Study
 
 __all__ = ["Roles", "import_annotations"]
@@ -70,7 +71,8 @@ def import_annotations(
     table = Table(path, rows)
     columns = roles_of(table, roles or Roles())
     _check_read(columns, evaluators)
-    label_set, also = _labels(table, columns, labels, unlabelled)
+    named = roles is not None and roles.label is not None
+    label_set, also = _labels(table, columns, labels, unlabelled, named=named)
     document = {
         "name": path.stem,
         "task": {"labels": label_set, **({} if level == "nominal" else {"level": level})},
@@ -112,7 +114,12 @@ def _check_read(played: Mapping[str, Any], evaluators: Sequence[str]) -> None:
 
 
 def _labels(
-    table: Table, played: Mapping[str, Any], given: Sequence[str], unlabelled: Sequence[str]
+    table: Table,
+    played: Mapping[str, Any],
+    given: Sequence[str],
+    unlabelled: Sequence[str],
+    *,
+    named: bool,
 ) -> tuple[list[str], dict[str, str]]:
     """The label set, and what else stands in the file for one of its labels: 1.0 for 1."""
     columns = [played["label"]] if "label" in played else list(played.get("coders", ()))
@@ -125,7 +132,7 @@ def _labels(
     also = same_labels(values, given)
     found = list(given) or list(ordered(values.keys() - also.keys()))
     where = f"{table.path.name}: {', '.join(columns) or played['raw']}"
-    _check_labels(found, where, given, raw="raw" in played)
+    _check_labels(table, found, played, known=bool(given) or named, where=where)
     why = "named" if given else "all that occur" if columns else "the gold labels that occur"
     table.taken.append(Decision("labels", label_line(found), why))
     table.taken += [
@@ -140,18 +147,27 @@ def _labels(
     return found, also
 
 
-def _check_labels(found: Sequence[str], where: str, given: Sequence[str], *, raw: bool) -> None:
+def _check_labels(
+    table: Table, found: Sequence[str], played: Mapping[str, Any], *, known: bool, where: str
+) -> None:
     """See that there are as many labels as a label set has.
+
+    Args:
+        table: The file.
+        found: The labels.
+        played: The columns by role.
+        known: Whether the user named the labels, or their column.
+        where: The column, for the error.
 
     Raises:
         QuaverError: There are too few, or so many that the column is hardly one of labels.
     """
-    if not found and raw:
+    if not found and "raw" in played:
         raise QuaverError(
             "the labels in these answers are not known",
             where=where,
             expected="the label set",
-            fix="give it with --labels a,b,c",
+            fix=f"give it with --labels {_frequent(table, played['raw'])}",
         )
     if len(found) < 2:
         raise QuaverError(
@@ -161,14 +177,29 @@ def _check_labels(found: Sequence[str], where: str, given: Sequence[str], *, raw
             found=", ".join(found) or "no label",
             fix="give the whole set with --labels a,b,c",
         )
-    if len(found) > MOST_LABELS and not given:
+    if len(found) > MOST_LABELS and not known:
+        column = shlex.quote(played["label"]) if "label" in played else "COLUMN"
+        likely = _frequent(table, played["label"]) if "label" in played else "a,b,c"
         raise QuaverError(
             f"{len(found)} different labels occur",
             where=where,
-            expected=f"at most {MOST_LABELS}, or the label set with --labels",
+            expected=f"at most {MOST_LABELS}, unless you name them or their column",
             found=", ".join(label[:40] for label in found[:8]) + ", …",
-            fix="name the right column with --label, or the set with --labels a,b,c",
+            fix=f"if all are labels, add --label {column}; if the cells are answers, add --raw {column} "
+            f"--labels {likely}; or name another column with --label",
         )
+
+
+def _frequent(table: Table, column: str) -> str:
+    """The short texts that make up at least a hundredth of a column each, as ``--labels`` takes them."""
+    counts = table.counts(column)
+    least = max(2, len(table.rows) / 100)
+    short = {text for text, n in counts.items() if n >= least and 0 < len(text) <= LONGEST_LABEL // 4}
+    first = {text for text in short if not any(text.startswith(f"{other} ") for other in short)}
+    likely = ordered({text for text in first if not {",", '"'} & set(text)})
+    if not 2 <= len(likely) <= MOST_LABELS:
+        return "a,b,c"
+    return shlex.quote(",".join(likely))
 
 
 def _written(path: Path, home: Path, document: dict[str, Any], taken: Sequence[Decision]) -> Study:
