@@ -132,10 +132,10 @@ STUDIES: dict[str, Truth] = {
         one_bad_prompt, "use this prompt", "odd prompts", "keep this prompt"
     ),
     "one bad prompt, without gold labels": Truth(
-        one_bad_prompt, "use this prompt", "odd prompts", "keep this prompt", gold=False
+        one_bad_prompt, "use this prompt", "odd prompts", "label by hand", gold=False
     ),
     "one prompt without labels": Truth(
-        one_mute_prompt, "use this prompt", "odd prompts", "keep this prompt", gold=False
+        one_mute_prompt, "use this prompt", "odd prompts", "label by hand", gold=False
     ),
     "one prompt clearly better": Truth(
         one_good_prompt, "use this prompt", "best prompt", "keep this prompt", "c"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -53,7 +54,9 @@ _REST: dict[str, Ends | None] = {"rest_agreement": (0.8, 0.9), "rest_unlabelled"
 _NO_GOLD: dict[str, Ends | None] = {"wrong_labels": None, "gold_agreement": None}
 
 
-def recommended(known: dict[str, Ends | None], **in_use: Any) -> tuple[str, str]:
+def recommended(
+    known: dict[str, Ends | None], *, more: Sequence[Estimate] = (), **in_use: Any
+) -> tuple[str, str]:
     """What is recommended for estimates with these intervals: kind and reason."""
     used = {"value": 0.6, "n": 50, "labels": 2, "label": "a", **in_use}
     made = [
@@ -74,7 +77,7 @@ def recommended(known: dict[str, Ends | None], **in_use: Any) -> tuple[str, str]
         details = {"prompt": "w", "prompts": 3, "without": ["x"]} if name == "rest_agreement" else {}
         low, high = ends or (None, None)
         made.append(Estimate(name, value, low, high, n=50, cell=cell, details=details))
-    (found,) = recommendations(made)
+    (found,) = recommendations([*made, *more])
     return found.kind, found.reason
 
 
@@ -169,3 +172,11 @@ def test_labels_that_are_all_the_same_are_of_no_use_unless_the_gold_labels_are_t
 def test_nine_items_are_too_few() -> None:
     assert recommended(_STEADY, n=9) == ("cannot tell", "too few items")
     assert recommended(_STEADY, n=10)[0] == "use"
+
+
+def test_the_study_s_own_threshold_holds_for_one_prompt_too() -> None:
+    def chosen(threshold: float) -> str:
+        profile = Estimate("readiness_accuracy", 0.5, cell={"model": "m"}, details={"threshold": threshold})
+        return recommended(_MOVED | _BEST | {"best_prompt_wrong": (0.02, 0.15)}, more=[profile])[0]
+
+    assert [chosen(threshold) for threshold in (0.8, 0.85, 0.9)] == ["use this prompt"] * 2 + ["do not use"]

@@ -141,7 +141,7 @@ _CLAUSES = {
     "one prompt": "only one prompt was tried, so it is not known how far the labels depend on it",
     "steady": "the labels hardly change with the prompt",
     "follows the item": "the labels depend on the texts, but another prompt changes some of them",
-    "undecided": "another prompt changes the labels; with so few texts, it may matter more than the text",
+    "undecided": "another prompt changes the labels, and may matter more than the text",
     "flips on repetition": "the labels change when the same prompt is asked again",
     "flips without a direction": "the labels change from prompt to prompt, back and forth",
 }

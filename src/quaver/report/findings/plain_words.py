@@ -6,10 +6,11 @@ of statistics but an interval in brackets.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from quaver.core.number_format import enumeration, percent, with_interval
+from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
 from quaver.report.findings.reason_words import because, known, label_in_words, without_intervals
 from quaver.report.findings.recommendation import NextStep, Reason, Recommendation, Recommended
@@ -78,11 +79,18 @@ def advice(found: Sequence[Recommendation]) -> str:
     """What to do with the labels, as a clause; of several models, a clause for each kind of advice."""
     kinds = {one.kind for one in found}
     if len(kinds) == 1:
-        said = {_SPECIAL.get(one.reason, _ADVICE[one.kind]) for one in found}
+        said = {_advice(one) for one in found}
         return said.pop() if len(said) == 1 else _ADVICE[found[0].kind]
     models = ((kind, [one.model for one in found if one.kind == kind]) for kind in _BEST)
     sentence = "; ".join(f"{_COUNTED[kind]} {_names(some, len(found))}" for kind, some in models if some)
     return f"{sentence[:1].upper()}{sentence[1:]}"
+
+
+def _advice(one: Recommendation) -> str:
+    unchecked = one.kind == "use this prompt" and one.correctness == "unknown"
+    return _SPECIAL.get(one.reason, _ADVICE[one.kind]) + (
+        ", once you have checked some by hand" if unchecked else ""
+    )
 
 
 def reasons(results: Results, found: Sequence[Recommendation]) -> str:
@@ -125,47 +133,63 @@ def movement(results: Results, found: Sequence[Recommendation]) -> str:
     seen = [one for one in found if known(one, "flips_prompts") or known(one, "flips_repeats")]
     if not seen:
         return _UNSEEN
-    if len(seen) > _NAMED:
-        return _ranges(seen)
-    return " ".join(_moved(results, one, len(found) > 1) for one in seen)
+    return _moved(results, seen[0]) if len(found) == 1 else _compared(seen)
 
 
-def _ranges(seen: Sequence[Recommendation]) -> str:
-    shares = [own.value or 0.0 for one in seen if (own := known(one, "flips_prompts"))]
-    if not shares:
-        return _UNSEEN
-    return f"Another prompt changes {percent(min(shares))} to {percent(max(shares))} of the labels, by model."
+def _compared(seen: Sequence[Recommendation]) -> str:
+    """How far another prompt, and asking again, move the labels of each of several models."""
+    judged = [one for one in seen if one.reason not in _MISSING] or list(seen)
+    prompts, repeats = (
+        {one.model: own for one in judged if (own := known(one, name))}
+        for name in ("flips_prompts", "flips_repeats")
+    )
+    clauses = []
+    if 0 < len(prompts) <= _NAMED:
+        each = (f"{with_interval(own)} of the labels of “{model}”" for model, own in prompts.items())
+        clauses.append(f"another prompt changes {enumeration(each)}")
+    elif prompts:
+        clauses.append(
+            f"another prompt changes {_range(prompts.values())} of the labels, depending on the model"
+        )
+    if repeats:
+        clauses.append(f"asking again with the same prompt changes {_range(repeats.values())}")
+    return _sentence("; ".join(clauses)) if clauses else _UNSEEN
+
+
+def _range(some: Iterable[Estimate]) -> str:
+    least, *_, most = sorted([*(one.value or 0.0 for one in some)] * 2)
+    low, high = percent(least), percent(most)
+    return low if low == high else f"{low} to {high}"
 
 
 _UNSEEN: Final = "What moves the labels cannot be seen from these answers."
 
 
-def _moved(results: Results, one: Recommendation, several: bool) -> str:
+def _moved(results: Results, one: Recommendation) -> str:
     """What moves one model's labels, without what the first sentence has said already."""
-    of = f" of “{one.model}”" if several else ""
-    prompts, repeats = known(one, "flips_prompts"), known(one, "flips_repeats")
-    if one.reason in _MISSING and (by := _missing(one, of)):
+    if one.reason in _MISSING and (by := _missing(one)):
         return by
+    prompts, repeats = known(one, "flips_prompts"), known(one, "flips_repeats")
     clauses = []
-    if prompts is not None and (one.reason not in _SAID or several):
-        clauses.append(f"another prompt changes {with_interval(prompts)} of the labels{of}")
+    if prompts is not None and one.reason not in _SAID:
+        clauses.append(f"another prompt changes {with_interval(prompts)} of the labels")
     if repeats is None:
         clauses.append("" if clauses else "no prompt was asked twice, so part of that may be chance")
-    elif one.reason != "repetition" or several:
-        what = with_interval(repeats) if clauses else f"{with_interval(repeats)} of the labels{of}"
-        clauses.append(f"asking again with the same prompt changes {what}")
-    clauses.append("" if several else _factor(results, one))
+    elif one.reason != "repetition":
+        of = "" if clauses else " of the labels"
+        clauses.append(f"asking again with the same prompt changes {with_interval(repeats)}{of}")
+    clauses.append(_factor(results, one))
     return _sentence("; ".join(clause for clause in clauses if clause))
 
 
-def _missing(one: Recommendation, of: str) -> str:
+def _missing(one: Recommendation) -> str:
     """With which level of which factor most answers are missing, where that differs."""
     details = one.evidence[0].details
     shares = sorted(details.get("shares", {}).items(), key=lambda pair: pair[1])
     if not shares or shares[-1][1] - shares[0][1] < _APART:
         return ""
     (low, least), (high, most) = shares[0], shares[-1]
-    ends = f"Between {percent(least)} (“{low}”) and {percent(most)} (“{high}”) of the answers{of} are missing"
+    ends = f"Between {percent(least)} (“{low}”) and {percent(most)} (“{high}”) of the answers are missing"
     return f"{ends}, depending on {_part(str(details['by']))}."
 
 

@@ -92,7 +92,10 @@ def _odd(results: Results, one: Recommendation) -> str:
     does = ("gives", "does not") if len(odd) == 1 else ("give", "do not")
     what = f"often {does[0]} no label" if list(odd) == list(mute) else does[1]
     name, more = results.variant_name(one.prompt), details.get("prompts", 2) - 1
-    return f"“{name}” agrees with {count(more, 'other')}; {others} {what}"
+    right = (
+        "" if known(one, "rest_wrong") is None else f", {_correct(one, 'rest_wrong')} of their labels correct"
+    )
+    return f"“{name}” agrees with {count(more, 'other')}{right}; {others} {what}"
 
 
 def _only(_: Results, one: Recommendation) -> str:

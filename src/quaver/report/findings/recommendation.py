@@ -120,18 +120,20 @@ def recommendations(estimates: Sequence[Estimate]) -> tuple[Recommendation, ...]
 
 
 class _Known(NamedTuple):
-    """A model's verdict, and its estimates by measure."""
+    """A model's verdict, its estimates by measure, and the thresholds that the study states for it."""
 
     verdict: Verdict
     estimates: Mapping[str, Estimate]
     profiles: Sequence[Estimate]
+    threshold: float | None = None
 
     @classmethod
     def of(cls, verdict: Verdict, estimates: Sequence[Estimate]) -> _Known:
         own = [one for one in estimates if one.cell.get("model", verdict.model) == verdict.model]
         chosen = {one.measure: one for one in own if one.measure.startswith(_CHOICE)}
         profiles = [one for one in own if one.measure == "readiness" and "verdict" in one.details]
-        return cls(verdict, {**verdict.evidence, **chosen}, profiles)
+        bars = (one.details.get("threshold") for one in own if one.measure == "readiness_accuracy")
+        return cls(verdict, {**verdict.evidence, **chosen}, profiles, next(bars, None))
 
     def low(self, name: str) -> float:
         """The lower end of an interval; where there is none, it may lie anywhere."""
@@ -264,11 +266,12 @@ def _chosen(known: _Known) -> Recommendation | None:
         and correctness in ("right", "unknown")
     ):
         prompt = str(known.estimates["rest_agreement"].details["prompt"])
+        step: NextStep = "keep this prompt" if correctness == "right" else "label by hand"
         names = "rest_agreement", "rest_wrong", "flips_prompts"
         return known.said(
             "use this prompt",
             "odd prompts",
-            "keep this prompt",
+            step,
             *names,
             prompt=prompt,
             correctness=correctness,
@@ -290,10 +293,11 @@ def _correctness(known: _Known, wrong: str, agreement: str) -> Correctness:
         return "wrong" if "not ready" in found else "right" if found == {"ready"} else "unclear"
     if not known.has(wrong):
         return "unknown"
-    if known.low(wrong) > _USELESS or known.high(agreement) < _INFORMED:
+    useless, right = (_USELESS, _RIGHT) if known.threshold is None else (1 - known.threshold,) * 2
+    if known.low(wrong) > useless or known.high(agreement) < _INFORMED:
         return "wrong"
     informed = not known.has(agreement) or known.low(agreement) >= _INFORMED
-    return "right" if known.high(wrong) <= _RIGHT and informed else "unclear"
+    return "right" if known.high(wrong) <= right and informed else "unclear"
 
 
 def _ends(one: Estimate | None) -> tuple[float, float]:

@@ -86,7 +86,7 @@ def first_screen(results: Results, found: Finding) -> FirstScreen:
         badges=tuple(_badge(results, one, several) for one in known.recommendations[:_MOST_BADGES]),
         lines=tuple((question, line) for question, line in lines if line),
         alarms=tuple(_alarm(one, len(found.quality.models) > 1) for one in serious),
-        stopped=any(one.severity == "stop" for one in serious),
+        stopped={one.model for one in serious if one.severity == "stop"} >= {*found.quality.models} != set(),
         facts=known.facts,
     )
 
