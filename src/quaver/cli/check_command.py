@@ -43,7 +43,9 @@ def command(
     temperature: Annotated[float, typer.Option(min=0, help="0 takes the most likely answer.")] = 0.0,
     to: Annotated[Path | None, typer.Option(help="The folder for answers and report.")] = None,
     yes: YesOption = False,
-    budget: Annotated[float | None, typer.Option(help="Spend at most this many US dollars.")] = None,
+    budget: Annotated[
+        float | None, typer.Option(min=0.01, help="Spend at most this many US dollars.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Draws another sample.")] = 0,
     function: Annotated[
         str | None, typer.Option(help="MODULE:FUNCTION, a Python function to ask instead of a model.")
@@ -66,7 +68,7 @@ def command(
     from quaver.study.checking.check_design import BUNDLED, prepared_check
 
     options = {"encoding": encoding, "separator": separator_of(separator), "sheet": sheet}
-    asked: Any = function_of(function) if function else model or BUNDLED
+    asked: Any = function_of(function) if function else BUNDLED if model is None else model
     if isinstance(asked, str):
         offer_weights(asked, yes=yes)
     prepared = prepared_check(

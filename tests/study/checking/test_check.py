@@ -14,7 +14,7 @@ import pytest
 
 import quaver
 from quaver.cli.main import main
-from quaver.errors import ItemError, MissingKey, QuaverError, SpecError, UnknownName
+from quaver.errors import ItemError, MissingKey, QuaverError, SpecError, StoreError, Unavailable, UnknownName
 from quaver.study.checking.check_design import prepared_check
 
 LABELS = ("favor", "against", "none")
@@ -245,7 +245,11 @@ def test_odd_names_are_only_text(tmp_path: Path) -> None:
         ({}, QuaverError, "--gold stance"),
         ({"gold": "tweet", "text": "stance"}, QuaverError, "--gold"),
         ({"gold": "stance", "model": "opnai/gpt-4o"}, UnknownName, "PROVIDER/MODEL"),
-        ({"gold": "stance", "model": "gpt-4o"}, QuaverError, "openai/gpt-5-mini"),
+        ({"gold": "stance", "model": "gpt-4o"}, Unavailable, "openai/gpt-5-mini"),
+        ({"gold": "stance", "model": "missing.gguf"}, Unavailable, "check the path"),
+        ({"gold": "stance", "model": ""}, UnknownName, "PROVIDER/MODEL"),
+        ({"gold": "stance", "text": "stance"}, QuaverError, "of its own"),
+        ({"gold": "stance", "to": "texts.csv"}, StoreError, "texts.csv"),
         ({"gold": "stance", "prompts": 200}, QuaverError, "study file"),
         ({"gold": "stance", "written": {"sheet": "One"}}, SpecError, "sheet"),
     ],

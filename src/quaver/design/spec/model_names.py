@@ -68,7 +68,7 @@ def model_of_name(text: str, where: str = "model") -> dict[str, Any]:
     provider, slash, model = text.partition("/")
     if slash and model and provider in _ENGINES:
         return {"name": _short(model), "use": _ENGINES[provider], "model": model}
-    if not slash or text.lower().endswith(".gguf"):
+    if (text and not slash) or text.lower().endswith(".gguf"):
         return {"name": _short(text), "use": "llamacpp", "model": text}
     if not model or provider not in _PRESETS:
         raise UnknownName(

@@ -17,7 +17,8 @@ from quaver.design.items.item_data import items_from, name_of_items, written_ite
 from quaver.design.items.table_files import read_rows
 from quaver.design.items.table_row import Row
 from quaver.design.spec.model_names import model_of_name
-from quaver.errors import ItemError, QuaverError
+from quaver.errors import ItemError, QuaverError, Unavailable
+from quaver.models.local.weights import find_weights
 from quaver.study.checking.check_file import CheckDesign, check_file, write_check_file
 from quaver.study.checking.instruction_texts import instruction_texts
 from quaver.study.checking.own_prompt import has_own_prompt, with_prompt
@@ -165,6 +166,7 @@ def rows_of(source: Path, written: Mapping[str, str]) -> list[Row]:
             "there is no such file",
             where=str(source),
             expected="a table of texts: CSV, TSV, XLSX, ODS, JSON Lines or Parquet",
+            found="a folder" if source.is_dir() else "nothing",
             fix="check the path; it is relative to the current folder",
         )
     rows = read_rows(source, **written, hint="--{name} {value}")
@@ -180,11 +182,26 @@ def _model(model: str | Callable[..., Any]) -> tuple[str | dict[str, Any], dict[
         UnknownName: There is no such provider.
     """
     if isinstance(model, str):
-        model_of_name(model, where="--model")
+        made = model_of_name(model, where="--model")
+        if made["use"] == "llamacpp":
+            _check_weights(made["model"])
         return model, {}
     name = getattr(model, "__name__", "")
     name = name if name.isidentifier() else "annotate"
     return {"name": name, "use": "function"}, {name: with_prompt(model) if has_own_prompt(model) else model}
+
+
+def _check_weights(model: str) -> None:
+    """See that a model's file is there, before a study file is written that names it.
+
+    Raises:
+        Unavailable: It is not.
+    """
+    try:
+        find_weights(model)
+    except Unavailable as error:
+        error.where = "--model"
+        raise
 
 
 def instructions_of(prompts: int) -> int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from quaver.collect.store.sole_writer import writing
 from quaver.core.label_values import Decision
 from quaver.design.items.item_data import column_template
 from quaver.design.spec.schema_file import MODELINE, write_with_schema
@@ -91,7 +92,7 @@ def study_text(
         f"task:\n  labels: {_yaml(table.labels)}",
         _items(path, source, table, design),
         _prompt(design),
-        *_variants(design),
+        *_variants(table, design),
         f"models:\n  - {_yaml(design.model)}",
         _decoding(design),
         f"repeats: {design.repeats} # how often each prompt asks about each text",
@@ -121,7 +122,8 @@ def write_check_file(path: Path, text: str) -> None:
                 where=str(path),
                 fix=f"`quaver run {path.parent}` goes on from it; --to FOLDER starts another check",
             )
-    write_with_schema(path, text)
+    with writing(path.parent):
+        write_with_schema(path, text)
 
 
 def _sealed(text: str) -> str:
@@ -169,18 +171,20 @@ def _prompt(design: CheckDesign) -> str:
     return "\n".join([*lines, f"  instruction: {_yaml(next(iter(design.instructions.values())))}"])
 
 
-def _variants(design: CheckDesign) -> list[str]:
+def _variants(table: TextTable, design: CheckDesign) -> list[str]:
     lines = []
     others = list(design.instructions.items())[1:]
     if others:
         lines += [
             "  # The instruction in other words. Edit these, or add your own.",
             "  - use: instructions",
+            "    factor: instruction",
             "    texts:",
         ]
         lines += [f"      {_yaml(name)}: {_yaml(text)}" for name, text in others]
     if design.reorders:
-        lines += ["  - label_order # the labels from first to last, and from last to first"]
+        orders = {"last to first": list(reversed(table.labels))}
+        lines += ["  - use: label_order", "    factor: order of the labels", f"    orders: {_yaml(orders)}"]
     return ["\n".join(["variants:", *lines])] if lines else []
 
 

@@ -64,6 +64,7 @@ def read_text_table(
         QuaverError: No column is recognised as that of the texts, or there are no labels.
         ItemError: A true label is outside the label set.
     """
+    _check_distinct(table, [text, gold, *coders])
     text = table.take("text", text, "named") if text else None
     gold = table.take("gold", gold, "named") if gold else None
     named = [table.take("coders", column, "named") for column in coders]
@@ -87,6 +88,18 @@ def read_text_table(
     return TextTable(
         len(table.rows), text, item, gold, tuple(named), label_set, also, counts, _shown(table.taken)
     )
+
+
+def _check_distinct(table: Table, named: Sequence[str | None]) -> None:
+    """See that no column is named for two things."""
+    counts = Counter(name for name in named if name)
+    if twice := [name for name, n in counts.items() if n > 1]:
+        raise QuaverError(
+            "this column is named twice",
+            where=table.path.name,
+            expected="a column of its own for the texts, the true labels and each coder",
+            found=twice[0],
+        )
 
 
 def _shown(taken: Sequence[Decision]) -> tuple[Decision, ...]:
