@@ -12,7 +12,16 @@ from tests.pages import DOCS, run_page
 @pytest.mark.parametrize(
     "page",
     [
-        *("check.md", "import.md", "compare.md", "bundle.md", "extending.md", "conclusions.md", "improve.md"),
+        *(
+            "check.md",
+            "data.md",
+            "import.md",
+            "compare.md",
+            "bundle.md",
+            "extending.md",
+            "conclusions.md",
+            "improve.md",
+        ),
         *("notebook.md", "groups.md", "promptstability.md", "tutorials/ci.md", "tutorials/review.md"),
         "tutorials/get-started.md",
         "tutorials/spreadsheet.md",
