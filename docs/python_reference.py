@@ -77,7 +77,7 @@ GROUPS = (
     Group(
         "results",
         "Read results",
-        "What a measure returns: a value with its interval, or the reason why there is none.",
+        "What measures and verdicts are: a value with its interval, or the reason why there is none.",
         ("Estimate",),
         (
             "quaver.core.notebook.Estimates",
