@@ -90,7 +90,7 @@ def test_no_gold(make: Any, tmp_path: Path) -> None:
     path = write_report(tmp_path, **study.inputs())
     assert is_missing(path, "accuracy")
     assert "no gold labels" in words(path, "unmeasured")
-    assert "none with a gold label" in words(path, "method")
+    assert "none with a gold label" in words(path, "paper")
 
 
 def test_estimates_of_different_cells_and_no_interval(make: Any, tmp_path: Path) -> None:

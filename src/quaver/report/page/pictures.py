@@ -48,8 +48,15 @@ def write_pictures(shown: Gallery, pictures: Mapping[str, Pictures], folder: Pat
     written = {}
     for figure in shown.figures:
         svg = titled(pictures[figure.name].wide, figure.title, figure.subtitle, WIDE)
-        (folder / f"{figure.name}.svg").write_text(svg, encoding="utf-8")
-        (folder / f"{figure.name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=2))
-        (folder / f"{figure.name}.pdf").write_bytes(vl_convert.svg_to_pdf(svg))
+        if not _written(svg, folder / f"{figure.name}.svg"):
+            (folder / f"{figure.name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=2))
+            (folder / f"{figure.name}.pdf").write_bytes(vl_convert.svg_to_pdf(svg))
+            (folder / f"{figure.name}.svg").write_text(svg, encoding="utf-8")
         written[figure.name] = svg
     return written
+
+
+def _written(svg: str, path: Path) -> bool:
+    """Whether an earlier report wrote the same picture, which it finished with the SVG."""
+    others = all(path.with_suffix(kind).exists() for kind in (".png", ".pdf"))
+    return others and path.exists() and path.read_bytes() == svg.encode()
