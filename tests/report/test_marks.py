@@ -136,6 +136,7 @@ def test_a_tap_shows_the_words_and_a_second_one_the_prompt(browser: Any, report:
 
 def test_the_filter_leaves_one_model_in_charts_and_tables(browser: Any, two_models: Path) -> None:
     page = opened_in_silence(browser, two_models)
+    page.evaluate("document.querySelectorAll('details.closer').forEach(one => one.open = true)")
     page.locator("#model-filter select").select_option("two")
     left = page.locator("#figure-f1 .wide .told:visible")
     said = [left.nth(at).get_attribute("aria-label") for at in range(left.count())]
@@ -148,6 +149,15 @@ def test_the_filter_leaves_one_model_in_charts_and_tables(browser: Any, two_mode
     assert page.locator("#compare [name=model] option:checked").inner_text() == "two"
     page.locator("#model-filter select").select_option("all models")
     assert left.count() == 4
+    page.locator("#model-filter select").select_option("one")
+    places = page.evaluate(
+        "[...document.querySelectorAll('#figure-f1 .wide g[data-panel]')].map(e => [e.dataset.panel,"
+        " e.classList.contains('off'), e.firstElementChild.getAttribute('transform')])"
+    )
+    page.locator("#model-filter select").select_option("two")
+    moved = page.locator("#figure-f1 .wide g[data-panel='2'] > g").first.get_attribute("transform")
+    assert [(panel, off) for panel, off, _ in places] == [("1", False), ("2", True)]
+    assert moved == places[0][2] != places[1][2]  # the panel that is left stands where the first one stood
     page.close()
 
 

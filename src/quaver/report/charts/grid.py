@@ -81,7 +81,7 @@ def _panel(grid: Grid, panel: str, width: int) -> Any:
     rows = list(dict.fromkeys(square.row for square in own))
     columns = list(dict.fromkeys(square.column for square in own))
     left = min(max(text_width(one_line(row)) for row in rows) + 10, 0.4 * width) if grid.named else 0.0
-    each = max(92.0, *(text_width(one.text) + 14 for one in own))
+    each = max(92.0, *(text_width(one.text) + 26 for one in own))
     wide = min(each * len(columns), width - left - 16) if grid.named else grid.side
     above = _ABOVE if grid.named else 0.0
     high = _STEP * (len(rows) + above) if grid.named else grid.side

@@ -112,11 +112,11 @@ def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any
     y = alt.Y("y:Q", scale=_scale(y_ends), axis=_axis(plane.up, "y" in plane.percent, _HEIGHT))
     own = [_row(_told(plane, spot), series) for spot in plane.spots if spot.panel == panel]
     base = Layer(inline(own)).encode(x=x, color=alt.Color("ink:N", scale=None), detail=alt.Detail("series:N"))
-    named = not plane.joined and by_model(row["about"] for row in own)
+    named = by_model(row["about"] for row in own)
     bars = base.encode(description=ABOUT) if named else base
     layers = [*_guides(plane.guides, x, x_ends, y_ends), *_intervals(bars, plane, x_ends, y_ends, aria=named)]
     if plane.joined:
-        layers.append(base.mark_line(strokeWidth=1.8).encode(y=y))
+        layers.append(bars.mark_line(strokeWidth=1.8, aria=named).encode(y=y))
     layers.append(
         base.mark_point(opacity=1, strokeWidth=1.4, aria=True).encode(
             y=y,
@@ -185,7 +185,7 @@ def _intervals(
             level = alt.Y("y:Q", scale=_scale(y_ends))
             bars.append(known.mark_rule(strokeWidth=1.2, aria=aria).encode(**across, y=level))
         return bars
-    return [known.mark_area(opacity=0.16).encode(fill=alt.Fill("ink:N", scale=None), **between)]
+    return [known.mark_area(opacity=0.16, aria=aria).encode(fill=alt.Fill("ink:N", scale=None), **between)]
 
 
 def _guides(guides: Sequence[Guide], x: Any, x_ends: Sequence[float], y_ends: Sequence[float]) -> list[Any]:

@@ -16,7 +16,8 @@ _MEASURE = "deviation_share"
 _MOST_ROWS = 20
 """Of more prompts, those stand in one row that share a level of a factor, or only the ends are drawn."""
 
-_STEP = 23.0
+_STEP, _HIGH = 23.0, 280.0
+"""A row's least height, and the height that few rows fill, in pixels."""
 
 
 @chart(
@@ -27,7 +28,7 @@ _STEP = 23.0
     trends=False,
 )
 def prompts(results: Results) -> Iterator[Figure]:
-    """A row a prompt, or a dot a prompt in a row a level of the factor that moves the labels most."""
+    """A row a prompt; where there are too many, a row a level of a factor, with a dot a prompt."""
     every = prompts_drawn(results)
     if not every:
         return
@@ -36,12 +37,13 @@ def prompts(results: Results) -> Iterator[Figure]:
     if len(every) > _MOST_ROWS and factor is None:
         shown = every[: _MOST_ROWS // 2] + every[-_MOST_ROWS // 2 :]
     ends = f"the {_MOST_ROWS // 2} lowest and {_MOST_ROWS // 2} highest"
+    models = " Over all models." if len(results.models) > 1 else ""
     lines = "Lines are 95% intervals." if factor is None else "Each dot is a prompt."
     yield Figure(
         draw=partial(draw, _forest(shown, results, factor)),
         estimates=every,
         subtitle="How often a prompt’s answer differs from the label that the same text gets most often, "
-        f"or has no label. All on the left: the prompts agree. {lines}"
+        f"or has no label. All on the left: the prompts agree. {lines}{models}"
         f"{cut(len(shown), len(every), 'prompts', ends)}",
     )
 
@@ -56,9 +58,8 @@ def _factor(results: Results, count: int) -> str | None:
     """The factor whose levels are the rows, where there are too many prompts for a row each."""
     if count <= _MOST_ROWS:
         return None
-    first = results.grouping_factor
-    order = sorted(results.factors, key=lambda name: name != first)
-    return next((name for name in order if len(results.factors[name]) <= _MOST_ROWS), None)
+    some = [name for name, levels in results.factors.items() if len(levels) <= _MOST_ROWS]
+    return max(some, key=lambda name: len(results.factors[name]), default=None)
 
 
 def _forest(shown: Sequence[Estimate], results: Results, factor: str | None) -> Forest:
@@ -74,4 +75,5 @@ def _forest(shown: Sequence[Estimate], results: Results, factor: str | None) -> 
     if factor is not None:
         levels = results.factors[factor]
         marks.sort(key=lambda mark: levels.index(mark.row) if mark.row in levels else len(levels))
-    return Forest(marks, "answers with another label", percent=True, domain=(0.0, 1.0), step=_STEP)
+    step = max(_STEP, min(2 * _STEP, _HIGH / len({mark.row for mark in marks})))
+    return Forest(marks, "answers with another label", percent=True, domain=(0.0, 1.0), step=step)

@@ -45,6 +45,9 @@ _KEPT = frozenset(
     )
 )
 _DRAWN = frozenset({"svg", "g", "path", "rect", "line", "text", "tspan", "circle", "defs", "clipPath"})
+_POINTED = ("mark-symbol", "mark-rect", "mark-arc")
+"""Marks that say what they stand for; lines and bands beside them say only of which model they are."""
+
 _VIEW = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 _ABOUT = re.compile(r'(?<= aria-label=")\d*\.\d*\|')
 _URL = re.compile(r"url\(#([\w-]+)\)")
@@ -119,7 +122,7 @@ def inline_svg(picture: str, name: str, alternative: str, whole: float) -> Marku
 
 
 def _clean(element: ET.Element, name: str) -> None:
-    panel = "role-scope" in element.get("class", "")
+    kind = element.get("class", "")
     kept = {key: value for key, value in element.attrib.items() if key in _KEPT}
     element.attrib.clear()
     styles = []
@@ -140,30 +143,29 @@ def _clean(element: ET.Element, name: str) -> None:
         about = taken_apart(child.get("aria-label", ""))
         _clean(child, name)
         if about is not None:
-            element[at] = _told(child, *about)
-    if panel:
+            element[at] = _told(child, *about, pointed=kind.startswith(_POINTED))
+    if "role-scope" in kind:
         models = {one.get("data-model", "") for one in element.iter() if one.get("class") == "told"}
         if len(models) == 1 and (model := models.pop()):
             element.set("data-panel", model)
 
 
-def _told(mark: ET.Element, prompt: str, model: str, words: str) -> ET.Element:
+def _told(mark: ET.Element, prompt: str, model: str, words: str, *, pointed: bool) -> ET.Element:
     """A mark with its words, and in a link to its prompt; a line with its model, a name with its words."""
-    if model:
-        mark.set("data-model", model)
-    if mark.tag == f"{{{_SVG}}}line":
-        return mark
     if mark.tag == f"{{{_SVG}}}text":  # a shortened name, with the whole of it
         whole = ET.Element(f"{{{_SVG}}}title")
         whole.text, whole.tail, mark.text = words, mark.text, None
         mark.insert(0, whole)
+        return mark
+    if not pointed:
+        mark.attrib.update({"data-model": model} if model else {})
         return mark
     around = (
         ET.Element(f"{{{_SVG}}}a", {"href": f"#prompt-{prompt}"}) if prompt else ET.Element(f"{{{_SVG}}}g")
     )
     around.set("class", "told")
     if model:
-        around.set("data-model", mark.attrib.pop("data-model"))
+        around.set("data-model", model)
     ET.SubElement(around, f"{{{_SVG}}}title").text = words
     around.append(mark)
     return around

@@ -7,22 +7,21 @@
   const select = made("select", {}, every, ...models.map((name, at) => made("option", {value: at + 1}, name)));
   slot.append(made("div", {class: "choose"}, made("label", {}, "Charts and tables of ", select)));
 
-  // A panel that is of one model alone moves to where the first of its panels stands.
-  const panels = (picture) => [...picture.querySelectorAll("g[data-panel]")];
-  for (const picture of document.querySelectorAll("figure svg")) {
-    for (const panel of panels(picture)) panel.dataset.place = panel.getAttribute("transform") || "";
-  }
+  // A panel that is of one model alone moves to where the first of its row stands.
+  const panels = [...document.querySelectorAll("figure svg g[data-panel]")];
+  const place = (panel) => panel.firstElementChild.getAttribute("transform") || "";
+  const places = new Map(panels.map((panel) => [panel, place(panel)]));
+  const first = new Map();
+  for (const panel of panels) if (!first.has(panel.parentElement)) first.set(panel.parentElement, panel);
   const pictures = (chosen) => {
     for (const mark of document.querySelectorAll("figure svg [data-model]")) {
       mark.classList.toggle("off", chosen !== "" && mark.dataset.model !== chosen);
     }
-    for (const picture of document.querySelectorAll("figure svg")) {
-      const some = panels(picture);
-      for (const panel of some) {
-        const other = chosen !== "" && panel.dataset.panel !== chosen;
-        panel.classList.toggle("off", other);
-        panel.setAttribute("transform", chosen === "" || other ? panel.dataset.place : some[0].dataset.place);
-      }
+    for (const panel of panels) {
+      const other = chosen !== "" && panel.dataset.panel !== chosen;
+      panel.classList.toggle("off", other);
+      const at = chosen === "" || other ? panel : first.get(panel.parentElement);
+      panel.firstElementChild.setAttribute("transform", places.get(at));
     }
     for (const figure of document.querySelectorAll("figure")) {
       const of = new Set([...figure.querySelectorAll("svg [data-model]")].map((mark) => mark.dataset.model));
