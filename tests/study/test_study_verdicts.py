@@ -7,6 +7,7 @@ has to agree with it, whatever the seed.
 from __future__ import annotations
 
 import hashlib
+import html
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -261,3 +262,19 @@ def test_names_of_labels_and_models_are_text_in_a_notebook(tmp_path: Path) -> No
     shown = study.verdict()._repr_html_()
     assert "<b>" not in shown
     assert "&lt;b&gt;m" in shown
+
+
+def test_the_report_opens_with_the_same_verdict(tmp_path: Path) -> None:
+    study = simulated(tmp_path, STUDIES["one bad prompt among good ones"], 2)
+    page = study.report().read_text(encoding="utf-8")
+    shown = study.verdict()
+    assert all(
+        html.escape(line) in page for line in (shown.headline, shown.verdict, shown.moves, shown.next_step)
+    )
+
+
+def test_each_line_is_one_line_whatever_the_names(tmp_path: Path) -> None:
+    study = simulated(tmp_path, STUDIES["good"], 1, {"fi\nne": good, "long " * 40: follows_the_prompt})
+    lines = study.verdict().lines
+    assert all(line.splitlines() == [line] for line in lines)
+    assert max(map(len, lines)) < 500

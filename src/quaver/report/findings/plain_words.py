@@ -12,9 +12,10 @@ from typing import Final
 from quaver.core.number_format import enumeration, percent, with_interval
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
-from quaver.report.findings.reason_words import because, known, label_in_words, without_intervals
+from quaver.report.findings.reason_words import because, known, label_in_words, quoted, without_intervals
 from quaver.report.findings.recommendation import NextStep, Reason, Recommendation, Recommended
 from quaver.report.findings.verdicts import beyond_chance
+from quaver.report.plain_text import shortened
 
 _NAMED = 3
 """As many models are spoken of one by one."""
@@ -98,7 +99,7 @@ def reasons(results: Results, found: Sequence[Recommendation]) -> str:
     if len(found) == 1:
         return _sentence(because(results, found[0]))
     shown = found if len(found) <= _NAMED else [best_of(found)]
-    return " ".join(f"“{one.model}”: {because(results, one)}." for one in shown)
+    return " ".join(f"{quoted(one.model)}: {because(results, one)}." for one in shown)
 
 
 def next_step(results: Results, found: Sequence[Recommendation]) -> str:
@@ -125,7 +126,7 @@ _COUNTED: Final[Mapping[str, str]] = {
 def _names(models: Sequence[str], of: int) -> str:
     if len(models) > _NAMED:
         return f"{len(models)} of the {of} models"
-    return enumeration(f"“{name}”" for name in models)
+    return enumeration(map(quoted, models))
 
 
 def movement(results: Results, found: Sequence[Recommendation]) -> str:
@@ -145,7 +146,7 @@ def _compared(seen: Sequence[Recommendation]) -> str:
     )
     clauses = []
     if 0 < len(prompts) <= _NAMED:
-        each = (f"{with_interval(own)} of the labels of “{model}”" for model, own in prompts.items())
+        each = (f"{with_interval(own)} of the labels of {quoted(model)}" for model, own in prompts.items())
         clauses.append(f"another prompt changes {enumeration(each)}")
     elif prompts:
         clauses.append(
@@ -189,13 +190,13 @@ def _missing(one: Recommendation) -> str:
     if not shares or shares[-1][1] - shares[0][1] < _APART:
         return ""
     (low, least), (high, most) = shares[0], shares[-1]
-    ends = f"Between {percent(least)} (“{low}”) and {percent(most)} (“{high}”) of the answers are missing"
-    return f"{ends}, depending on {_part(str(details['by']))}."
+    ends = f"{percent(least)} ({quoted(low)}) and {percent(most)} ({quoted(high)})"
+    return f"Between {ends} of the answers are missing, depending on {_part(str(details['by']))}."
 
 
 def _part(factor: str) -> str:
     """A factor as a part of what was asked."""
-    return "the model’s settings" if factor == "decoding" else f"the {factor}"
+    return "the model’s settings" if factor == "decoding" else f"the {shortened(factor, 60)}"
 
 
 def _factor(results: Results, one: Recommendation) -> str:
@@ -207,7 +208,7 @@ def _factor(results: Results, one: Recommendation) -> str:
     shares = sorted(top.details["shares"].items(), key=lambda pair: pair[1])
     (low, least), (high, most) = shares[0], shares[-1]
     label = label_in_words(results, top.cell["label"])
-    ends = f"{percent(least)} are {label} with “{low}”, {percent(most)} with “{high}”"
+    ends = f"{percent(least)} are {label} with {quoted(low)}, {percent(most)} with {quoted(high)}"
     return f"what moves them most is {_part(top.cell['factor'])}: {ends}"
 
 

@@ -10,6 +10,10 @@ from quaver.core.number_format import count, enumeration, percent, points, with_
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import NO_LABEL, Results
 from quaver.report.findings.recommendation import Reason, Recommendation
+from quaver.report.plain_text import shortened
+
+_LONGEST = 60
+"""Characters of a name that are shown."""
 
 _NAMED = 3
 """As many prompts are named."""
@@ -52,7 +56,16 @@ def share(one: Recommendation, name: str) -> str:
 
 def label_in_words(results: Results, code: str) -> str:
     """A label in quotation marks, or that there is none."""
-    return code if code == NO_LABEL else f"“{results.label_name(code)}”"
+    return code if code == NO_LABEL else quoted(results.label_name(code))
+
+
+def quoted(name: object) -> str:
+    r"""A name in quotation marks, on one line and not too long.
+
+    >>> quoted("for\nor against")
+    '“for or against”'
+    """
+    return f"“{shortened(name, _LONGEST)}”"
 
 
 def _correct(one: Recommendation, name: str) -> str:
@@ -79,23 +92,23 @@ def _steady(_: Results, one: Recommendation) -> str:
 def _best(results: Results, one: Recommendation) -> str:
     better = known(one, "best_prompt_better")
     gain = points(better.value or 0.0) if better is not None else "more"
-    name, right = results.variant_name(one.prompt), _correct(one, "best_prompt_wrong")
-    return f"“{name}” gets {right} right, {gain} more than the others on average"
+    name, right = quoted(results.variant_name(one.prompt)), _correct(one, "best_prompt_wrong")
+    return f"{name} gets {right} right, {gain} more than the others on average"
 
 
 def _odd(results: Results, one: Recommendation) -> str:
     rest = known(one, "rest_agreement")
     details = rest.details if rest is not None else {}
     odd, mute = details.get("without", ()), details.get("mute", ())
-    names = [f"“{results.variant_name(name)}”" for name in odd]
+    names = [quoted(results.variant_name(name)) for name in odd]
     others = enumeration(names) if 0 < len(names) <= _NAMED else count(len(names), "prompt")
     does = ("gives", "does not") if len(odd) == 1 else ("give", "do not")
     what = f"often {does[0]} no label" if list(odd) == list(mute) else does[1]
-    name, more = results.variant_name(one.prompt), details.get("prompts", 2) - 1
+    name, more = quoted(results.variant_name(one.prompt)), details.get("prompts", 2) - 1
     right = (
         "" if known(one, "rest_wrong") is None else f", {_correct(one, 'rest_wrong')} of their labels correct"
     )
-    return f"“{name}” agrees with {count(more, 'other')}{right}; {others} {what}"
+    return f"{name} agrees with {count(more, 'other')}{right}; {others} {what}"
 
 
 def _only(_: Results, one: Recommendation) -> str:

@@ -21,6 +21,7 @@ from quaver.report.findings.plain_words import (
     three_lines,
 )
 from quaver.report.findings.recommendation import NextStep, Recommendation, Recommended, recommendations
+from quaver.report.plain_text import shortened
 
 _NAMED = 3
 """As many models are named."""
@@ -116,7 +117,10 @@ def _facts(results: Results) -> Iterator[tuple[str, str]]:
     models, collected = results.models, results.lock.get("collection", {})
     if models:
         named = len(models) <= _NAMED
-        yield ("Model" if len(models) == 1 else "Models"), enumeration(models) if named else f"{len(models)}"
+        yield (
+            ("Model" if len(models) == 1 else "Models"),
+            enumeration(shortened(name, 60) for name in models) if named else f"{len(models)}",
+        )
     yield "Texts", f"{results.lock.get('items', {}).get('n', 0):,}"
     if results.variants:
         yield "Prompts", f"{len(results.variants):,}"
