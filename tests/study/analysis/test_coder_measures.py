@@ -54,7 +54,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
 def test_coders_are_columns_of_the_annotations(study: quaver.Study) -> None:
     frame = study.annotations()
     assert frame.select(CODERS).null_count().row(0) == (0, 0, 0)
-    assert study.experiment.notes[-1].startswith("an item's gold label")
+    assert study.experiment.notes[-1].startswith("An item's gold label")
 
 
 def test_what_is_measured_of_them_needs_no_line_of_the_file(study: quaver.Study) -> None:

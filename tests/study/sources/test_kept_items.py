@@ -110,3 +110,18 @@ def test_a_bundle_has_the_data(tmp_path: Path) -> None:
     one.run()
     path, _ = quaver.bundle(one, tmp_path / "b.zip")
     assert quaver.verify(path).holds
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_examples_may_be_data_too(tmp_path: Path, wrapped: bool) -> None:
+    pool = pl.DataFrame({"text": ["Fine!", "Poor"], "judged": ["pos", "neg"]})
+    examples: Any = {"source": pool, "where": {"judged": ["pos", "neg"]}} if wrapped else pool
+    items = {"source": FRAME, "gold": "judged", "where": {"id": {"below": 3}}, "examples": examples}
+    shots = [{"use": "shots", "k": 2}]
+    one = opened(tmp_path / "s", items, variants=shots)
+    assert one.run().done == 2
+    again = quaver.Study.open(tmp_path / "s", functions={"mine": annotate})
+    assert {item.fields["text"] for item in again.experiment.variants[0].examples} == {"Fine!", "Poor"}
+    assert again.run().done == 0
+    path, _ = quaver.bundle(again, tmp_path / "b.zip")
+    assert len(quaver.Study.open(path).experiment.items) == 2

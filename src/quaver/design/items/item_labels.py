@@ -91,10 +91,8 @@ def notes_on_gold(asked: ItemsSpec, items: Sequence[Item]) -> list[str]:
     tied = ties(items, asked.coders)
     none = sum(item.gold is None for item in items) - tied
     more = f"; {none:,} have no coder's label" if none else ""
-    return [
-        f"an item's gold label is the one that most of {', '.join(first)} and {last} gave: {tied:,} of "
-        f"{len(items):,} items tie and have none{more}"
-    ]
+    tie = f"labels tie in {tied:,} of {len(items):,} items, which have none" if tied else "no labels tie"
+    return [f"An item's gold label is the one that most of {', '.join(first)} and {last} gave: {tie}{more}."]
 
 
 class _Labels:
