@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.spreadsheets import write_xlsx
 
 import quaver
 from quaver.cli.main import main
@@ -146,6 +147,14 @@ def test_a_list_of_texts_and_a_frame(texts: Path) -> None:
     found = quaver.check(frame, model=good, prompts=2, to="of-frame")
     assert found.verdict.kind != "do not use"
     assert found.study.spec.items.text == {"text": "{{ item['my text'] }}"}
+
+
+def test_a_spreadsheet_is_checked_where_it_lies(tmp_path: Path) -> None:
+    path = write_xlsx(tmp_path / "texts.xlsx", [["My tweet", "Gold"], *TEXTS])
+    found = quaver.check(path, model=good, prompts=2)
+    assert found.file == tmp_path / "texts-check" / "study.yaml"
+    assert found.study.spec.items.source == "../texts.xlsx"
+    assert found.verdict.kind == "use"
 
 
 def test_columns_are_recognised_by_their_names(texts: Path) -> None:
