@@ -64,7 +64,6 @@ def command(
       quaver check texts.xlsx --text tweet --labels "favor, against, none"
       quaver check texts.csv --gold stance --model openai/gpt-5-mini --budget 1
     """
-    from quaver.study.checking.check import judged
     from quaver.study.checking.check_design import BUNDLED, prepared_check
 
     options = {"encoding": encoding, "separator": separator_of(separator), "sheet": sheet}
@@ -88,13 +87,26 @@ def command(
         seed=seed,
         written={name: value for name, value in options.items() if value is not None},
     )
+    _go(prepared, file.name, yes=yes or budget is not None)
+
+
+def _go(prepared: PreparedCheck, name: str, *, yes: bool) -> None:
+    """Show what a check takes, run it, and show what came out.
+
+    Args:
+        prepared: The check.
+        name: What the table is called.
+        yes: Whether to spend money without a question.
+    """
+    from quaver.study.checking.check import judged
+
     rows = [(one.role, one.column, one.why) for one in prepared.taken]
-    screen.print(table(("taken for", "what", "why"), rows, f"{file.name}:"))
+    screen.print(table(("taken for", "what", "why"), rows, f"{name}:"))
     screen.print()
     plan = prepared.plan(pilot=True)
     _show_plan(prepared, plan)
     if plan.stored < plan.calls:
-        _agree(prepared, plan, yes=yes or budget is not None)
+        _agree(prepared, plan, yes=yes)
         with watching(prepared.study) as watch:
             outcome = prepared.study.run(watch=watch)
         show_outcome(outcome, prepared.study)
