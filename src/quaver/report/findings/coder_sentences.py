@@ -34,12 +34,14 @@ def coder_sentences(results: Results) -> list[Markup]:
         return found
     further = [one for one in each if one.low is not None and one.low > 0]
     names = list(dict.fromkeys(results.variant_name(one.cell["variant"]) for one in further))
+    alone = len({(one.cell.get("model"), one.cell.get("decoding")) for one in each}) == 1
+    asked = count(len(each), "prompt") if alone else f"{len(each):,} pairs of model and prompt"
     if not further:
         words = "With none of {} is the model clearly further from people than they are from each other."
-        return [*found, Markup(words).format(count(len(each), "prompt"))]
-    listed = f": {', '.join(names)}" if len(names) <= _MOST_NAMED else ""
+        return [*found, Markup(words).format(asked)]
+    listed = f": {', '.join(names)}" if alone and len(names) <= _MOST_NAMED else ""
     words = "With {} of {}, the model is clearly further from people than they are from each other{}."
-    return [*found, Markup(words).format(f"{len(further):,}", count(len(each), "prompt"), listed)]
+    return [*found, Markup(words).format(f"{len(further):,}", asked, listed)]
 
 
 def _said(one: Estimate, several: bool) -> Markup:

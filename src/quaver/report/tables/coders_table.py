@@ -18,13 +18,14 @@ def coders_table(results: Results) -> Table:
     people = _once(results.known("coder_agreement_coders"))
     beside = [one for one in results.known("coder_agreement_model") if "variant" not in one.cell]
     rows = [_row(_of_people(one), "alpha", one) for one in people]
-    rows += [_row(f"{_model(one)} and {one.cell['coder']}", "alpha", one) for one in beside]
+    several = len(results.decodings) > 1
+    rows += [_row(f"{_model(one, several)} and {one.cell['coder']}", "alpha", one) for one in beside]
     for one in coder_gaps(results):
         coder, variant = one.cell["coder"], one.cell.get("variant")
         who = "people with each other" if coder == _ALL else f"{coder} with other people"
         prompt = f" (prompt “{results.variant_name(variant)}”)" if variant else ""
         if coder == _ALL or not prompt:
-            rows.append(_row(f"{who}, less with {_model(one)}{prompt}", "difference", one))
+            rows.append(_row(f"{who}, less with {_model(one, several)}{prompt}", "difference", one))
     return shortened_table(("who", "what", "value", "interval", "same label", "items"), rows, {2, 3, 4, 5})
 
 
@@ -39,8 +40,9 @@ def _of_people(one: Estimate) -> str:
     return "all people" if pair == _ALL else " and ".join(pair.split(", "))
 
 
-def _model(one: Estimate) -> str:
-    decoding = one.cell.get("decoding")
+def _model(one: Estimate, several: bool) -> str:
+    """The model, with its decoding where there are several."""
+    decoding = one.cell.get("decoding") if several else None
     return f"{one.cell.get('model', 'the model')}{f' ({decoding})' if decoding else ''}"
 
 
