@@ -17,7 +17,7 @@ from quaver.report.findings.verdicts import STEADY as STABLE
 from quaver.report.findings.verdicts import Quality, Verdict, beyond_chance, quality, verdicts
 from quaver.report.page_numbers import number, points, value_and_interval
 
-__all__ = ["STABLE", "Finding", "finding"]
+__all__ = ["STABLE", "STOPPED", "Finding", "finding"]
 
 _LISTED = 6
 """As many levels are named one by one."""
@@ -28,7 +28,7 @@ _NONE = 0.2
 _MODELS = 3
 """As many models have their evidence reported one by one."""
 
-_STOPPED = frozenset({"no answers", "failed", "unreadable"})
+STOPPED = frozenset({"no answers", "failed", "unreadable"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ _CLAUSES = {
 
 def _evidence(results: Results, one: Verdict, several: bool) -> list[Markup]:
     """The sentences that a verdict rests on."""
-    if one.kind in _STOPPED:
+    if one.kind in STOPPED:
         return []
     sentences = [*_flips(one), *_shifts(results, one), *_wrong(results, one)]
     if several and sentences:

@@ -10,8 +10,8 @@ from markupsafe import Markup, escape
 
 from quaver.core.number_format import percent
 from quaver.report.estimate_index import Results
-from quaver.report.findings.finding import Finding
-from quaver.report.findings.recommendation import Recommendation, Recommended
+from quaver.report.findings.finding import STOPPED, Finding
+from quaver.report.findings.recommendation import Reason, Recommendation, Recommended
 from quaver.report.findings.verdict_card import card
 from quaver.report.findings.verdicts import Issue
 
@@ -75,8 +75,11 @@ def first_screen(results: Results, found: Finding) -> FirstScreen:
     """
     known = card(results)
     serious = [one for one in found.quality.issues if one.severity != "note"]
+    said = {(one.model, _SAID.get(one.reason)) for one in known.recommendations}
+    alarms = [one for one in serious if (one.model, one.kind) not in said]
+    judged = all(one.kind not in STOPPED for one in found.verdicts)
     lines = [
-        ("What was found", escape(known.verdict)),
+        ("What was found", _found(found.headline if judged else Markup(""), known.verdict)),
         ("What moves the labels", escape(known.moves)),
         ("What to do next", escape(known.next_step)),
     ]
@@ -85,7 +88,7 @@ def first_screen(results: Results, found: Finding) -> FirstScreen:
         verdict=known.headline,
         badges=tuple(_badge(results, one, several) for one in known.recommendations[:_MOST_BADGES]),
         lines=tuple((question, line) for question, line in lines if line),
-        alarms=tuple(_alarm(one, len(found.quality.models) > 1) for one in serious),
+        alarms=tuple(_alarm(one, len(found.quality.models) > 1) for one in alarms),
         stopped={one.model for one in serious if one.severity == "stop"} >= {*found.quality.models} != set(),
         facts=known.facts,
     )
@@ -96,6 +99,17 @@ _ALARMS: Final[Mapping[str, str]] = {
     "unlabelled_answers": "of the answers have no label",
     "truncated_answers": "of the answers were cut off at max_tokens",
 }
+
+
+_SAID: Final[Mapping[Reason, str]] = {"unreadable": "unlabelled_answers", "failed": "failed_calls"}
+"""Why not to use labels, and the alarm that says nothing else."""
+
+
+def _found(headline: Markup, verdict: str) -> Markup:
+    """What the labels turned out to be, and the numbers that the recommendation rests on."""
+    if not headline or headline.striptags().rstrip(".") in verdict:
+        return escape(verdict)
+    return Markup("{} {}").format(headline, verdict)
 
 
 def _alarm(one: Issue, several: bool) -> str:
