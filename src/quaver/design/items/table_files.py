@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -87,7 +88,7 @@ def read_rows(
             found=path.name,
             fix="leave `sheet` out",
         )
-    if path.is_dir():
+    if os.path.isdir(path):  # no error for a name that cannot be one
         raise ItemError(
             "this is a folder", where=str(path), expected="a file of items", fix="name a file in it"
         )

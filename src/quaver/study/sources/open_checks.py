@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from typing import Final
 
 from quaver.core import registry
+from quaver.design.paraphrase.paraphrase_keeper import NotMade
 from quaver.study.sources.study_file_source import StudyFile
 from quaver.study.sources.study_source import StudySource
 
@@ -27,8 +30,9 @@ def check_names(source: StudySource) -> None:
     if not _quickly_read(source) or source.files.paraphrases.exists():
         return
     whole = source.with_stand_ins() if source.lacks_paraphrases else source
-    whole.plugins.check(whole.factors, whole.experiment.labels, whole.experiment.variants)
-    whole.conclusions.check()
+    with suppress(NotMade):  # a text for which nothing can stand in until a model has written it
+        whole.plugins.check(whole.factors, whole.experiment.labels, whole.experiment.variants)
+        whole.conclusions.check()
 
 
 def _quickly_read(source: StudyFile) -> bool:
@@ -37,4 +41,4 @@ def _quickly_read(source: StudyFile) -> bool:
     if name.startswith("hf:") or name in registry.names("items"):
         return False
     items = source.positions.path_of(name)
-    return not items.is_file() or items.stat().st_size <= _LARGEST
+    return not os.path.isfile(items) or items.stat().st_size <= _LARGEST
