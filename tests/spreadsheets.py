@@ -51,6 +51,17 @@ def write_ods(path: Path, sheets: Mapping[str, Rows] | Rows) -> Path:
     return path
 
 
+def replaced(path: Path, part: str, content: bytes) -> Path:
+    """Put another part in the place of one."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    parts[part] = content
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, old in parts.items():
+            archive.writestr(name, old)
+    return path
+
+
 def _table(name: str, rows: Rows) -> str:
     tail = '<table:table-cell table:number-columns-repeated="16000"/>'
     written = "".join(f"<table:table-row>{''.join(map(_cell, row))}{tail}</table:table-row>" for row in rows)

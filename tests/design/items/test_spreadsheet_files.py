@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.spreadsheets import Rows, write_ods, write_xlsx
+from tests.spreadsheets import Rows, replaced, write_ods, write_xlsx
 from tests.studies import STUDY, resolved, written
 
 from quaver.design.items.table_files import read_rows
@@ -154,3 +154,36 @@ def test_any_text_survives_a_spreadsheet(tmp_path_factory: pytest.TempPathFactor
     path = tmp_path_factory.mktemp("texts") / "t.xlsx"
     write_xlsx(path, [("text",), *[(text,) for text in texts]])
     assert read_rows(path) == [{"text": text} for text in texts]
+
+
+MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+INLINE = '<c t="inlineStr"><is><t>{}</t></is></c>'
+WRITERS = {
+    "inline texts, as writers that stream do": (
+        f'<worksheet xmlns="{MAIN}"><sheetData>'
+        '<row r="1"><c r="A1" t="inlineStr"><is><t>id</t></is></c>'
+        '<c r="B1" t="inlineStr"><is><t>text</t></is></c></row>'
+        '<row r="2"><c r="A2"><v>7</v></c>'
+        '<c r="B2" t="inlineStr"><is><r><t xml:space="preserve">a </t></r><r><t>b</t></r></is></c></row>'
+        "</sheetData></worksheet>"
+    ),
+    "cells without places": (
+        f'<worksheet xmlns="{MAIN}"><sheetData><row>{INLINE.format("id")}{INLINE.format("text")}</row>'
+        f"<row><c><v>7</v></c>{INLINE.format('a b')}</row></sheetData></worksheet>"
+    ),
+    "names with a prefix, and the text of a formula": (
+        f'<x:worksheet xmlns:x="{MAIN}"><x:sheetData>'
+        '<x:row r="1"><x:c r="A1" t="str"><x:v>id</x:v></x:c>'
+        '<x:c r="B1" t="str"><x:v>text</x:v></x:c></x:row>'
+        '<x:row r="2"><x:c r="A2"><x:v>7.0</x:v></x:c>'
+        '<x:c r="B2" t="str"><x:f>A1</x:f><x:v>a b</x:v></x:c></x:row>'
+        "</x:sheetData></x:worksheet>"
+    ),
+}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_sheets_of_every_writer_are_read(tmp_path: Path, writer: str) -> None:
+    path = write_xlsx(tmp_path / "t.xlsx", [("x",), (1,)])
+    replaced(path, "xl/worksheets/sheet1.xml", WRITERS[writer].encode())
+    assert read_rows(path) == [{"id": "7", "text": "a b"}]

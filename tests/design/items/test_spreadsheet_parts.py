@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from tests.spreadsheets import write_ods, write_xlsx
+from tests.spreadsheets import replaced, write_ods, write_xlsx
 
 from quaver.design.items import spreadsheet_parts
 from quaver.design.items.spreadsheet_parts import checked_parts, letters
@@ -18,17 +18,6 @@ from quaver.design.items.table_files import read_rows
 from quaver.errors import ItemError
 
 SHEET = "xl/worksheets/sheet1.xml"
-
-
-def changed(path: Path, part: str, content: bytes) -> Path:
-    """Replace a part of a file."""
-    with zipfile.ZipFile(path) as archive:
-        parts = {name: archive.read(name) for name in archive.namelist()}
-    parts[part] = content
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, old in parts.items():
-            archive.writestr(name, old)
-    return path
 
 
 def sheet(cells: str) -> bytes:
@@ -45,7 +34,7 @@ CORNERS = (
 
 @pytest.mark.parametrize("cells", CORNERS)
 def test_cells_at_opposite_corners_are_refused_before_an_engine_sees_them(tmp_path: Path, cells: str) -> None:
-    path = changed(write_xlsx(tmp_path / "t.xlsx", [("a",), (1,)]), SHEET, sheet(cells))
+    path = replaced(write_xlsx(tmp_path / "t.xlsx", [("a",), (1,)]), SHEET, sheet(cells))
     with pytest.raises(ItemError, match="too large"):
         read_rows(path)
 
@@ -62,7 +51,7 @@ def test_a_repeated_cell_of_an_ods_file_counts_as_often(tmp_path: Path) -> None:
         b'<table:table-row table:number-rows-repeated="1000000"><table:table-cell table:number-col',
     )
     with pytest.raises(ItemError, match="too large"):
-        read_rows(changed(path, "content.xml", content))
+        read_rows(replaced(path, "content.xml", content))
 
 
 def test_a_part_that_unpacks_beyond_measure_is_refused(
@@ -70,7 +59,7 @@ def test_a_part_that_unpacks_beyond_measure_is_refused(
 ) -> None:
     monkeypatch.setattr(spreadsheet_parts, "MOST_BYTES", 2**20)
     path = write_xlsx(tmp_path / "t.xlsx", [("a",), (1,)])
-    changed(path, "xl/sharedStrings.xml", b"<sst>" + b" " * 2**21 + b"</sst>")
+    replaced(path, "xl/sharedStrings.xml", b"<sst>" + b" " * 2**21 + b"</sst>")
     assert path.stat().st_size < 20_000
     with pytest.raises(ItemError, match="too large"):
         read_rows(path)
@@ -79,7 +68,7 @@ def test_a_part_that_unpacks_beyond_measure_is_refused(
 def test_a_part_that_understates_its_size_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spreadsheet_parts, "MOST_BYTES", 2**20)
     path = write_xlsx(tmp_path / "t.xlsx", [("a",), (1,)])
-    changed(path, "xl/sharedStrings.xml", b"<sst>" + b" " * 2**21 + b"</sst>")
+    replaced(path, "xl/sharedStrings.xml", b"<sst>" + b" " * 2**21 + b"</sst>")
     size = (2**21 + 11).to_bytes(4, "little")
     path.write_bytes(path.read_bytes().replace(size, (64).to_bytes(4, "little")))
     with pytest.raises(ItemError, match="too large"):
@@ -95,7 +84,7 @@ def test_a_part_that_understates_its_size_is_counted(tmp_path: Path, monkeypatch
     ],
 )
 def test_a_part_that_no_spreadsheet_writes_is_refused(tmp_path: Path, content: bytes) -> None:
-    path = changed(write_xlsx(tmp_path / "t.xlsx", [("a",), (1,)]), SHEET, content)
+    path = replaced(write_xlsx(tmp_path / "t.xlsx", [("a",), (1,)]), SHEET, content)
     with pytest.raises(ItemError, match="not a spreadsheet"):
         read_rows(path)
 
@@ -128,8 +117,8 @@ def test_a_damaged_file_is_one_error(tmp_path: Path) -> None:
 
 def test_what_no_table_needs_is_left_out(tmp_path: Path) -> None:
     path = write_xlsx(tmp_path / "t.xlsx", [("a",), (1,)])
-    changed(path, "xl/media/photo.png", b"\x89PNG")
-    changed(path, "xl/drawings/vmlDrawing1.vml", b"<xml><br></xml>")
+    replaced(path, "xl/media/photo.png", b"\x89PNG")
+    replaced(path, "xl/drawings/vmlDrawing1.vml", b"<xml><br></xml>")
     names = zipfile.ZipFile(io.BytesIO(checked_parts(path).content)).namelist()
     assert SHEET in names
     assert not [name for name in names if "media" in name or "drawings" in name]
