@@ -93,7 +93,7 @@ def _panel(grid: Grid, panel: str, width: int) -> Any:
     squares = [
         _square(one, columns.index(one.column), rows.index(one.row), wide / len(columns)) for one in own
     ]
-    drawn = _squares(squares, scales, written=len(squares) <= 400)
+    drawn = _squares(squares, scales, written=len(squares) <= 400, named=grid.named)
     if grid.named:
         drawn.append(_column_names(columns, x, y, wide / len(columns)))
     body = alt.layer(*drawn).properties(width=wide, height=high)
@@ -133,7 +133,9 @@ def _square(one: Square, column: int, row: int, width: float) -> dict[str, Any]:
     }
 
 
-def _squares(squares: Sequence[dict[str, Any]], scales: tuple[Any, Any], *, written: bool) -> list[Any]:
+def _squares(
+    squares: Sequence[dict[str, Any]], scales: tuple[Any, Any], *, written: bool, named: bool
+) -> list[Any]:
     base = Layer(inline(list(squares)))
     across, down = scales
     corners = {
@@ -143,8 +145,8 @@ def _squares(squares: Sequence[dict[str, Any]], scales: tuple[Any, Any], *, writ
         "y2": alt.Y2("bottom:Q"),
     }
     shade = alt.FillOpacity("shade:Q", scale=None)
-    told = {"description": ABOUT} if written else {}
-    drawn = base.mark_rect(fill=DATA[0], opacity=1, aria=written)
+    told = {"description": ABOUT} if named else {}
+    drawn = base.mark_rect(fill=DATA[0], opacity=1, aria=named)
     layers = [drawn.encode(**corners, fillOpacity=shade, **told)]
     if any(square["marked"] for square in squares):
         framed = base.transform_filter("datum.marked").mark_rect(

@@ -50,6 +50,8 @@ _POINTED = ("mark-symbol", "mark-rect", "mark-arc")
 
 _VIEW = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 _ABOUT = re.compile(r'(?<= aria-label=")\d*\.\d*\|')
+_PLACES = frozenset({"d", "transform", "x", "y", "x1", "x2", "y1", "y2", "width", "height"})
+_LONG = re.compile(r"(\.\d\d)\d+")
 _URL = re.compile(r"url\(#([\w-]+)\)")
 
 
@@ -132,7 +134,10 @@ def _clean(element: ET.Element, name: str) -> None:
         elif colour := _COLOURS.get(value.lower()):
             styles.append(f"{key}:var(--{colour})")
             continue
-        element.attrib[key] = _URL.sub(rf"url(#{name}-\1)", value)
+        if key == "opacity" and value == "1":
+            continue
+        value = _LONG.sub(r"\1", value) if key in _PLACES else value
+        element.attrib[key] = _URL.sub(rf"url(#{name}-\1)", value) if value.startswith("url") else value
     if styles:
         element.attrib["style"] = ";".join(styles)
     for at, child in reversed(list(enumerate(element))):

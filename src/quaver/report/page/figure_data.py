@@ -30,7 +30,7 @@ _MOST_ANSWERS = 6_000
 _LEAST_ANSWERED, _MOST_ANSWERED = 5, 60
 """Items whose raw answers are listed."""
 
-_MOST_SAID = 24
+_LEAST_SAID, _MOST_SAID, _SAID_IN_ALL = 4, 24, 6_000
 """Estimates of a prompt and model that are listed."""
 
 _LONGEST = 160
@@ -64,6 +64,8 @@ def _said(results: Results) -> list[list[tuple[int, str]]]:
     found: dict[str, list[tuple[int, str]]] = {str(one["id"]): [] for one in results.variants}
     first = results.evaluators[0] if results.evaluators else ""
     count: Counter[tuple[str, int]] = Counter()
+    each = _SAID_IN_ALL // max(1, len(found) * len(results.models))
+    most = max(_LEAST_SAID, min(_MOST_SAID, each))
     for one in (*results.estimates, *results.anywhere("deviation_share")):
         variant = one.cell.get("variant", "")
         if variant not in found or one.value is None or one.cell.get("evaluator", first) != first:
@@ -71,7 +73,7 @@ def _said(results: Results) -> list[list[tuple[int, str]]]:
         model = one.cell.get("model", "")
         place = results.models.index(model) if model in results.models else -1
         count[variant, place] += 1
-        if count[variant, place] <= _MOST_SAID:
+        if count[variant, place] <= most:
             found[variant].append((place, sentence(one, results, ("variant",))))
     return list(found.values())
 
