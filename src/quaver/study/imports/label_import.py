@@ -73,24 +73,26 @@ def import_annotations(
     _check_read(columns, evaluators)
     named = roles is not None and roles.label is not None
     label_set, also = _labels(table, columns, labels, unlabelled, named=named)
+    read = {"encoding": encoding, "separator": separator, "sheet": sheet, "unlabelled": list(unlabelled)}
     document = {
         "name": path.stem,
         "task": {"labels": label_set, **({} if level == "nominal" else {"level": level})},
-        "annotations": {
-            "source": f"imported{path.suffix.lower()}",
-            **columns,
-            **({"map": also} if also else {}),
-            **({"encoding": encoding} if encoding != "utf-8" else {}),
-            **({"separator": separator} if separator else {}),
-            **({"sheet": sheet} if sheet else {}),
-            **({"unlabelled": list(unlabelled)} if unlabelled else {}),
-        },
+        "annotations": _annotations(path, columns, also, read),
         **({"evaluators": list(evaluators) or ["first_label"]} if "raw" in columns else {}),
         "measures": _measures(table, columns),
     }
     rows.clear()  # they are read again, as the study will read them
     study = _written(path, home, document, table.taken)
     return study, [*table.taken, *_rest(table, study)]
+
+
+def _annotations(
+    path: Path, columns: Mapping[str, Any], also: Mapping[str, str], read: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What the study file says of the table: where it is, what its columns are, and how it is read."""
+    said = {name: value for name, value in read.items() if value and (name, value) != ("encoding", "utf-8")}
+    mapped = {"map": dict(also)} if also else {}
+    return {"source": f"imported{path.suffix.lower()}", **columns, **mapped, **said}
 
 
 def _check_new(home: Path) -> None:
