@@ -72,10 +72,10 @@ def reviewer_readme(
     listed = {file: what for file, what in _FILES.items() if file in files}
     listed |= {file: "as the authors wrote it" for file in sorted(files) if file not in _FILES}
     parts = [
-        f"# {_text(name)}",
+        f"# {markdown_text(name)}",
         f"This archive holds a whole study of labels that a language model gave to texts: {_size(lock)}. You "
         f"can read its results, check that nothing was changed, and compute every number again. You need no "
-        f"model, no key and no account. It was packed by Quaver {_text(version)}.".replace(" .", "."),
+        f"model, no key and no account. It was packed by Quaver {markdown_text(version)}.".replace(" .", "."),
         "## Read the results",
         "Extract `report.html` and open it in a browser. It is whole by itself: tables, charts and the data "
         "behind them are inside, and nothing is loaded from a network.",
@@ -116,7 +116,7 @@ def _measures(estimates: Sequence[Estimate]) -> list[str]:
     how = measured(estimates)
     if not how:
         return []
-    said = {f"`{name}`": _text(_axis(name, text) + text) for name, text in how.items()}
+    said = {f"`{name}`": markdown_text(_axis(name, text) + text) for name, text in how.items()}
     return [
         "The measures of this study:",
         _table(("measure", "what the number is, and how it was computed"), said),
@@ -128,11 +128,6 @@ def _axis(measure: str, method: str) -> str:
     axis = presentation_of(measure).axis
     known = axis == measure.replace("_", " ") or method.casefold().startswith(axis.casefold())
     return "" if known else f"{axis}: "
-
-
-def _text(text: str) -> str:
-    """A text that Markdown takes for text, and that is still easy to read as it stands."""
-    return markdown_text(text).replace("&#38;", "&")
 
 
 def _left_out(texts: bool, withheld: int) -> str:

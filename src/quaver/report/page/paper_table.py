@@ -87,7 +87,7 @@ def _named(measure: str) -> str:
     """A measure as a table calls it: its name in words, and what its number is."""
     shown = presentation_of(measure)
     words = measure.replace("_", " ")
-    return words if shown.axis == words else f"{words} ({shown.axis})"
+    return shown.axis if shown.axis.startswith(words) else f"{words} ({shown.axis})"
 
 
 def _level(results: Results) -> str:

@@ -155,8 +155,10 @@ _LATEX = {
 }
 _MARKDOWN = {
     **{sign: "\\" + sign for sign in "\\`*_[]|#~!$"},
-    **{sign: f"&#{ord(sign)};" for sign in "<>&{}"},
+    **{sign: f"&#{ord(sign)};" for sign in "<>{}"},
 }
+_REFERENCE = re.compile(r"&(?=#?\w+;)")
+"""What Markdown would read as a sign: ``&lt;``."""
 
 
 def latex(table: Table) -> str:
@@ -233,8 +235,13 @@ def markdown(table: Table) -> str:
 
 
 def markdown_text(cell: str) -> str:
-    """A text on one line in which nothing is a mark to Markdown."""
-    return "".join(_MARKDOWN.get(sign, sign) for sign in _line(cell))
+    r"""A text on one line in which nothing is a mark to Markdown.
+
+    >>> print(markdown_text("A & B, a_b, &lt;"))
+    A & B, a\_b, &#38;lt;
+    """
+    parts = _REFERENCE.split(_line(cell))
+    return "&#38;".join("".join(_MARKDOWN.get(sign, sign) for sign in part) for part in parts)
 
 
 def _line(cell: str) -> str:
