@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from string import Formatter
 from typing import Any
 
 import polars as pl
 
 from quaver.core.number_format import count
 from quaver.design.items.table_row import Row
+from quaver.design.items.text_lines import rows_of_lines
 from quaver.errors import ItemError, SpecError, nearest
 
 
@@ -71,6 +71,22 @@ def read_rows(
             apart.
         UnknownName: The spreadsheet has no such sheet.
     """
+    _check_options(path, line, sheet)
+    ending = path.suffix.lower()
+    reader = FORMATS.get(ending)
+    if reader is None:
+        raise ItemError(
+            f"files that end in {path.suffix!r} are not read",
+            where=str(path),
+            expected=f"one of {', '.join(FORMATS)}",
+            fix="save it as .xlsx" if ending in _LIKE_SPREADSHEETS else "save the table as CSV in UTF-8",
+        )
+    with _translated(path, encoding, hint):
+        return reader(path, _Written(encoding, separator, line, sheet, hint))
+
+
+def _check_options(path: Path, line: str | None, sheet: str | None) -> None:
+    """Refuse an option that a file of this kind does not have."""
     ending = path.suffix.lower()
     if line is not None and ending != ".txt":
         raise SpecError(
@@ -92,16 +108,6 @@ def read_rows(
         raise ItemError(
             "this is a folder", where=str(path), expected="a file of items", fix="name a file in it"
         )
-    reader = FORMATS.get(ending)
-    if reader is None:
-        raise ItemError(
-            f"files that end in {path.suffix!r} are not read",
-            where=str(path),
-            expected=f"one of {', '.join(FORMATS)}",
-            fix="save it as .xlsx" if ending in _LIKE_SPREADSHEETS else "save the table as CSV in UTF-8",
-        )
-    with _translated(path, encoding, hint):
-        return reader(path, _Written(encoding, separator, line, sheet, hint))
 
 
 @contextmanager
@@ -275,53 +281,9 @@ def _parquet(path: Path, _: _Written) -> list[Row]:
         raise ItemError("this is not a Parquet file", where=str(path), found=found) from None
 
 
-def _text(path: Path, written: _Written) -> list[Row]:
-    first, columns = _columns_of_line(written.line or "{text}")
-    rows = []
+def _lines(path: Path, written: _Written) -> list[Row]:
     with path.open(encoding=_bom_aware(written.encoding)) as file:
-        for number, whole in enumerate(file, start=1):
-            rest, cells = whole.rstrip("\r\n"), []
-            if not rest.strip():
-                continue
-            fits, rest = rest.startswith(first), rest.removeprefix(first)
-            for column, ends in columns:
-                cell, found, rest = rest.partition(ends) if ends else (rest, "", "")
-                cells.append((column, cell))
-                fits = fits and found == ends
-            if not fits or rest:
-                raise ItemError(
-                    "this line does not fit the pattern",
-                    where=f"{path.name}:{number}",
-                    expected=written.line,
-                    found=whole.strip()[:120],
-                    fix="give the pattern of a line under items: line: …",
-                )
-            rows.append(Row(cells, path.name, number))
-    return rows
-
-
-def _columns_of_line(line: str) -> tuple[str, list[tuple[str, str]]]:
-    """The beginning of a line; then each column with the text that ends it, empty at the end of the line."""
-    names: list[str] = []
-    between = [""]
-    is_valid = True
-    try:
-        for text, name, form, how in Formatter().parse(line):
-            between[-1] += text
-            if name is not None:
-                is_valid = is_valid and bool(name) and not form and not how
-                names.append(name)
-                between.append("")
-    except ValueError:
-        is_valid = False
-    if not is_valid or not names or len(set(names)) < len(names) or not all(between[1:-1]):
-        raise SpecError(
-            "this is not the pattern of a line",
-            where="items.line",
-            expected="columns in braces, each with its own name, and text between them: {label}: {text}",
-            found=line,
-        )
-    return between[0], list(zip(names, between[1:], strict=True))
+        return rows_of_lines(file, path.name, written.line)
 
 
 FORMATS: dict[str, _Reader] = {
@@ -334,7 +296,7 @@ FORMATS: dict[str, _Reader] = {
     ".xlsx": _spreadsheet,
     ".xlsm": _spreadsheet,
     ".ods": _spreadsheet,
-    ".txt": _text,
+    ".txt": _lines,
 }
 """File ending -> reader."""
 

@@ -130,9 +130,8 @@ def measure_agreement(
         ItemError: The file cannot be read.
         MeasureError: The frame or an option cannot be used.
 
-    >>> frame = pl.DataFrame({"id": [1, 1, 2, 2, 3, 3], "coder": ["p", "q"] * 3, "code": list("aaabbb")})
-    >>> found = measure_agreement(frame, item="id", rater="coder", label="code")
-    >>> [(e.measure, round(e.value, 3)) for e in found][:2]
+    >>> frame = pl.DataFrame({"item": [1, 1, 2, 2, 3, 3], "rater": ["p", "q"] * 3, "label": list("aaabbb")})
+    >>> [(e.measure, round(e.value, 3)) for e in measure_agreement(frame)][:2]
     [('krippendorff_alpha', 0.444), ('percent_agreement', 0.667)]
     """
     at = level or (labels.level if isinstance(labels, LabelSet) else "nominal")
@@ -140,11 +139,9 @@ def measure_agreement(
     resampling = Resampling(confidence_level, resamples, seed, interval)
     if not isinstance(annotations, str | Path):
         return Estimates(asked.of(annotations, label, resampling))
-    codes = [one.code for one in labels.labels] if isinstance(labels, LabelSet) else labels
     with _named_in_errors(path := Path(annotations)):
-        rows = read_table(path, encoding, separator, sheet)
-        found = _labels(path, rows, label, codes, unlabelled)
-        return Estimates(_of_rows(path, rows, found, asked, resampling))
+        read = _labels(path, rows := read_table(path, encoding, separator, sheet), label, labels, unlabelled)
+        return Estimates(_of_rows(path, rows, read, asked, resampling))
 
 
 def _of_rows(
@@ -226,13 +223,18 @@ def _column(rows: Sequence[Row], name: str) -> list[str | None]:
 
 
 def _labels(
-    path: Path, rows: Sequence[Row], column: str, given: Sequence[Any] | None, unlabelled: Sequence[str]
+    path: Path,
+    rows: Sequence[Row],
+    column: str,
+    given: LabelSet | Sequence[Any] | None,
+    unlabelled: Sequence[str],
 ) -> tuple[list[str | None], list[Decision]]:
     """The labels that the cells of a column mean, and what was decided about them."""
     if column not in rows[0]:
         raise UnknownName("column", column, rows[0], where=f"{path.name}: label")
     texts = [row.text(column) for row in rows]
-    counts, named = Counter(texts), [str(label) for label in given or ()]
+    known_set = given.codes if isinstance(given, LabelSet) else given or ()
+    counts, named = Counter(texts), [str(label) for label in known_set]
     left = {"", *map(composed, unlabelled)}
     known = {text: number for text, number in counts.items() if composed(text) not in left}
     also = same_labels(known, named)
