@@ -17,7 +17,7 @@ from quaver.report.findings.verdicts import Issue
 
 _BADGES: Final[Mapping[Recommended, tuple[str, str, str]]] = {
     "use": ("good", "✓", "Use these labels"),
-    "use this prompt": ("good", "✓", "Use them with this prompt"),
+    "use this prompt": ("good", "✓", "Use with this prompt"),
     "do not use": ("bad", "✕", "Do not use"),
     "cannot tell": ("open", "?", "Cannot tell yet"),
 }
@@ -77,9 +77,8 @@ def first_screen(results: Results, found: Finding) -> FirstScreen:
     serious = [one for one in found.quality.issues if one.severity != "note"]
     said = {(one.model, _SAID.get(one.reason)) for one in known.recommendations}
     alarms = [one for one in serious if (one.model, one.kind) not in said]
-    judged = all(one.kind not in STOPPED for one in found.verdicts)
     lines = [
-        ("What was found", _found(found.headline if judged else Markup(""), known.verdict)),
+        ("What was found", _found(found, known.verdict)),
         ("What moves the labels", escape(known.moves)),
         ("What to do next", escape(known.next_step)),
     ]
@@ -105,11 +104,13 @@ _SAID: Final[Mapping[Reason, str]] = {"unreadable": "unlabelled_answers", "faile
 """Why not to use labels, and the alarm that says nothing else."""
 
 
-def _found(headline: Markup, verdict: str) -> Markup:
-    """What the labels turned out to be, and the numbers that the recommendation rests on."""
-    if not headline or headline.striptags().rstrip(".") in verdict:
+def _found(found: Finding, verdict: str) -> Markup:
+    """What one model's labels turned out to be, where that is news, and what the recommendation rests on."""
+    (one, *others) = found.verdicts
+    known = found.headline.striptags().rstrip(".") in verdict
+    if others or known or one.kind in STOPPED or one.kind.startswith("steady"):
         return escape(verdict)
-    return Markup("{} {}").format(headline, verdict)
+    return Markup("{} {}").format(found.headline, verdict)
 
 
 def _alarm(one: Issue, several: bool) -> str:
