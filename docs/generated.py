@@ -53,12 +53,32 @@ def _as_code(examples: re.Match[str]) -> str:
     return "**Examples**:\n\n```bash\n" + textwrap.dedent(examples[1]).strip() + "\n```\n"
 
 
+_QUESTIONS = {
+    "stability": "Is the label the same when you ask again, or in other words?",
+    "sensitivity": "Which texts and classes change with the prompt?",
+    "factors": "What moves the labels?",
+    "accuracy": "Are the labels right, and is the model as sure as it is right?",
+    "coders": "Does the model agree with people?",
+    "answers": "How many answers have a label, and does the reading rule matter?",
+    "readiness": "Is the model ready for use?",
+}
+"""What the measures of a section of the report answer; other measures come last."""
+
+
 def _measures(names: list[str]) -> str:
-    lines = ["# Every measure", "", "| measure | what it is |", "| --- | --- |"]
-    for name in names:
-        first = (inspect.getdoc(registry.load("measures", name)) or "").partition("\n\n")[0]
-        lines.append(f"| [`{name}`]({name}.md) | {' '.join(first.split()).replace('|', chr(92) + '|')} |")
-    return "\n".join(lines) + "\n"
+    lines = ["# Every measure", ""]
+    found = {name: registry.load("measures", name) for name in names}
+    sections = {
+        name: getattr(getattr(one, "presentation", None), "section", "") for name, one in found.items()
+    }
+    for section, question in (*_QUESTIONS.items(), ("", "Other measures")):
+        own = [name for name in names if (sections[name] if sections[name] in _QUESTIONS else "") == section]
+        lines += [f"## {question}", "", "| measure | what it is |", "| --- | --- |"]
+        for name in own:
+            first = (inspect.getdoc(found[name]) or "").partition("\n\n")[0]
+            lines.append(f"| [`{name}`]({name}.md) | {' '.join(first.split()).replace('|', chr(92) + '|')} |")
+        lines.append("")
+    return "\n".join(lines)
 
 
 def measure(name: str) -> str:
