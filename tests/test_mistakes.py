@@ -422,7 +422,7 @@ CALLS: dict[str, tuple[Callable[[], Any], str, str]] = {
     ),
     "a model without a provider": (
         lambda: checked(text="tweet", model="gpt-5"),
-        "models[0]",
+        "--model",
         "openai/gpt-5-mini",
     ),
     "no file to check": (lambda: checked("none.csv"), "none.csv", "check the path"),
