@@ -112,7 +112,7 @@ CASES: dict[str, tuple[Callable[[Path], Study], tuple[str, ...]]] = {
     ),
     "no valid answer": (
         lambda folder: run(folder, no_label),
-        ("100% of the answers have no label", "Inter-prompt stability could not be measured"),
+        ("100% of the answers have no label", "Stability between prompts could not be measured"),
     ),
     "every call fails": (every_call_fails, ("100% of the calls failed", "error")),
     "no answer": (nothing_fits, ("There are no answers yet", "no annotations")),
