@@ -109,7 +109,14 @@ def test_the_page_shows_it_and_runs_nothing(made: tuple[Path, list[str]], browse
         "[...new Set([...document.querySelectorAll('*')].flatMap(e => e.getAttributeNames()))]"
     )
     assert [name for name in attributes if name.startswith("on")] == []
-    hrefs = page.evaluate("[...document.querySelectorAll('[href]')].map(e => e.getAttribute('href'))")
+    linked = "[...document.querySelectorAll('[href]{}')].map(e => e.getAttribute('href'))"
+    saved = page.evaluate(linked.format("[download]"))
+    assert {re.match(r"data:([^;,]+);base64,", one)[1] for one in saved} <= {
+        "application/gzip",
+        "text/csv",
+        "text/plain",
+    }
+    hrefs = page.evaluate(linked.format(":not([download])"))
     assert all(re.fullmatch(r"#[\w-]+|(figures|tables)/[a-z0-9-]+\.\w+|estimates\.csv", one) for one in hrefs)
     text = page.evaluate("document.documentElement.textContent")
     assert [c for c in set(text) if not c.isprintable() and c not in "\n\t\r\u00a0"] == []

@@ -66,11 +66,14 @@ def test_the_whole_way(folder: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     assert numbers(ran.stdout.splitlines()[0])[0] == 6
     again = quaver(folder, "run", ".", *SAME)
-    assert numbers(again.stdout.splitlines()[0]) == [0, 6, 6]  # collected, stored, of
+    collected, _, verdict, *_ = again.stdout.splitlines()
+    assert numbers(collected) == [0, 6, 6]  # collected, stored, of
+    assert numbers(verdict) == [3]  # texts: too few
     found = status(quaver(folder, "status", "study.yaml", "--json", *SAME))
     assert (found["answered"], found["total"]) == (6, 6)
-    looked = quaver(folder, "status", "study.yaml", *SAME).stdout
-    assert numbers(looked.splitlines()[0]) == [6, 6]
+    shown = quaver(folder, "status", "study.yaml", *SAME).stdout.splitlines()
+    assert numbers(shown[0]) == [6, 6]
+    assert shown[-1] == "Next: quaver report"
     rescored = quaver(folder, "rescore", "study.yaml", "--evaluator", "exact", *SAME)
     assert rescored.returncode == 0, rescored.stderr
     assert "exact" in rescored.stdout
