@@ -11,13 +11,19 @@ declaration of the rest::
     )
     def wobble(results: Results) -> Iterator[Figure]:
         if some := results.known("wobble"):
-            marks = [Mark(one.value, one.low, one.high, row=one.cell["model"]) for one in some]
+            marks = [
+                Mark(one.value, one.low, one.high, row=one.cell["model"], about=about(one, results))
+                for one in some
+            ]
             yield Figure(estimates=some, draw=partial(draw, Forest(marks, "wobble")), subtitle=BARS)
 
 One line among the entry points puts it into every report that has such estimates::
 
     [project.entry-points."quaver.charts"]
     wobble = "my_package.wobble:wobble"
+
+``about`` (`quaver.report.charts.mark_words`) says the estimate in words to whoever points at its mark, and
+leads to its prompt; a mark without it says its names and its number.
 
 The name is the function's. The report calls it where there are estimates of its measures. A measure needs no
 chart of its own to be seen: what no declared chart covers gets a plain one. If the function fails, the page
