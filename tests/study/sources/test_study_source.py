@@ -225,7 +225,7 @@ def test_no_source_is_half_made() -> None:
 
 
 def test_a_study_is_opened_not_made(studies: dict[str, Study]) -> None:
-    with pytest.raises(QuaverError, match="opened"):
+    with pytest.raises(QuaverError, match=r"quaver\.Study\.open"):
         Study({"name": "asked"})  # type: ignore[arg-type]
 
 
