@@ -32,13 +32,13 @@ def two_models(make: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_report(tmp_path_factory.mktemp("models"), **study.inputs())
 
 
-def told(page: Any, figure: str) -> Any:
-    return page.locator(f"#figure-{figure} .wide .told")
+def described(page: Any, figure: str) -> Any:
+    return page.locator(f"#figure-{figure} .wide .described")
 
 
 def test_every_mark_of_accuracy_says_its_estimate(browser: Any, report: Path, study: Any) -> None:
     page = opened_in_silence(browser, report)
-    marks = told(page, "accuracy")
+    marks = described(page, "accuracy")
     said = {marks.nth(at).get_attribute("aria-label") for at in range(marks.count())}
     results = study.results()
     assert said == {sentence(one, results) for one in results.main("accuracy")}
@@ -50,7 +50,7 @@ def test_every_mark_of_accuracy_says_its_estimate(browser: Any, report: Path, st
 
 def test_pointing_at_a_mark_shows_its_words(browser: Any, report: Path) -> None:
     page = opened_in_silence(browser, report)
-    mark, tip = told(page, "accuracy").first, page.locator("#tip")
+    mark, tip = described(page, "accuracy").first, page.locator("#tip")
     assert not tip.is_visible()
     mark.hover()
     assert tip.inner_text() == mark.get_attribute("aria-label")
@@ -61,8 +61,8 @@ def test_pointing_at_a_mark_shows_its_words(browser: Any, report: Path) -> None:
 
 def test_keys_go_from_mark_to_mark_and_to_the_prompt(browser: Any, report: Path) -> None:
     page = opened_in_silence(browser, report)
-    marks = told(page, "accuracy")
-    assert page.locator("#figure-accuracy .wide .told[tabindex='0']").count() == 1
+    marks = described(page, "accuracy")
+    assert page.locator("#figure-accuracy .wide .described[tabindex='0']").count() == 1
     marks.first.focus()
     assert page.locator("#tip").inner_text() == marks.first.get_attribute("aria-label")
     page.keyboard.press("ArrowRight")
@@ -77,7 +77,7 @@ def test_keys_go_from_mark_to_mark_and_to_the_prompt(browser: Any, report: Path)
 
 def test_a_click_opens_the_prompt_and_back_closes_it(browser: Any, report: Path, study: Any) -> None:
     page = opened_in_silence(browser, report)
-    told(page, "accuracy").first.click()
+    described(page, "accuracy").first.click()
     panel = page.locator("#prompt-panel")
     name = "plain · names"
     assert panel.locator("h2").inner_text() == name
@@ -123,7 +123,7 @@ def test_a_tap_shows_the_words_and_a_second_one_the_prompt(browser: Any, report:
     context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
     page = context.new_page()
     page.goto(report.as_uri())
-    mark = page.locator("#figure-accuracy .narrow .told").first
+    mark = page.locator("#figure-accuracy .narrow .described").first
     mark.scroll_into_view_if_needed()
     mark.tap()
     assert page.locator("#tip").inner_text() == mark.get_attribute("aria-label")
@@ -138,7 +138,7 @@ def test_the_filter_leaves_one_model_in_charts_and_tables(browser: Any, two_mode
     page = opened_in_silence(browser, two_models)
     page.evaluate("document.querySelectorAll('details.closer').forEach(one => one.open = true)")
     page.locator("#model-filter select").select_option("two")
-    left = page.locator("#figure-f1 .wide .told:visible")
+    left = page.locator("#figure-f1 .wide .described:visible")
     said = [left.nth(at).get_attribute("aria-label") for at in range(left.count())]
     assert [words.count("two") for words in said] == [1, 1]
     assert all("75%" in words or "0.75" in words for words in said)
@@ -172,9 +172,9 @@ def test_a_hostile_prompt_is_text_in_the_words_and_in_the_panel(
 ) -> None:
     path = write_report(tmp_path, **hostile_study(make).inputs(), behind=Stored())
     page = opened_in_silence(browser, path)
-    told(page, "accuracy").first.hover()
+    described(page, "accuracy").first.hover()
     assert "<script>alert(1)</script>" in page.locator("#tip").inner_text()
-    told(page, "accuracy").first.click()
+    described(page, "accuracy").first.click()
     panel = page.locator("#prompt-panel")
     assert "<script>alert(1)</script>" in panel.inner_text()
     assert panel.locator("script, img, svg, iframe, b, i, u").count() == 0
@@ -196,7 +196,7 @@ def test_without_the_script_marks_keep_words_and_links(browser: Any, report: Pat
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(report.as_uri())
-    mark = told(page, "accuracy").first
+    mark = described(page, "accuracy").first
     assert "correct" in (mark.locator("title").text_content() or "")
     mark.click()
     assert page.url.endswith("#prompt-1")

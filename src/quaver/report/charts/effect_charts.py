@@ -9,7 +9,7 @@ from quaver.core.records import Estimate
 from quaver.report.charts.chart import chart
 from quaver.report.charts.figure import BARS, Figure, cell_name, cut
 from quaver.report.charts.forest import Forest, Mark, Reference, draw
-from quaver.report.charts.mark_words import about as told
+from quaver.report.charts.mark_words import about as in_words
 from quaver.report.estimate_index import Results, varying
 
 _OUTCOMES = {"compliance": "valid", "accuracy": "correct", "f1": "F1"}
@@ -74,7 +74,7 @@ def _figure(
             group=one.cell.get("factor", ""),
             panel=_OUTCOMES.get(measures[one.measure], ""),
             series=cell_name(one, columns, results, ""),
-            about=told(one, results),
+            about=in_words(one, results),
         )
         for one in some
         if cell_name(one, columns, results, "") in series

@@ -245,8 +245,8 @@ def _panel(
     y = alt.Y("y:Q", scale=_scale(lines), axis=None)
     rows = _rows(forest, lines, panel, at, series, step)
     base = Layer(inline(rows)).encode(y=y, color=alt.Color("ink:N", scale=None))
-    told = by_model(row["about"] for row in rows)
-    lined = base.encode(description=ABOUT) if told else base
+    described = by_model(row["about"] for row in rows)
+    lined = base.encode(description=ABOUT) if described else base
     layers: list[Any] = []
     known = [r for r in forest.references if r.panel is None or r.panel == panel]
     if known:
@@ -255,10 +255,12 @@ def _panel(
         dashed = Layer(inline([{"value": r.value} for r in known]))
         layers.append(dashed.mark_rule(strokeDash=[4, 3], color=SOFT, strokeWidth=1.2).encode(x=x, **inside))
     if any("first" in row for row in rows):
-        far = lined.transform_filter("isValid(datum.first)").mark_rule(strokeWidth=1, opacity=0.7, aria=told)
+        far = lined.transform_filter("isValid(datum.first)").mark_rule(
+            strokeWidth=1, opacity=0.7, aria=described
+        )
         layers.append(far.encode(x=alt.X("first:Q"), x2=alt.X2("last:Q")))
     layers.append(
-        lined.mark_rule(strokeWidth=1.6 if "first" not in (rows or [{}])[0] else 3, aria=told).encode(
+        lined.mark_rule(strokeWidth=1.6 if "first" not in (rows or [{}])[0] else 3, aria=described).encode(
             x=alt.X("low:Q"), x2=alt.X2("high:Q")
         )
     )

@@ -145,9 +145,9 @@ def _squares(
         "y2": alt.Y2("bottom:Q"),
     }
     shade = alt.FillOpacity("shade:Q", scale=None)
-    told = {"description": ABOUT} if named else {}
+    described = {"description": ABOUT} if named else {}
     drawn = base.mark_rect(fill=DATA[0], opacity=1, aria=named)
-    layers = [drawn.encode(**corners, fillOpacity=shade, **told)]
+    layers = [drawn.encode(**corners, fillOpacity=shade, **described)]
     if any(square["marked"] for square in squares):
         framed = base.transform_filter("datum.marked").mark_rect(
             filled=False, stroke=DATA[1], strokeWidth=2, opacity=1

@@ -57,6 +57,6 @@ def legend(series: Sequence[str], width: int, *, coloured: bool = True, solid: b
         shape=alt.Shape("shape:N", scale=None),
     )
     cut = any(row["about"] for row in rows)
-    told = {"description": ABOUT} if cut else {}
+    described = {"description": ABOUT} if cut else {}
     texts = base.mark_text(align="left", dx=9, fontSize=TEXT, color=INK, aria=cut)
-    return points + texts.encode(text=alt.Text("text:N"), **told)
+    return points + texts.encode(text=alt.Text("text:N"), **described)

@@ -110,7 +110,7 @@ def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any
     x_ends, y_ends = _ends(xs, plane.x_ends), _ends([*ys, *levels], plane.y_ends)
     x = alt.X("x:Q", scale=_scale(x_ends), axis=_axis(plane.across, "x" in plane.percent, width))
     y = alt.Y("y:Q", scale=_scale(y_ends), axis=_axis(plane.up, "y" in plane.percent, _HEIGHT))
-    own = [_row(_told(plane, spot), series) for spot in plane.spots if spot.panel == panel]
+    own = [_row(_described(plane, spot), series) for spot in plane.spots if spot.panel == panel]
     base = Layer(inline(own)).encode(x=x, color=alt.Color("ink:N", scale=None), detail=alt.Detail("series:N"))
     named = by_model(row["about"] for row in own)
     bars = base.encode(description=ABOUT) if named else base
@@ -147,7 +147,7 @@ def _axis(text: str, percent: bool, length: float) -> Any:
     )
 
 
-def _told(plane: Plane, spot: Spot) -> Spot:
+def _described(plane: Plane, spot: Spot) -> Spot:
     """The point with what the page says of it."""
     if spot.about:
         return spot

@@ -65,13 +65,13 @@ def _factor(results: Results, count: int) -> str | None:
 def _forest(shown: Sequence[Estimate], results: Results, factor: str | None) -> Forest:
     marks = []
     for one in shown:
-        variant, value, told = one.cell["variant"], one.value or 0.0, about(one, results)
+        variant, value, described = one.cell["variant"], one.value or 0.0, about(one, results)
         if factor is None:
             row = results.variant_name(variant)
-            marks.append(Mark(value, one.low, one.high, row=row, about=told))
+            marks.append(Mark(value, one.low, one.high, row=row, about=described))
         else:
             row = results.factor_levels.get(variant, {}).get(factor, "")
-            marks.append(Mark(value, row=row, group=factor, about=told))
+            marks.append(Mark(value, row=row, group=factor, about=described))
     if factor is not None:
         levels = results.factors[factor]
         marks.sort(key=lambda mark: levels.index(mark.row) if mark.row in levels else len(levels))

@@ -177,5 +177,5 @@ def _mark(results: Results, one: Estimate, factor: str | None) -> Mark:
 
 def _level_mark(results: Results, one: Estimate) -> Mark:
     level, factor, label = (one.cell[name] for name in ("level", "factor", "label"))
-    told = about(one, results)
-    return Mark(one.value or 0.0, one.low, one.high, row=level, group=factor, panel=label, about=told)
+    described = about(one, results)
+    return Mark(one.value or 0.0, one.low, one.high, row=level, group=factor, panel=label, about=described)

@@ -135,8 +135,15 @@ def _boxes(
                 continue
             ink = DATA[place % len(DATA)]
             text = printed(share, percent=True)
-            told = f"{bar.place}|{bar.row}: {text} {name}"
-            box = {"top": at - 0.4, "bottom": at + 0.4, "x": x, "end": x + share, "ink": ink, "about": told}
+            described = f"{bar.place}|{bar.row}: {text} {name}"
+            box = {
+                "top": at - 0.4,
+                "bottom": at + 0.4,
+                "x": x,
+                "end": x + share,
+                "ink": ink,
+                "about": described,
+            }
             boxes.append(box)
             if share * wide > text_width(text) + 8:
                 ink = PAPER if place % len(DATA) in _DARK else _BLACK

@@ -114,11 +114,11 @@ def inline_svg(picture: str, name: str, alternative: str, whole: float) -> Marku
     """
     root = ET.fromstring(picture)
     _clean(root, name)
-    told = any(one.get("class") == "told" for one in root.iter())
+    described = any(one.get("class") == "described" for one in root.iter())
     width, height = _size(picture)
     size = {"width": f"{width:g}", "height": f"{height:g}"}
     root.set("style", f"width:{min(100.0, 100 * width / whole):.4g}%")
-    root.attrib.update({"role": "group" if told else "img", "aria-label": alternative, **size})
+    root.attrib.update({"role": "group" if described else "img", "aria-label": alternative, **size})
     ET.register_namespace("", _SVG)
     return Markup(ET.tostring(root, encoding="unicode"))
 
@@ -148,14 +148,14 @@ def _clean(element: ET.Element, name: str) -> None:
         about = taken_apart(child.get("aria-label", ""))
         _clean(child, name)
         if about is not None:
-            element[at] = _told(child, *about, pointed=kind.startswith(_POINTED))
+            element[at] = _described(child, *about, pointed=kind.startswith(_POINTED))
     if "role-scope" in kind:
-        models = {one.get("data-model", "") for one in element.iter() if one.get("class") == "told"}
+        models = {one.get("data-model", "") for one in element.iter() if one.get("class") == "described"}
         if len(models) == 1 and (model := models.pop()):
             element.set("data-panel", model)
 
 
-def _told(mark: ET.Element, prompt: str, model: str, words: str, *, pointed: bool) -> ET.Element:
+def _described(mark: ET.Element, prompt: str, model: str, words: str, *, pointed: bool) -> ET.Element:
     """A mark with its words, and in a link to its prompt; a line with its model, a name with its words."""
     if mark.tag == f"{{{_SVG}}}text":  # a shortened name, with the whole of it
         whole = ET.Element(f"{{{_SVG}}}title")
@@ -168,7 +168,7 @@ def _told(mark: ET.Element, prompt: str, model: str, words: str, *, pointed: boo
     around = (
         ET.Element(f"{{{_SVG}}}a", {"href": f"#prompt-{prompt}"}) if prompt else ET.Element(f"{{{_SVG}}}g")
     )
-    around.set("class", "told")
+    around.set("class", "described")
     if model:
         around.set("data-model", model)
     ET.SubElement(around, f"{{{_SVG}}}title").text = words

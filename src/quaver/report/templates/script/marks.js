@@ -30,7 +30,7 @@
   };
 
   for (const picture of document.querySelectorAll("figure svg")) {
-    const marks = [...picture.querySelectorAll(".told")];
+    const marks = [...picture.querySelectorAll(".described")];
     for (const mark of marks) {
       const title = mark.querySelector("title");
       mark.setAttribute("aria-label", title.textContent);
@@ -45,7 +45,7 @@
     picture.addEventListener("keydown", (event) => {
       const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
       const some = visible();
-      const at = some.indexOf(event.target.closest(".told"));
+      const at = some.indexOf(event.target.closest(".described"));
       if (event.key === "Escape") hide();
       if (!step || at < 0) return;
       event.preventDefault();
@@ -56,13 +56,13 @@
       show(next);
     });
     picture.addEventListener("focusin", (event) => {
-      const mark = event.target.closest(".told");
+      const mark = event.target.closest(".described");
       if (mark) show(mark);
     });
     picture.addEventListener("focusout", hide);
 
     const closest = (event) => {
-      const over = event.target.closest(".told");
+      const over = event.target.closest(".described");
       if (over) return over;
       let [best, least] = [null, near];
       for (const mark of visible()) {
@@ -98,7 +98,7 @@
         event.preventDefault();
         event.stopPropagation();
         show(mark);
-      } else if (!event.target.closest(".told")) {
+      } else if (!event.target.closest(".described")) {
         mark.dispatchEvent(new MouseEvent("click", {bubbles: true, cancelable: true}));
       }
     });

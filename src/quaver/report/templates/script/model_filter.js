@@ -25,7 +25,7 @@
     }
     for (const figure of document.querySelectorAll("figure")) {
       const of = new Set([...figure.querySelectorAll("svg [data-model]")].map((mark) => mark.dataset.model));
-      const all = figure.querySelectorAll("svg .told").length === figure.querySelectorAll("svg .told[data-model]").length;
+      const all = figure.querySelectorAll("svg .described").length === figure.querySelectorAll("svg .described[data-model]").length;
       figure.classList.toggle("off", chosen !== "" && all && of.size > 0 && !of.has(chosen));
     }
   };
