@@ -83,18 +83,16 @@
       if (event.pointerType !== "touch") hide();
     });
     // A tap shows what a mark stands for, a second one on it goes to its prompt; a click of a mouse goes at once.
-    let before = null;
-    picture.addEventListener("pointerdown", () => {
-      before = shown;
-    }, true);
+    let last = null;
     picture.addEventListener("click", (event) => {
       const mark = closest(event);
       if (!mark) {
         hide();
         return;
       }
-      const tapped = event.pointerType === "touch" && before !== mark;
-      if (tapped || !mark.hasAttribute("href")) {
+      const first = event.pointerType === "touch" && last !== mark;
+      last = mark;
+      if (first || !mark.hasAttribute("href")) {
         event.preventDefault();
         event.stopPropagation();
         show(mark);
