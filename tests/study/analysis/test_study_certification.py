@@ -73,7 +73,7 @@ def test_a_certificate_of_other_measures_is_passed_over(folder: Path) -> None:
 
 def test_every_estimand_of_the_report_is_certified(tmp_path: Path) -> None:
     measures = "[{use: accuracy, by: [], estimand: next}, {use: accuracy, by: [], estimand: fixed}]"
-    found = opened(tmp_path, measures).certify(replications=19).certificate
+    found = opened(tmp_path, measures).certify(replications=30).certificate
     estimands = {line.estimand: line for line in found.lines}
     assert set(estimands) == {"next", "fixed"}
     assert all((line.coverage or 0) > 0.7 for line in estimands.values())
