@@ -184,7 +184,7 @@ def test_other_mistakes_are_one_error_each(tmp_path: Path) -> None:
         compare(one)
     with pytest.raises(UnknownName, match="modle"):
         compare(one, by="modle")
-    with pytest.raises(MeasureError, match="one model only"):
+    with pytest.raises(MeasureError, match="only one model"):
         compare(one, by="model")
     with pytest.raises(UnknownName, match="acuracy"):
         compare(one, one, fail_if=["acuracy < 0"])

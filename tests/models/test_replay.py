@@ -20,9 +20,11 @@ from quaver.testing.requests import one, request
 TWINS = ITEMS + "d,I like it.,positive\n"  # as the first
 
 
-def study(folder: Path, model: dict[str, Any], *, functions: Any = None, **more: Any) -> Study:
+def study(
+    folder: Path, model: dict[str, Any], *, functions: Any = None, items: str = TWINS, **more: Any
+) -> Study:
     folder.mkdir(exist_ok=True)
-    (folder / "items.csv").write_text(TWINS)
+    (folder / "items.csv").write_text(items)
     asked = {
         "task": {"labels": ["positive", "negative"]},
         "items": {"source": str(folder / "items.csv"), "id": "id", "text": "{{ text }}", "gold": "truth"},
@@ -64,16 +66,17 @@ def test_every_answer_of_a_study_comes_back_to_its_own_call(original: Study, tmp
 
 def test_items_with_other_names_are_found_by_their_prompt(original: Study, tmp_path: Path) -> None:
     folder = tmp_path / "two"
-    made = study(folder, {"name": "r", "use": "replay", "study": str(original.folder)})
-    (folder / "items.csv").write_text("id,text,truth\nz,It is a chair.,\n")
+    items = "id,text,truth\nz,It is a chair.,\n"
+    made = study(folder, {"name": "r", "use": "replay", "study": str(original.folder)}, items=items)
     made.run()
     assert texts(made)["paraphrase=original", "z", 2] == texts(original)["paraphrase=original", "c", 2]
 
 
 def test_what_was_not_asked_is_an_error_that_says_so(original: Study, tmp_path: Path) -> None:
     folder = tmp_path / "two"
-    made = study(folder, {"name": "r", "use": "replay", "study": str(original.folder)}, repeats=4)
-    (folder / "items.csv").write_text("id,text,truth\na,I like it.,\nn,New.,\n")
+    items = "id,text,truth\na,I like it.,\nn,New.,\n"
+    model = {"name": "r", "use": "replay", "study": str(original.folder)}
+    made = study(folder, model, items=items, repeats=4)
     made.run()
     found = texts(made)
     assert "this prompt" in found["paraphrase=original", "n", 0]

@@ -91,7 +91,8 @@ def test_a_click_opens_the_prompt_and_back_closes_it(browser: Any, report: Path,
     page.go_forward()
     assert panel.is_visible()
     page.keyboard.press("Escape")
-    page.wait_for_function("location.hash === ''")
+    panel.wait_for(state="hidden")
+    assert not page.evaluate("location.hash")
     assert not panel.is_visible()
     page.close()
 
@@ -129,7 +130,7 @@ def test_a_tap_shows_the_words_and_a_second_one_the_prompt(browser: Any, report:
     assert page.locator("#tip").inner_text() == mark.get_attribute("aria-label")
     assert not page.locator("#prompt-panel").is_visible()
     page.mouse.wheel(0, 12)  # the words go when the page moves, and the next tap is the second all the same
-    page.wait_for_function("document.getElementById('tip').hidden")
+    page.locator("#tip").wait_for(state="hidden")
     mark.tap()
     assert page.locator("#prompt-panel").is_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

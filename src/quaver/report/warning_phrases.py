@@ -6,11 +6,11 @@ import re
 from typing import Final
 
 _PHRASES: Final = (
+    ("units differ", "few items differ"),
     ("hardly show how prompts differ", "few prompts"),
     ("makes a difference", "no difference seen"),
     ("interval is a rough one", "a rough interval"),
     ("may cover less often", "interval may be narrow"),
-    ("units differ", "few items differ"),
     ("bootstrap does not vary", "resamples all alike"),
     ("rarest label", "a rare label"),
     ("one prompt says nothing", "one prompt only"),

@@ -76,7 +76,9 @@ def _served(monkeypatch: pytest.MonkeyPatch) -> None:
     def loaded(group: str, name: str, **about: Any) -> Any:
         return Served if (group, name) == ("models", "served") else load(group, name, **about)  # type: ignore[arg-type]
 
+    names = registry.names
     monkeypatch.setattr(registry, "load", loaded)
+    monkeypatch.setattr(registry, "names", lambda group: (*names(group), *(["served"] * (group == "models"))))
 
 
 def study(folder: Path, more: str = "", model: str = "", items: str = ITEMS) -> Study:
