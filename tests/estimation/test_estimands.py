@@ -219,3 +219,21 @@ def test_the_mean_over_prompts_and_the_next_one_are_covered() -> None:
     assert fixed < 0.75
     assert population >= 0.9
     assert following >= 0.9
+
+
+def test_a_level_that_one_prompt_has_says_nothing_of_others() -> None:
+    tone = pl.col("variant").replace_strict({"v00": "plain", "v01": "plain", "v02": "polite"})
+    frame = answers(prompts=3).with_columns(tone=tone)
+    found = {
+        one.cell["level"]: one
+        for one in factor_effects(frame, factors=["tone"], estimand="population", **FAST)
+        if one.measure == "factor_effects_accuracy"
+    }
+    assert found["plain"].low is not None
+    assert found["polite"].low is None
+    assert any("no interval for others" in why for why in found["polite"].warnings)
+
+
+def test_where_there_is_no_interval_there_is_no_test() -> None:
+    found = differences(answers(prompts=3), estimand="population", **FAST)
+    assert {(one.low, one.details.get("p"), one.details.get("p_holm")) for one in found} == {(None,) * 3}

@@ -36,7 +36,7 @@ UNCERTIFIED: Mapping[str, str] = dict.fromkeys(
 _FEW = 30
 """From so few replications nothing is concluded."""
 
-_FLOOR, _NEAR = 0.15, 0.05
+_FLOOR, _NEAR = 0.05, 0.05
 """A null hypothesis holds where the truth is nearer to it than this share of what is estimated on average (a
 distance, which noise pushes up), or of the estimates' standard deviation (anything else)."""
 

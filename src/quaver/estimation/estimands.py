@@ -191,7 +191,8 @@ class _Crossed:
     ) -> None:
         self._one = one
         self._prompts, self._parts = without.prompts_variance(one, of_a_set=of_a_set)
-        self._count = len(prompts.names(one))
+        names = prompts.names(one)
+        self._count, self._needed = len(names), max(2, len(set(names.values())))
         self._estimand, self._of_a_set = estimand, of_a_set
         self._kept: Kept | None = one.draws
 
@@ -202,7 +203,9 @@ class _Crossed:
             return self._with_interval()
         if not asked:
             return replace(self._one, warnings=(*self._one.warnings, f"{why}: the interval is for these"))
-        bare = replace(_named(self._one, self._estimand, self._of_a_set), low=None, high=None)
+        tested = {name: one for name, one in self._one.details.items() if name not in ("p", "p_holm")}
+        untested = replace(self._one, low=None, high=None, details=tested)
+        bare = _named(untested, self._estimand, self._of_a_set)
         return replace(bare, warnings=(*bare.warnings, f"{why}: there is no interval for others"))
 
     def _why_not(self) -> str | None:
@@ -211,7 +214,7 @@ class _Crossed:
             return "its prompts are not known"
         if self._count == 1:
             return "one prompt says nothing of others"
-        if self._parts < 2:
+        if self._parts < self._needed:  # it rests on a prompt of which there is one
             return (
                 f"without one of its {self._count} prompts this is not defined, so they say nothing of others"
             )

@@ -41,7 +41,8 @@ class Statistic:
         differing: How many units differ from the rest (disagree, err …); None where that means nothing here.
         rarest: How many units hold the rarest label (or kind of answer) on which the number rests; None where
             it rests on none.
-        least_rare: Below how many of these the interval is flagged; pairs of such units need more.
+        least_rare: Below how many of these the interval is flagged, where items are resampled; below twice as
+            many groups, where these are. Pairs of such units need more.
         ends: The smallest and the largest value that it can have, which its interval keeps to; one may be
             infinite. None: it has no range.
         null: The value that a test holds it against: its ``p``, in the details, is the level at which the
@@ -197,7 +198,9 @@ class Sampler:
     def _scarce(self, statistic: Statistic) -> tuple[str, ...]:
         """Why the interval may cover too rarely whatever the units say: too few of what matters."""
         warnings: tuple[str, ...] = ()
-        if statistic.rarest is not None and statistic.rarest < statistic.least_rare:
+        grouped = self.units.clusters is not None  # groups of unlike sizes show less than as many items
+        least = statistic.least_rare * (2 if grouped else 1)
+        if statistic.rarest is not None and statistic.rarest < least:
             warnings += (_few_rare(statistic.rarest, self.units.name),)
         if self.units.clusters is not None and self.units.count < FEW_GROUPS:
             warnings += (_few_groups(self.units.count, self.units.name),)
