@@ -23,6 +23,8 @@ FIXED = "fixed"
 """The estimand of a measure that offers no choice: these prompts, other items."""
 
 _TRUTH_ITEMS, _TRUTH_ROWS = 2**14, 2**17
+_TRUTH_TIMES = 16
+"""As many times a study's items at least, so that the truth's own error is a quarter of an estimate's."""
 _SETS, _SET_ITEMS = 60, 2**8
 """How many sets of prompts the mean over prompts is taken of, and of how many items each."""
 _NEXT_ITEMS = 2**11
@@ -120,6 +122,7 @@ class _Worker:
         """The true values: of the fixed prompts, and the mean over sets of prompts."""
         asked = self._task.population.variants * self._task.population.repeats
         items = min(_TRUTH_ITEMS, 2 ** (_TRUTH_ROWS // asked).bit_length() // 2)
+        items = max(items, 2 ** (_TRUTH_TIMES * self._task.population.items - 1).bit_length())
         truth: dict[str, float | None] = {}
         for slow in (False, True):  # which would take minutes
             some = [one for one in self._of(FIXED) if (one.every > 1) is slow]

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from quaver.core.records import IntervalWarning
 from quaver.errors import MeasureError
 from quaver.measures.variation.consistency import consistency, consistency_matrix
 from quaver.measures.variation.item_pairs import Pairs
@@ -117,3 +118,18 @@ def test_the_matrix_of_a_class_and_its_histogram():
     assert found.edges.tolist() == [0, 0.25, 0.5, 0.75, 1]
     with pytest.raises(MeasureError, match="no such class"):
         consistency_matrix(DATA, "z")
+
+
+@pytest.mark.parametrize(("few", "expected"), [(3, True), (15, False)])
+def test_a_class_in_which_few_items_deviate_is_warned_of(few: int, expected: bool) -> None:
+    """Forty items of each class; in one of them so many have another label under one of three prompts."""
+    rows = [
+        (f"{truth}{item}", f"v{v}", "b" if truth == "a" and item < few and v == 0 else label, truth)
+        for truth, wrong in (("a", 0), ("b", 20))
+        for item in range(40)
+        for v in range(3)
+        for label in ("a" if truth == "b" and item < wrong and v == 1 else truth,)
+    ]
+    frame = pl.DataFrame(rows, schema=["item", "variant", "label", "gold"], orient="row")
+    (found, *_) = consistency(frame, resamples=20, estimand="fixed")
+    assert any(isinstance(why, IntervalWarning) for why in found.warnings) is expected

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quaver.core.records import Estimate, LabelSet
+from quaver.core.records import Estimate, IntervalWarning, LabelSet
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.cell import Cell, never_labelled
@@ -170,8 +170,11 @@ def _consistency(cell: Cell, missing: Missing, pairing: Mapping[str, bool]) -> I
         return np.concatenate([part.overall(weights) for part in pairs], 1)
 
     whole = one(overall, item, by_class=_by_class(pairs, cell.labels))
-    rarest = None if pairing["pooled"] else min(having.values())
-    yield replace(whole, rarest=rarest, least_rare=2 * FEW_RARE)
+    if pairing["pooled"]:
+        yield whole
+    else:
+        said_of_few = (*whole.warnings, *_few_deviating(cell, counts.sum(1), gold))
+        yield replace(whole, rarest=min(having.values()), least_rare=2 * FEW_RARE, warnings=said_of_few)
     for code in codes:
         own = one(_of_class(pairs, code), np.where(gold == code, item, np.nan))
         members = np.flatnonzero((gold == code) & (counts.sum(2) > 0).all(1))
@@ -183,6 +186,23 @@ def _consistency(cell: Cell, missing: Missing, pairing: Mapping[str, bool]) -> I
             least_rare=2 * FEW_RARE,
             values=matrix,
         )
+
+
+def _few_deviating(cell: Cell, counts: Floats, gold: NDArray[np.int32]) -> tuple[IntervalWarning, ...]:
+    """A warning where few items of a class are labelled unlike the others: they make all of the variance."""
+    few = []
+    for code in np.unique(gold[gold >= 0]):
+        own = np.where((gold == code)[:, None], counts, 0.0)
+        most = int(own.sum(0).argmax())
+        few.append(cell.units.touched(np.asarray(np.delete(own, most, 1).any(1))))
+    if min(few) >= 2 * FEW_RARE:
+        return ()
+    unit = cell.units.name
+    return (
+        IntervalWarning(
+            f"only {min(few)} {unit}s of a class have another label than most: the interval may be too narrow"
+        ),
+    )
 
 
 def spread_evenly(members: NDArray[np.int64], most: int) -> NDArray[np.int64]:
