@@ -138,7 +138,7 @@ def test_what_was_not_measured_is_said(browser: Any, report: Path) -> None:
         text = visit.page.locator("#unmeasured").text_content() or ""
         assert "no variation" in text
         (missing,) = visit.page.locator("#stability p.missing").all_inner_texts()
-        assert missing.startswith("Intra")
+        assert missing.startswith("Stability under repetition")
         (mark,) = visit.page.locator("#figure-accuracy > .marks a").all()
         note = visit.page.locator(mark.get_attribute("href") or "")
         assert "3 of 8 units" in (note.text_content() or "")
