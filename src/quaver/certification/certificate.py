@@ -112,11 +112,17 @@ class StudyWork:
         prompts = study.conditions["variant"].n_unique() if "variant" in study.conditions.columns else groups
         return groups if self.estimand(key) == FIXED else min(groups, prompts)
 
-    def jobs(self) -> list[Job]:
-        """What has to be known before studies are replicated: the truth."""
+    def jobs(self, replications: int | None = None) -> list[Job]:
+        """What has to be known before studies are replicated: the truth.
+
+        Args:
+            replications: How many studies there will be; few of them need no more exact a truth.
+        """
+        n = _SETS if replications is None else replications
+        large, sets = min(_LARGE, 1 + n // 10), min(_SETS, 4 + n)
         return [
-            *(Job("large", at) for at in range(_LARGE if self._fixed else 0)),
-            *(Job("set", at) for at in range(_SETS if self._fresh else 0)),
+            *(Job("large", at) for at in range(large if self._fixed else 0)),
+            *(Job("set", at) for at in range(sets if self._fresh else 0)),
         ]
 
     def done(self, job: Job) -> dict[str, Said]:

@@ -33,7 +33,7 @@ def certify(
     """
     deadline = None if seconds is None else monotonic() + seconds
     studies = (Job("study", at) for at in islice(count(), replications or _MOST))
-    jobs = chain(worker.jobs(), studies)
+    jobs = chain(worker.jobs(replications), studies)
     found: dict[Job, dict[str, Said]] = {}
     for job, said in (
         _alone(worker, jobs, deadline) if processes < 2 else _shared(worker, jobs, deadline, processes)
