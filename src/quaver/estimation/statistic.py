@@ -198,7 +198,7 @@ class Sampler:
     def _scarce(self, statistic: Statistic) -> tuple[str, ...]:
         """Why the interval may cover too rarely whatever the units say: too few of what matters."""
         warnings: tuple[str, ...] = ()
-        grouped = self.units.clusters is not None  # groups of unlike sizes show less than as many items
+        grouped = self.units.clusters is not None  # groups show less than as many items
         least = statistic.least_rare * (2 if grouped else 1)
         if statistic.rarest is not None and statistic.rarest < least:
             warnings += (_few_rare(statistic.rarest, self.units.name),)

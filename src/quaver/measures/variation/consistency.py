@@ -189,7 +189,7 @@ def _consistency(cell: Cell, missing: Missing, pairing: Mapping[str, bool]) -> I
 
 
 def _few_deviating(cell: Cell, counts: Floats, gold: NDArray[np.int32]) -> tuple[IntervalWarning, ...]:
-    """A warning where few items of a class are labelled unlike the others: they make all of the variance."""
+    """A warning where few items of a class have another label than most: they make all the variance."""
     few = []
     for code in np.unique(gold[gold >= 0]):
         own = np.where((gold == code)[:, None], counts, 0.0)
