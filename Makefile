@@ -89,7 +89,7 @@ browser:
 	  || echo "chromium is not installed: the report's browser tests will be skipped"
 
 # The extras that the default environment has; heavy.lock has all.
-LIGHT := --extra demo --extra pandas --extra stats
+LIGHT := --extra anthropic --extra demo --extra pandas --extra stats --extra view
 
 # After a change of the dependencies in pyproject.toml. No address is recorded.
 lock: $(VENV)/ready
