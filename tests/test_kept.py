@@ -15,6 +15,7 @@ import pytest
 from tests.kept.answers import annotate
 
 from quaver.bundles.verification import verify
+from quaver.core import annotations
 from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.errors import StoreError
 from quaver.study.session import Study
@@ -124,10 +125,11 @@ def test_odd_rows_of_it_are_read_without_what_is_odd(tmp_path: Path) -> None:
 
 def test_a_bundle_of_the_time_before_a_column_opens(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     wider = {**ANNOTATION_COLUMNS, "a_later_column": pl.Int32}
-    monkeypatch.setattr(bundle_schema, "ANNOTATION_COLUMNS", wider)
+    for module in (annotations, bundle_schema):
+        monkeypatch.setattr(module, "ANNOTATION_COLUMNS", wider)
     with pytest.raises(StoreError):
         Study.open(BUNDLES[0], folder=tmp_path / "a").annotations()
-    added = bundle_schema.ADDED_COLUMNS | {"a_later_column"}
-    monkeypatch.setattr(bundle_schema, "ADDED_COLUMNS", added)
+    added = annotations.ADDED_COLUMNS | {"a_later_column"}
+    monkeypatch.setattr(annotations, "ADDED_COLUMNS", added)
     frame = Study.open(BUNDLES[0], folder=tmp_path / "b").annotations()
     assert frame["a_later_column"].null_count() == frame.height > 0

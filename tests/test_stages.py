@@ -17,6 +17,7 @@ STAGES = {
     "score": {"score"},
     "estimation": {"estimation"},
     "agreement": {"agreement", "estimation"},
+    "gold": {"gold", "agreement", "estimation"},
     "measures": {"measures", "agreement", "estimation"},
     "report": {"report"},
 }

@@ -10,10 +10,12 @@ from scipy import special
 
 from quaver.certification.likeness import CONDITION, Answered, Likeness, answered, answers_of, drawn, likeness
 from quaver.certification.population import Floats, Ints
-from quaver.core.annotations import ANNOTATION_COLUMNS
+from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS
 
 _ANSWER = tuple(
-    name for name in ANNOTATION_COLUMNS if name not in (*CONDITION, "item", "repeat", "evaluator", "gold")
+    name
+    for name in ANNOTATION_COLUMNS
+    if name not in (*CONDITION, "item", "repeat", "evaluator", *GOLD_COLUMNS)
 )
 """The columns of an answer, which a simulated one takes from an answer of the study."""
 _SURE = 1e-6

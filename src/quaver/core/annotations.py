@@ -58,17 +58,39 @@ ANNOTATION_COLUMNS: Final[Mapping[str, pl.DataType | type[pl.DataType]]] = {
     "label_coverage": pl.Float64,
     "mass_coverage": pl.Float64,
     "gold": pl.Categorical,
+    "gold_probability": pl.Float64,
+    "gold_drawn": pl.Boolean,
+    "gold_stratum": pl.String,
+    "gold_round": pl.Int32,
 }
 """The annotation frame: one row an annotation (response × evaluator).
 
 ``label`` is null unless ``status`` is ``valid``, and also null if a valid answer prefers no label (tied
 scores). ``probabilities`` follow the label set's order.
-``gold`` is null where the item has none. To these columns the study adds one (Categorical) for each
+``gold`` is null where the item has none. The next four are null unless a gold sample was drawn:
+``gold_probability`` is set for every item of the sampled population and holds the item's probability of being
+in the sample after all rounds; ``gold_drawn`` says whether the item is in it; ``gold_stratum`` names its
+stratum and ``gold_round`` the round that drew it. ``gold`` of a drawn item is the label that its coders
+settled on, null until they have. An item that was not drawn keeps the gold label it came with, which
+estimates that need a design leave out. To these columns the study adds one (Categorical) for each
 factor of its variants (``paraphrase``, ``format``, …), one for each of their covariates (Float64,
 Boolean or Categorical: ``original``, ``distance``, ``flagged``, …; null where a variant has none), one
 for each group of its items, and one (Float64) for each parameter that varies in a grid of decodings. None of
 them may have a name from here.
 """
 
-ADDED_COLUMNS: Final[frozenset[str]] = frozenset()
+GOLD_COLUMNS: Final = ("gold", "gold_probability", "gold_drawn", "gold_stratum", "gold_round")
+"""The columns about an item's gold label: they have one value in all rows of an item."""
+
+ADDED_COLUMNS: Final[frozenset[str]] = frozenset(GOLD_COLUMNS[1:])
 """Columns that were added after annotations had been published without them; they are null in these."""
+
+
+def with_added_columns(frame: pl.DataFrame) -> pl.DataFrame:
+    """Annotations of an earlier Quaver with the columns that were added since, null."""
+    lacking = {name: kind for name, kind in ANNOTATION_COLUMNS.items() if name in ADDED_COLUMNS}
+    return frame.with_columns(
+        pl.lit(None, pl.Series(dtype=kind).dtype).alias(name)
+        for name, kind in lacking.items()
+        if name not in frame.columns
+    )

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from quaver.collect.store.response_store import Store
+from quaver.core.annotations import with_added_columns
 from quaver.errors import QuaverError, StoreError
 from quaver.score.annotation import Annotator, annotate
 from quaver.score.parsing.evaluator import Evaluator
@@ -79,7 +80,7 @@ def _kept(study: StudySource) -> pl.DataFrame | None:
     if not fresh:
         return None
     try:
-        return pl.read_parquet(study.files.annotations)
+        return with_added_columns(pl.read_parquet(study.files.annotations))
     except (OSError, pl.exceptions.PolarsError):  # it is missing or damaged, and nothing is lost with it
         return None
 

@@ -15,7 +15,7 @@ import polars as pl
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from quaver.core.annotations import ADDED_COLUMNS, ANNOTATION_COLUMNS
+from quaver.core.annotations import ANNOTATION_COLUMNS, with_added_columns
 from quaver.core.records import Condition, Decoding, Estimate, Item, LabelSet, Variant
 from quaver.design.spec.former_names import renamed_estimates, renamed_lock
 from quaver.errors import QuaverError, StoreError
@@ -115,10 +115,8 @@ def frame_in(folder: Path) -> pl.DataFrame:
     """A bundle's ``annotations.parquet``."""
     path = folder / "annotations.parquet"
     with _reading(path):
-        frame = pl.read_parquet(path)
+        frame = with_added_columns(pl.read_parquet(path))
     for name, kind in ANNOTATION_COLUMNS.items():
-        if name in ADDED_COLUMNS and name not in frame.columns:
-            frame = frame.with_columns(pl.lit(None, pl.Series(dtype=kind).dtype).alias(name))
         if name not in frame.columns:
             raise _misshapen(path, f"no column {name!r}")
         if not _fits(frame.schema[name], pl.Series(dtype=kind).dtype):
