@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 
 from quaver.certification import gate
+from quaver.certification.certified_measures import certified_measures
+from quaver.certification.population import Population
+from quaver.certification.replications import Work, work
 
 
 def test_a_run_goes_on_where_one_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -18,3 +21,14 @@ def test_a_run_goes_on_where_one_stopped(tmp_path: Path, capsys: pytest.CaptureF
     assert gate.main(asked) == 0
     assert len(gate.read(tmp_path / gate.RESULTS)) == 2
     capsys.readouterr()
+
+
+@pytest.mark.parametrize(("effect", "exact"), [(0.0, True), (0.5, False)])
+def test_the_truth_of_an_effect_that_is_none_is_none(effect: float, exact: bool) -> None:
+    """A study ever so large has an error of its own."""
+    measure = certified_measures()["conclusion, number"]
+    population = Population(items=30, variants=2, effect=effect)
+    truth = work(Work("a cell", population, (measure,), -1, 0, 0, 1))["truth"]
+    of_effect = [value for key, (value, _) in truth.items() if '"conclusion"' in key]
+    assert len(of_effect) == 2
+    assert (of_effect == [0.0, 0.0]) is exact

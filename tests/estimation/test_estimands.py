@@ -237,3 +237,14 @@ def test_a_level_that_one_prompt_has_says_nothing_of_others() -> None:
 def test_where_there_is_no_interval_there_is_no_test() -> None:
     found = differences(answers(prompts=3), estimand="population", **FAST)
     assert {(one.low, one.details.get("p"), one.details.get("p_holm")) for one in found} == {(None,) * 3}
+
+
+@pytest.mark.parametrize("estimand", ["population", "next"])
+def test_prompts_of_another_level_do_not_count(estimand: str) -> None:
+    """A level's interval is that of the study in which there are no other levels."""
+    tone = pl.col("variant").replace_strict({"v00": "plain", "v01": "plain"}, default="polite")
+    frame = answers(prompts=5).with_columns(tone=tone)
+    plain = accuracy(frame.filter(pl.col("tone") == "plain"), estimand=estimand, by=["tone"], **FAST)
+    found = factor_effects(frame, factors=["tone"], estimand=estimand, **FAST)
+    (level,) = (e for e in found if e.measure == "factor_effects_accuracy" and e.cell["level"] == "plain")
+    assert (level.low, level.high) == pytest.approx((plain[0].low, plain[0].high), abs=1e-9)

@@ -5,6 +5,8 @@ import pytest
 
 from quaver.core.records import IntervalWarning, Label, LabelSet
 from quaver.measures import (
+    accuracy,
+    coder_agreement,
     expected_intra_pss,
     f1,
     factor_effects,
@@ -14,6 +16,8 @@ from quaver.measures import (
     missing_bounds,
     output_uncertainty,
 )
+
+PARTS = ("model", "coders", "gap")
 
 NAMES = (
     "expected_intra_pss",
@@ -81,3 +85,51 @@ def test_f1_warns_of_a_label_that_has_no_gold_label_at_all():
     assert "f1_macro" not in doubts(f1(polite))
     both = LabelSet(tuple(Label(code, code) for code in "ab"))
     assert "f1_macro" in doubts(f1(polite, labels=both))
+
+
+def coded(few: int) -> pl.DataFrame:
+    """Sixty items, six prompts; each prompt says b of other items, two coders of the first few alone."""
+    rows = [
+        (item, f"v{prompt}", "b" if item % 6 == prompt else "a", *["b" if item < few else "a"] * 2)
+        for item in range(60)
+        for prompt in range(6)
+    ]
+    return pl.DataFrame(rows, schema=["item", "variant", "label", "anna", "ben"], orient="row")
+
+
+@pytest.mark.parametrize(("few", "expected"), [(4, True), (12, False)])
+def test_a_label_that_a_coder_rarely_gives_is_warned_of_however_often_the_model_does(few, expected):
+    found = coder_agreement(coded(few), coders=["anna", "ben"])
+    by_name = {name: [one for one in found if one.measure == f"coder_agreement_{name}"] for name in PARTS}
+    assert {
+        name: any("rarest label" in why for one in some for why in one.warnings)
+        for name, some in by_name.items()
+    } == dict.fromkeys(PARTS, expected)
+
+
+@pytest.mark.parametrize(("prompts", "expected"), [(1, False), (12, True)])
+def test_a_mean_over_prompts_rests_on_what_each_of_them_has(prompts, expected):
+    """Twelve items have b under one prompt each, or all under the only one; asked twice each."""
+    rows = [
+        (item, f"v{prompt}", repeat, "b" if item < 12 and item % prompts == prompt else "a")
+        for item in range(60)
+        for prompt in range(prompts)
+        for repeat in range(2)
+    ]
+    frame = pl.DataFrame(rows, schema=["item", "variant", "repeat", "label"], orient="row")
+    (found, *_) = intra_pss(frame)
+    assert any("rarest label" in why for why in found.warnings) is expected
+
+
+@pytest.mark.parametrize(("worst", "expected"), [(0.1, True), (1.0, False)])
+def test_stray_errors_alone_are_warned_of(worst, expected):
+    """A hundred items, ten prompts; nine items have one error, a tenth has one or nothing but errors."""
+    rows = [
+        (item, f"v{prompt}", "b" if prompt == item or (item == 9 and prompt < 10 * worst) else "a")
+        for item in range(100)
+        for prompt in range(10)
+    ]
+    frame = pl.DataFrame(rows, schema=["item", "variant", "label"], orient="row")
+    frame = frame.with_columns(gold=pl.lit("a"))
+    (found, *_) = accuracy(frame, by=[], estimand="fixed")
+    assert any("far from the others" in why for why in found.warnings) is expected

@@ -110,7 +110,7 @@ def alpha_over_strata(
         where=where or {},
         n=cell.units.touched(np.asarray(model.pairable.any(1))),
         differing=cell.units.touched(np.asarray((model.per_item > 1e-12).any(1))),
-        rarest=rarest_labels(counts.sum(1), cell.units),
+        rarest=rarest_labels(counts, cell.units),
         details=details or {},
     )
     if not kept:
@@ -134,11 +134,18 @@ def rarest_labels(counts: Floats, units: Units) -> int:
     """How many units have a label that is not the most frequent one: without any, agreement is undefined.
 
     Args:
-        counts: Shape (items, labels).
+        counts: Shape (items, labels); or (items, strata, labels), for the mean over strata, since a number
+            that averages over strata rests on what each of them has.
         units: What is resampled.
+
+    >>> rare = np.array([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]]])
+    >>> rarest_labels(rare.sum(1), Units(3)), rarest_labels(rare, Units(3))
+    (2, 1)
     """
     if not counts.size:
         return 0
+    if counts.ndim == 3:
+        return int(np.mean([rarest_labels(counts[:, at], units) for at in range(counts.shape[1])]))
     most = int(counts.sum(0).argmax())
     return units.touched(np.asarray(np.delete(counts, most, 1).any(1)))
 

@@ -31,6 +31,8 @@ class Certified:
         null: The value at which its tests' null hypothesis holds; None where its presentation says so.
         why_not: Why its interval is not certified, should it claim no coverage.
         every: In which of the replications it is taken, every so many: more than 1 of slow measures.
+        of_effect: Estimates of what the items' columns do. Where a population's columns do nothing, their
+            truth is ``null``, which a large study would show with an error of its own.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Certified:
     null: float | None = None
     why_not: str = ""
     every: int = 1
+    of_effect: frozenset[str] = frozenset()
 
     @property
     def function(self) -> Any:
@@ -73,6 +76,7 @@ class Certified:
 
 _SUBSAMPLES = "the interval holds the middle of the subsamples, not a value of the population"
 _CONCLUSION = "quaver.measures.validity.conclusions:conclusion"
+_EFFECTS = frozenset({"conclusion", "conclusion_majority", "conclusion_dawid_skene", "conclusion_gold"})
 _BUILT_IN: Mapping[str, Options] = {
     "coder_agreement": {"options": {"coders": ("gold", "coder")}},
     "evaluator_flips": {"evaluators": 2},
@@ -97,18 +101,21 @@ _BESIDE = (
         path=_CONCLUSION,
         options={"formula": f"share(a) ~ {SMALL}", "effect": f"{SMALL}[yes] > {SMALL}[no]"},
         null=0.0,
+        of_effect=_EFFECTS,
     ),
     Certified(
         name="conclusion, number",
         path=_CONCLUSION,
         options={"formula": f"share(a) ~ {NUMBER}", "effect": f"{NUMBER} > 0"},
         null=0.0,
+        of_effect=_EFFECTS,
     ),
     Certified(
         name="conclusion, logistic",
         path=_CONCLUSION,
         options={"formula": f"share(a) ~ {NUMBER}", "effect": f"{NUMBER} > 0", "regression": "logistic"},
         null=0.0,
+        of_effect=_EFFECTS,
     ),
     Certified(
         name="label_movement",

@@ -128,6 +128,8 @@ class _Worker:
             some = [one for one in self._of(FIXED) if (one.every > 1) is slow]
             found = self._estimates(None, FIXED, items // 4 if slow else items, only=some)
             truth |= {key: one.value for key, one in found}
+        if not self._task.population.effect:
+            truth |= self._nulls(truth)
         population: dict[str, list[float]] = {}
         if self._of("population"):
             for at in range(_SETS):
@@ -142,6 +144,16 @@ class _Worker:
         return {
             "truth": {**{key: [value, 0.0] for key, value in truth.items() if value is not None}, **means}
         }
+
+    def _nulls(self, truth: Iterable[str]) -> dict[str, float | None]:
+        """The truths that are known where the items' columns do nothing."""
+        known = {one.name: one for one in self._task.measures if one.of_effect}
+        found: dict[str, float | None] = {}
+        for key in truth:
+            measure, name, *_ = json.loads(key)
+            if measure in known and name in known[measure].of_effect:
+                found[key] = known[measure].null
+        return found
 
     def replications(self) -> dict[str, Any]:
         """What each replication said."""

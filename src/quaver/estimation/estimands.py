@@ -55,6 +55,8 @@ _FLOOR = 0.5
 _FLOOR_OF_A_SET = 1.5
 """What is left of the prompts' variance at least when the interaction is taken out; of a set, over Q."""
 
+_Key = tuple[str, tuple[tuple[str, str], ...]]
+
 Again = Callable[[Reading], Iterable[Estimate]]
 """A measure, taken of a reading."""
 
@@ -136,22 +138,28 @@ class _Without:
         self, again: Again, whole: Reading, prompts: Prompts, parts: Iterable[int], *, crossed: bool
     ) -> None:
         once = replace(whole.resampling, resamples=int(crossed), interval="jackknife")
-        self._left: dict[tuple[str, tuple[tuple[str, str], ...]], list[Estimate]] = {}
+        base = replace(whole, resampling=once, keep=frozenset({"draws"} if crossed else ()), estimand="fixed")
+        complete = again(replace(base, without=prompts.whole)) if crossed and parts else ()
+        self._whole = {_key(one): one for one in complete}
+        self._left: dict[_Key, list[Estimate]] = {}
         for part in parts:
-            less = replace(
-                whole,
-                resampling=once,
-                keep=frozenset({"draws"} if crossed else ()),
-                estimand="fixed",
-                without=partial(prompts.without, part),
-            )
-            for one in again(less):
+            for one in again(replace(base, without=partial(prompts.without, part))):
                 if one.value is not None and np.isfinite(one.value):
                     self._left.setdefault(_key(one), []).append(one)
 
+    def parts(self, one: Estimate) -> int:
+        """Without how many parts of the prompts, one at a time, an estimate has a value."""
+        return len(self._left.get(_key(one), ()))
+
     def prompts_variance(self, one: Estimate, *, of_a_set: bool) -> tuple[float, int]:
-        """The variance that prompts contribute to an estimate, and of how many left out; NaN of too few."""
+        """The variance that prompts contribute to an estimate, and from how many parts; NaN of too few.
+
+        A prompt that the estimate is not about, one of another level of a factor say, does not count.
+        """
         left = self._left.get(_key(one), [])
+        whole = self._whole.get(_key(one))
+        about = [other for other in left if whole is None or not _same(other, whole)]
+        left = about if len(about) > 1 else left
         parts = len(left)
         if parts < 2:
             return float("nan"), parts
@@ -171,8 +179,16 @@ class _Without:
         return max(variance * least, variance - interaction), parts
 
 
-def _key(one: Estimate) -> tuple[str, tuple[tuple[str, str], ...]]:
+def _key(one: Estimate) -> _Key:
     return one.measure, tuple(sorted(one.cell.items()))
+
+
+def _same(one: Estimate, other: Estimate) -> bool:
+    """Whether two estimates are alike with every group of items left out: they are of the same answers."""
+    if one.draws is None or other.draws is None or one.value != other.value:
+        return False
+    left, right = one.draws.jackknife, other.draws.jackknife
+    return left.shape == right.shape and bool(np.array_equal(left, right, equal_nan=True))
 
 
 def _named(one: Estimate, estimand: Estimand, of_a_set: bool) -> Estimate:
@@ -192,7 +208,10 @@ class _Crossed:
         self._one = one
         self._prompts, self._parts = without.prompts_variance(one, of_a_set=of_a_set)
         names = prompts.names(one)
-        self._count, self._needed = len(names), max(2, len(set(names.values())))
+        self._left, self._needed = without.parts(one), max(2, len(set(names.values())))
+        self._count = len(names)
+        if self._left == self._needed:  # those that it is about
+            self._count = round(self._count * self._parts / self._left)
         self._estimand, self._of_a_set = estimand, of_a_set
         self._kept: Kept | None = one.draws
 
@@ -214,7 +233,7 @@ class _Crossed:
             return "its prompts are not known"
         if self._count == 1:
             return "one prompt says nothing of others"
-        if self._parts < self._needed:  # it rests on a prompt of which there is one
+        if self._left < self._needed:  # it rests on a prompt of which there is one
             return (
                 f"without one of its {self._count} prompts this is not defined, so they say nothing of others"
             )

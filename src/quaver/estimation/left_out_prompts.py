@@ -87,6 +87,10 @@ class Prompts:
         of = np.append(codes.codes, -1)  # a place without an annotation is of row -1
         return _coarse(_lacking(cell, leaves[of[cell.rows]]), self._seed)
 
+    def whole(self, cell: Cell, frame: pl.DataFrame) -> Cell:
+        """A cell with all its prompts, its units in the random groups that `without` takes."""
+        return _coarse(cell, self._seed)
+
     def _of(self, frame: pl.DataFrame) -> Codes:
         """Each row's prompt."""
         if id(frame) not in self._known:

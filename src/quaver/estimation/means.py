@@ -9,10 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quaver.core.records import IntervalWarning
 from quaver.estimation.bootstrap import Floats, Units, Weighted
 from quaver.estimation.cell import Cell
-from quaver.estimation.intervals import mean_within
+from quaver.estimation.intervals import clopper_pearson, mean_within
 from quaver.estimation.statistic import Statistic
+
+_SURPRISE = 4.0
+"""How many times an interval's half width the exact bound must be for `none_goes_far` to warn."""
 
 
 def ratio(numerator: Floats, denominator: Floats) -> Weighted:
@@ -56,6 +60,40 @@ def differing(values: Floats, units: Units) -> int:
     return units.touched(known & (values != distinct[counts.argmax()]))
 
 
+def none_goes_far(values: Floats, unit: str, level: float) -> tuple[IntervalWarning, ...]:
+    """A warning where only stray answers differ, so that an item that differs altogether would be a surprise.
+
+    Shares near an end are moved most by the few items whose answers are mostly at the other end. A sample
+    with none of them looks as if there were none: its interval is far narrower than what an exact bound
+    allows them, by more than ``_SURPRISE`` times.
+
+    Args:
+        values: Each item's share, NaN where it has none.
+        unit: What an item is called.
+        level: The interval's level.
+
+    >>> none_goes_far(np.array([1.0] * 90 + [0.9] * 10), "item", 0.95)[0].partition(":")[0]
+    'no item is far from the others, although some answers are'
+    >>> none_goes_far(np.array([1.0] * 90 + [0.9] * 9 + [0.0]), "item", 0.95)
+    ()
+    """
+    known = values[np.isfinite(values)]
+    if known.size < 2:
+        return ()
+    loss = np.abs(known - np.round(known.mean()))
+    if not loss.any() or loss.max() >= 0.5:
+        return ()
+    bound = clopper_pearson(0, known.size, level).high
+    if bound <= _SURPRISE * 1.96 * float(known.std(ddof=1)) / known.size**0.5:
+        return ()
+    return (
+        IntervalWarning(
+            f"no {unit} is far from the others, although some answers are: up to {bound:.2g} of all may be, "
+            "which the interval does not allow for"
+        ),
+    )
+
+
 def share_of(
     cell: Cell, above: NDArray[Any], below: NDArray[Any], said: Statistic, *, low: float = 0.0
 ) -> Statistic:
@@ -85,4 +123,5 @@ def share_of(
         ends=(low, 1.0),
         spread=partial(mean_within, low=low),
         values=own,
+        warnings=(*said.warnings, *none_goes_far(own, "item", cell.resampling.confidence_level)),
     )

@@ -115,3 +115,37 @@ def with_random_signs(deviations: Floats, units: Units, draws: int, seed: int) -
         signs = rng.integers(0, 2, (min(block, draws - start), len(flat)), dtype=np.int8)
         found[start : start + len(signs)] = (2.0 * signs - 1) @ flat
     return found.reshape(draws, *deviations.shape[1:])
+
+
+@one_thread()
+def of_random_conditions(deviations: Floats, units: Units, draws: int, seed: int) -> Floats:
+    """Sums of deviations over units, each unit's taken from a condition at random.
+
+    Were all conditions alike, any of them might have been the one that is held against the others, in each
+    unit anew (Fisher 1935, The Design of Experiments, section 21). This keeps the deviations' skewness, which
+    random signs lose: a condition that never gives a rare label lies a little below the mean of the others
+    in every unit, so that no exchange of its two sides looks like it, but an exchange of conditions does.
+
+    Args:
+        deviations: Shape (items, conditions, numbers).
+        units: Items, or groups of them, whose items go together.
+        draws: How many.
+        seed: Of the conditions.
+
+    Returns:
+        Shape (draws, numbers).
+
+    >>> found = of_random_conditions(np.array([[[2.0], [-1.0], [-1.0]]]), Units(1), 50, 0)
+    >>> sorted(set(found[:, 0].tolist()))
+    [-1.0, 2.0]
+    """
+    items, conditions, numbers = deviations.shape
+    flat = by_unit(deviations.reshape(items, -1), units).reshape(-1, conditions, numbers)
+    flat = flat - flat.mean(1, keepdims=True)  # conditions of unequal size do not average to zero
+    flat = flat[(np.abs(flat) > 1e-12).any((1, 2))]
+    rng, found, rows = np.random.default_rng(seed), np.zeros((draws, numbers)), np.arange(len(flat))
+    block = max(1, _BLOCK // max(1, len(flat) * numbers))
+    for start in range(0, draws, block):
+        chosen = rng.integers(0, conditions, (min(block, draws - start), len(flat)))
+        found[start : start + len(chosen)] = flat[rows, chosen].sum(1)
+    return found

@@ -114,3 +114,24 @@ def test_an_unknown_reference_is_refused():
     with pytest.raises(MeasureError) as caught:
         distribution_shift(study([[0, 1]]), reference="v7")
     assert caught.value.where == "reference"
+
+
+def test_a_condition_without_a_rare_label_that_others_rarely_give_is_no_shift():
+    """In each of ten groups one of thirty conditions says b once: the first never does, as two others."""
+    codes = np.zeros((30, 30), int)
+    for group in range(10):
+        for other in range(3):
+            codes[3 * group + other, 3 + (7 * group + other) % 27] = 1
+    frame = study(codes).with_columns(author=pl.Series(np.repeat(np.arange(10), 30 * 3)))
+    never = [one for one in distribution_shift(frame, group="author") if one.cell["variant"] == "v0"]
+    assert [one.measure for one in never] == ["distribution_shift_tv", "distribution_shift_js"]
+    assert all(one.details["p"] > 0.2 and one.low == 0 for one in never)
+
+
+def test_a_condition_that_differs_from_all_others_is_found():
+    codes = np.zeros((60, 12), int)
+    codes[::2, 0] = 1
+    (first, *others) = [e for e in distribution_shift(study(codes)) if e.measure == "distribution_shift_tv"]
+    assert first.details["p_holm"] < 0.05
+    assert first.low > 0
+    assert all(one.details["p_holm"] > 0.05 for one in others)

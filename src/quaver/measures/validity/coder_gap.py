@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quaver.agreement.disagreement import Disagreement
-from quaver.agreement.stratified_alpha import scaled
+from quaver.agreement.stratified_alpha import rarest_labels, scaled
 from quaver.core.records import Level
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.cell import Cell
+from quaver.estimation.cell import Cell, label_counts
 from quaver.estimation.statistic import Statistic
 
 ALL = "all"
@@ -78,6 +78,9 @@ def gaps(found: Coded, level: Level | None) -> Iterator[Statistic]:
             [_mean(between[:, one]) - _mean(beside[:, other]) for one, other in columns.values()], 1
         )
 
+    size, units = len(found.cell.labels), found.cell.units
+    rarest = {who: rarest_labels(label_counts(m[:, None], size), units) for who, m in found.marks.items()}
+    rarest[ALL] = min(rarest.values())
     whole = np.ones((1, found.cell.codes.shape[0]))
     for at, (name, (one, other)) in enumerate(columns.items()):
         if not one.size or not other.size:
@@ -92,6 +95,7 @@ def gaps(found: Coded, level: Level | None) -> Iterator[Statistic]:
             column=at,
             n=found.cell.units.touched(np.asarray(known)),
             differing=found.cell.units.touched(np.asarray(apart)),
+            rarest=rarest[name],
             ends=(-2.0, 2.0),
             details={
                 "coders": float(_mean(people.alphas.alphas(whole)[:, one])[0]),

@@ -8,12 +8,12 @@ from itertools import combinations
 
 import numpy as np
 
-from quaver.agreement.stratified_alpha import alpha_over_strata
+from quaver.agreement.stratified_alpha import alpha_over_strata, rarest_labels
 from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate, Level
 from quaver.core.table_text import composed
 from quaver.errors import MeasureError
-from quaver.estimation.cell import Cell
+from quaver.estimation.cell import Cell, label_counts
 from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Encoded, encode_labels
@@ -150,7 +150,7 @@ def _with_each(found: Coded, level: Level | None) -> Iterator[Estimate]:
     answers = found.cell.codes.reshape(items, strata * raters)
     for name, mark in found.marks.items():
         pair = np.stack(np.broadcast_arrays(answers, mark[:, None]), 2)
-        yield _alpha(found.cell, "_model", name, pair, "mean over askings", level)
+        yield _alpha(found.cell, "_model", name, pair, "mean over askings", level, own=mark)
 
 
 def _among(found: Coded, level: Level | None) -> Iterator[Estimate]:
@@ -162,8 +162,16 @@ def _among(found: Coded, level: Level | None) -> Iterator[Estimate]:
     yield _alpha(found.cell, "_coders", "all", every, f"{every.shape[2]} coders", level)
 
 
-def _alpha(cell: Cell, part: str, name: str, ratings: Ints, what: str, level: Level | None) -> Estimate:
-    """Alpha of ratings, shape (items, strata, raters)."""
+def _alpha(
+    cell: Cell,
+    part: str,
+    name: str,
+    ratings: Ints,
+    what: str,
+    level: Level | None,
+    own: Ints | None = None,
+) -> Estimate:
+    """Alpha of ratings, shape (items, strata, raters); it rests on no more rare labels than ``own`` has."""
     method = f"Krippendorff's alpha, {what}"
     if not ratings.size:
         nothing = Statistic(method=method, part=part, where={"coder": name}, n=0, reason="no annotations")
@@ -184,6 +192,9 @@ def _alpha(cell: Cell, part: str, name: str, ratings: Ints, what: str, level: Le
         where={"coder": name},
         details={} if percent is None else {"percent": percent},
     )
+    if own is not None and alpha.rarest is not None:
+        few = rarest_labels(label_counts(own[:, None], len(cell.labels)), cell.units)
+        alpha = replace(alpha, rarest=min(alpha.rarest, few))
     return rated.estimated(replace(alpha, part=part))
 
 

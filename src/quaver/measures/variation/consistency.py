@@ -25,7 +25,7 @@ from quaver.estimation.cells import Missing, cells
 from quaver.estimation.column_roles import Columns
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import Interval, effective
-from quaver.estimation.means import over_strata
+from quaver.estimation.means import none_goes_far, over_strata
 from quaver.estimation.measure_protocol import Frame, guarded
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import FEW_RARE, Statistic
@@ -190,13 +190,17 @@ def _consistency(cell: Cell, missing: Missing, pairing: Mapping[str, bool]) -> I
 
 def _few_deviating(cell: Cell, counts: Floats, gold: NDArray[np.int32]) -> tuple[IntervalWarning, ...]:
     """A warning where few items of a class have another label than most: they make all the variance."""
-    few = []
+    few: list[int] = []
+    far: tuple[IntervalWarning, ...] = ()
     for code in np.unique(gold[gold >= 0]):
         own = np.where((gold == code)[:, None], counts, 0.0)
-        most = int(own.sum(0).argmax())
-        few.append(cell.units.touched(np.asarray(np.delete(own, most, 1).any(1))))
+        total = own.sum(1)
+        others = total - own[:, int(own.sum(0).argmax())]
+        few.append(cell.units.touched(np.asarray(others > 0)))
+        share = np.where(total > 0, others / np.where(total > 0, total, 1), np.nan)
+        far = far or none_goes_far(share, "item of a class", cell.resampling.confidence_level)
     if min(few) >= 2 * FEW_RARE:
-        return ()
+        return far
     unit = cell.units.name
     return (
         IntervalWarning(

@@ -19,7 +19,13 @@ from quaver.estimation.declaration import measure
 from quaver.estimation.gaps import inverted_sum
 from quaver.estimation.intervals import Interval, mean_within
 from quaver.estimation.multiple_testing import adjusted
-from quaver.estimation.noise_floor import above_floor, affordable, level_deviations, with_random_signs
+from quaver.estimation.noise_floor import (
+    above_floor,
+    affordable,
+    level_deviations,
+    of_random_conditions,
+    with_random_signs,
+)
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
 from quaver.measures.variation.label_shares import ASKING
@@ -78,10 +84,13 @@ def distribution_shift(
     ``floor_high`` are their mean and upper quantile when the two sides of a comparison are exchanged at
     random, item by item or group by group (as many times as there are resamples, less often where the data
     are large), and ``p`` is of that test. It rests on the two sides alone, so that another condition's noise
-    has no part in it. ``p_holm`` is adjusted for the cell's comparisons; ``shares`` and ``reference_shares``
-    are the distributions. Undefined where there are fewer than two conditions with labels. The
-    interval inverts a test (`gaps.inverted_sum`), so it is of the true distance; it is widened to hold the
-    value.
+    has no part in it. Without a reference, ``p`` is no smaller than that of a second test, which exchanges
+    the conditions at random: the first finds too much where one condition lacks a rare label in every group,
+    the second where one condition is noisier than the others, and what both find is there. ``p_holm`` is
+    adjusted for the cell's comparisons; ``shares`` and ``reference_shares`` are the distributions. Undefined
+    where there are fewer than two conditions with labels. The interval inverts a test (`gaps.inverted_sum`),
+    so it is of the true distance; it is widened to hold the value, and 0 where ``p`` does not reject that
+    there is none.
 
     Args:
         between: The column (or columns) whose values are the conditions.
@@ -159,6 +168,10 @@ class _Shift:
         resampling, units = cell.resampling, cell.units
         draws = affordable(resampling.resamples, units.count)
         self._signed = with_random_signs(self._parts, units, draws, derive(resampling.seed, "signs"))
+        self._exchanged: Floats | None = None
+        if reference is None and len(compared) > 2:  # of two, exchanging them is turning the sign
+            seed = derive(resampling.seed, "conditions")
+            self._exchanged = of_random_conditions(self._parts, units, draws, seed)[:, None]
         self.plain = self._shares(counts.sum(0))
 
     @property
@@ -202,6 +215,10 @@ class _Shift:
         """The distances where the two sides are exchanged at random, unit by unit."""
         return self.apart(distance, self._signed)
 
+    def exchanged(self, distance: Distance) -> Floats | None:
+        """The distances where another condition, at random, is the one in each unit; None of a pair."""
+        return None if self._exchanged is None else self.apart(distance, self._exchanged)
+
     @cached_property
     def ends(self) -> Floats | None:
         """The gaps at the ends of each interval and in its middle, shape (3, conditions, labels).
@@ -231,14 +248,20 @@ def _statistics(
     found: Statistic, shift: _Shift, distance: Distance, where: Sequence[dict[str, str]]
 ) -> Iterator[Statistic]:
     under, floors, cell = shift.under(distance), shift.floors(distance), shift.cell
+    exchanged = shift.exchanged(distance)
     values = cell.draws(under).point
     own, other = shift.plain
     ends = None if shift.ends is None else shift.apart(distance, shift.ends)
     for column, condition in enumerate(where):
-        known = above_floor(float(values[column]), floors[:, column], cell.resampling.confidence_level)
+        level = cell.resampling.confidence_level
+        known = above_floor(float(values[column]), floors[:, column], level)
+        if known and exchanged is not None:
+            known["p"] = max(known["p"], above_floor(float(values[column]), exchanged[:, column], level)["p"])
         interval = None
         if ends is not None:
             low, high, middle = ends[:, column].tolist()
+            if known["p"] >= 1 - level:
+                low = 0.0  # the interval holds what its test does not reject
             interval = Interval(low, high), "interval by test inversion"
             known = {"debiased": middle, **known}
         yield replace(
