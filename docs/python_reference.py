@@ -47,6 +47,9 @@ GROUPS = (
             "quaver.study.collection.study_status.StudyStatus",
             "quaver.study.collection.store_repair.Repaired",
             "quaver.study.sources.study_source.StudySource",
+            "quaver.study.study_freeze.Frozen",
+            "quaver.design.frozen.freeze_record.Entry",
+            "quaver.design.frozen.frozen_deviations.PartState",
         ),
     ),
     Group(

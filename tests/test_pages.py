@@ -20,6 +20,7 @@ from tests.pages import DOCS, run_page
             "bundle.md",
             "extending.md",
             "conclusions.md",
+            "freeze.md",
             "improve.md",
         ),
         *(

@@ -29,7 +29,11 @@ from quaver.study.sources.archive import MANIFEST, is_archive, pack
 from quaver.study.sources.bundle_source import FORM
 from quaver.study.sources.conclusion_measures import concluded_about
 from quaver.study.sources.outgoing_check import check_outgoing
-from quaver.study.study_verdict import collected
+from quaver.study.sources.study_folder import FileName
+from quaver.study.study_verdict import shown_with
+
+_KEPT: tuple[FileName, ...] = ("certified.json", "frozen.json")
+"""Files of the study's folder that go with it as they are."""
 
 
 @guarded
@@ -188,7 +192,7 @@ def _derived(
 
     estimates = study.estimates()
     noise = {name: [asdict(row) for row in rows] for name, rows in study.noise().items()}
-    shown = lock | {"collection": collected(study.source)}
+    shown = lock | shown_with(study.source)
     report = written(study.source, folder / "report", shown, measurable(study.source), texts=texts)
     shutil.move(report, folder / "report.html")
     shutil.rmtree(folder / "report")
@@ -197,8 +201,9 @@ def _derived(
     _write(folder / "study.lock.json", lock)
     if noise:
         _write(folder / "noise.json", noise)
-    if certified := study.source.files.read("certified.json"):
-        _write(folder / "certified.json", certified)
+    for name in _KEPT:
+        if kept := study.source.files.read(name):
+            _write(folder / name, kept)
     annotations.write_parquet(folder / "annotations.parquet")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -21,6 +21,7 @@ from quaver.study.sources.archive import extract
 from quaver.study.sources.bundle_schema import Place, estimates_in, fitting_together, places_in
 from quaver.study.sources.bundle_source import FORM, Bundle
 from quaver.study.sources.study_source import StudySource
+from quaver.study.study_freeze import Frozen
 
 _COMPARED = ("label", "status", "confidence")
 _PLACE = ("model", "variant", "decoding", "item", "repeat", "evaluator")
@@ -37,6 +38,7 @@ class Verification:
         annotations: How many annotations were read anew from the stored answers.
         withheld: How many could not be, since their answers quote an item's text that was left out.
         estimates: How many estimates were computed anew.
+        frozen: What the authors wrote down beforehand, beside what they did; None where they did not.
         older: How many of them have an interval that this Quaver makes by another method by default. Their
             values come out; the interval is held against the bootstrap of the time where this can be taken
             again.
@@ -49,6 +51,7 @@ class Verification:
     withheld: int
     estimates: int
     older: int = 0
+    frozen: Frozen | None = None
 
     @property
     def holds(self) -> bool:
@@ -57,11 +60,13 @@ class Verification:
 
 
 @guarded
-def verify(path: str | Path) -> Verification:
+def verify(path: str | Path, *, frozen: str | None = None) -> Verification:
     """Find what was changed in a bundle, and compute every annotation and estimate of it anew.
 
     Args:
         path: The archive.
+        frozen: The digest that the authors published when they froze their design. The bundle must hold the
+            very design that it seals.
 
     Returns:
         What was changed and what differs; ``holds`` says whether nothing was and nothing does.
@@ -75,7 +80,20 @@ def verify(path: str | Path) -> Verification:
         if opened.changed:
             return Verification(opened.digest, opened.changed, (), 0, 0, 0)
         with fitting_together(Path(path)):
-            return _anew(Study(Bundle(Path(path), opened, Path(home))), opened.digest)
+            study = Study(Bundle(Path(path), opened, Path(home)))
+            found = _anew(study, opened.digest)
+            before = study.frozen
+            wrong = _frozen_otherwise(before, frozen)
+            return replace(found, differing=[*found.differing, *wrong], frozen=before)
+
+
+def _frozen_otherwise(found: Frozen | None, published: str | None) -> list[str]:
+    """What is wrong with the design that the authors say to have written down beforehand."""
+    wrong = [f"frozen.json: {one}" for one in (found.broken if found else ())]
+    digests = {one.digest for one in found.entries} if found else set()
+    if published is not None and published.strip().lower() not in digests:
+        wrong.append(f"frozen.json: no entry has the published digest {published.strip()}")
+    return wrong
 
 
 def _anew(study: Study, digest: str) -> Verification:

@@ -27,6 +27,7 @@ GROUPS = {
     "Make and run": (
         "variants",
         "plan",
+        "freeze",
         "run",
         "status",
         "repair",

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quaver.cli.completions import studies
 from quaver.cli.console import say, screen
 
+if TYPE_CHECKING:
+    from quaver.study.study_freeze import Frozen
+
 
 def command(
     path: Annotated[Path, typer.Argument(help="The bundle.", metavar="BUNDLE", autocompletion=studies)],
+    frozen: Annotated[
+        str | None,
+        typer.Option(
+            help="The digest that the authors published when they froze the design.", metavar="SHA256"
+        ),
+    ] = None,
 ) -> None:
     """Compute every number of a bundle again, without the model.
 
@@ -20,10 +29,11 @@ def command(
 
     Examples:
       quaver verify study.quaver.zip
+      quaver verify study.quaver.zip --frozen 3f0c9a
     """
     from quaver.bundles.verification import verify
 
-    found = verify(path)
+    found = verify(path, frozen=frozen)
     for name in found.changed:
         say(f"Changed: {name}")
     for line in found.differing:
@@ -36,6 +46,21 @@ def command(
         )
     if found.older:
         say(f"{found.older:,} of their intervals are by an older method, and were compared by that method.")
+    if found.frozen:
+        _say_frozen(found.frozen)
     say(f"SHA-256 {found.digest}")
     if not found.holds:
         raise typer.Exit(1)
+
+
+def _say_frozen(found: Frozen) -> None:
+    """What was frozen and what was changed, with the digests that prove it."""
+    say(found.headline)
+    for row in found.rows():
+        if row["state"] != "as frozen":
+            say(f"  {row['part']}: {row['state']} ({row['what']})" if row["what"] else f"  {row['part']}")
+    for one in found.entries:
+        reason = f", because: {one.because}" if one.because else ""
+        say(f"Design frozen {one.at}{reason}, SHA-256 {one.digest}")
+    if found.first_answer:
+        say(f"First answer stored {found.first_answer}")

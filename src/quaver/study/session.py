@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from quaver.report.page.paper_parts import Paper
     from quaver.study.analysis.study_certification import StudyCertificate
     from quaver.study.sources.answers_source import Answers
+    from quaver.study.study_freeze import Frozen
 
 
 class Study:
@@ -155,6 +156,39 @@ class Study:
             check(source)
             self.run(requests=pilot)
         return study_forecast(source, compare)
+
+    @guarded
+    def freeze(self, *, rule: str | None = None, because: str = "") -> Frozen:
+        """Write the design down, before answers and gold labels are there.
+
+        Items, prompts, models, evaluators, measures, conclusions and the decision rule are kept with their
+        hashes and the time in ``frozen.json``. The report says what is as frozen, and a bundle proves it.
+
+        Args:
+            rule: How you will decide, in words; with conclusions, the rule by which Quaver judges them.
+            because: Why a study is frozen again that has changed since. The first freeze stays.
+
+        Returns:
+            What is frozen, and each part as it is now. Nothing is written where nothing changed.
+
+        Raises:
+            StoreError: It has changed since it was frozen, and you give no reason; or this is a bundle.
+            SpecError: A model has yet to make paraphrases.
+        """
+        from quaver.study.study_freeze import freeze
+
+        return freeze(self.source, rule, because)
+
+    @property
+    def frozen(self) -> Frozen | None:
+        """What was frozen, beside the study as it is now; None where nothing was.
+
+        Raises:
+            StoreError: The file is damaged.
+        """
+        from quaver.study.study_freeze import frozen
+
+        return frozen(self.source)
 
     # ------------------------------------------------------------------- collect
 

@@ -12,6 +12,7 @@ from quaver.study.collection.rounds import rounds_in_words
 from quaver.study.collection.study_status import StudyStatus, status
 from quaver.study.sources.bundle_source import Bundle
 from quaver.study.sources.study_source import StudySource
+from quaver.study.study_freeze import frozen
 
 
 def verdict(study: StudySource, now: StudyStatus | None = None) -> Card:
@@ -31,7 +32,13 @@ def verdict(study: StudySource, now: StudyStatus | None = None) -> Card:
 def resolved(study: StudySource, now: StudyStatus | None = None) -> dict[str, Any]:
     """What the study resolved to, with how its answers came together and the digest of its bundle, if any."""
     digest = study.opened.digest if isinstance(study, Bundle) else ""
-    return study.lock() | {"collection": collected(study, now), **({"bundle": digest} if digest else {})}
+    return study.lock() | shown_with(study, now) | ({"bundle": digest} if digest else {})
+
+
+def shown_with(study: StudySource, now: StudyStatus | None = None) -> dict[str, Any]:
+    """What the report shows beside the lock: how answers came together, what was written down before."""
+    before = frozen(study)
+    return {"collection": collected(study, now)} | ({"frozen": before.document()} if before else {})
 
 
 def collected(study: StudySource, now: StudyStatus | None = None) -> dict[str, Any]:

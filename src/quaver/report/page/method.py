@@ -54,6 +54,8 @@ def method_paragraph(results: Results, cost: Table) -> str:
     followed = lock.get("follow_ups", {})
     if followed:
         parts.append(f"Follow-up questions were asked: {', '.join(map(str, followed))}.")
+    if frozen := lock.get("frozen"):
+        parts.append(str(frozen["headline"]))
     parts += _collected({} if results.imported else lock.get("collection", {}))
     edits = lock.get("paraphrases", {}).get("edits", ())
     if edits:

@@ -30,6 +30,7 @@ from quaver.report.tables.audit_tables import (
 )
 from quaver.report.tables.checklist import checklist
 from quaver.report.tables.coders_table import coders_table
+from quaver.report.tables.frozen_table import frozen_table
 
 
 def page_tables(
@@ -63,6 +64,7 @@ def page_tables(
         "unmeasured": undefined_table(results),
         "left-out": _left_out_table(results),
         "edits": edits_table(results),
+        "frozen": frozen_table(results),
         "checklist": checklist(results, behind is not None and behind.raw, paid),
     }
     return {name: replace(table, name=name) for name, table in tables.items()}

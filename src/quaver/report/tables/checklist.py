@@ -25,6 +25,7 @@ def checklist(results: Results, raw_kept: bool, paid: Table | None = None) -> Ta
         "Confidence elicited in two ways, from tokens and in words": _elicitations(results),
         "The spread of results over variants, beside their mean": _spread(results),
         "Edits by hand to the paraphrases": _edits(results),
+        "What was fixed before the results were known": _frozen(results),
         "What the estimates exclude": _exclusions(results),
         "Seeds": _seeds(results),
         "Versions and hashes of models, items and software": _versions(results),
@@ -126,6 +127,14 @@ def _edits(results: Results) -> Answer:
     if edits:
         return "yes", f"{_many(len(edits), 'edit')}, with the text before, under Prompts"
     return "yes", "none"
+
+
+def _frozen(results: Results) -> Answer:
+    frozen = results.lock.get("frozen")
+    if not frozen:
+        return "no", "the design was not written down beforehand (quaver freeze does so)"
+    early = not frozen["entries"][0]["answers"]
+    return "yes" if early and not frozen["broken"] else "in part", str(frozen["headline"])
 
 
 def _exclusions(results: Results) -> Answer:

@@ -19,6 +19,7 @@ from quaver.collect.run.engine_noise import Noise
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.sole_writer import replacing, writing
 from quaver.design.factors.prompt_edits import Edit
+from quaver.design.frozen.freeze_record import Entry
 from quaver.design.paraphrase.paraphrase_draft import Paraphrase
 from quaver.design.spec.former_names import renamed_lock, renamed_paraphrases
 from quaver.errors import StoreError
@@ -99,12 +100,20 @@ class _Certified(TypedDict):
     places: list[_CertifiedPlace]
 
 
-FileName = Literal["noise.json", "rounds.json", "study.lock.json", "paraphrases.json", "certified.json"]
+class _Frozen(TypedDict):
+    format: int
+    frozen: list[Entry]
+
+
+FileName = Literal[
+    "noise.json", "rounds.json", "study.lock.json", "paraphrases.json", "certified.json", "frozen.json"
+]
 
 _FILES: Mapping[FileName, _File] = {
     "noise.json": _File(dict[str, list[Noise]], "move it away; quaver doctor measures the noise again"),
     "rounds.json": _File(_Rounds, "put back a copy of it; without it the rounds are counted from the start"),
     "certified.json": _File(_Certified, "move it away; quaver certify makes it again"),
+    "frozen.json": _File(_Frozen, "put back a copy of it; it cannot be made again for a time that is past"),
     "study.lock.json": _File(_Lock, "move it away; the next run writes it anew", renamed_lock),
     "paraphrases.json": _File(
         _Paraphrases,

@@ -1,0 +1,45 @@
+"""``quaver freeze``: write the design down before the results are known."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from quaver.cli.console import JsonOption, print_json, say, screen, table
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
+
+
+def command(
+    study: StudyArgument = HERE,
+    rule: Annotated[
+        str | None, typer.Option(help="How you will decide, in words; with conclusions, Quaver's own rule.")
+    ] = None,
+    because: Annotated[
+        str, typer.Option(help="Why you freeze a study again that has changed since.", metavar="REASON")
+    ] = "",
+    as_json: JsonOption = False,
+    function: FunctionOption = None,
+) -> None:
+    """Write the design down before the results are known.
+
+    Keeps items, prompts, models, conclusions and decision rule with their hashes in frozen.json. The report
+    then says what is as frozen and what was changed. Run it again to see that now.
+
+    Examples:
+      quaver freeze study.yaml
+      quaver freeze study.yaml --rule "Publish if the claim holds."
+      quaver freeze study.yaml --because "A misspelt prompt."
+    """
+    found = open_study(study, function).freeze(rule=rule, because=because)
+    if as_json:
+        print_json(found.document() | {"digest": found.digest})
+        return
+    say(found.headline)
+    rows = [(one["part"], f"{one['size']:,}", one["state"], one["what"]) for one in found.rows()]
+    screen.print(table(("part", "how many", "state", "what changed"), rows))
+    say(f"Decision rule: {found.rule}")
+    for line in found.broken:
+        say(f"Warning: {line}")
+    say(f"SHA-256 {found.digest}")
+    say("Publish this digest now (in a preregistration, a commit, a letter): it proves the date to others.")

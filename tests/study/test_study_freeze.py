@@ -1,0 +1,226 @@
+"""A design written down beforehand: what is as it was, what was changed, and what proves it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.studies import written
+
+from quaver.bundles.packing import bundle
+from quaver.bundles.verification import verify
+from quaver.errors import StoreError
+from quaver.study.session import Study
+from quaver.study.sources.archive import extract, pack
+from quaver.study.sources.bundle_source import FORM
+from quaver.study.study_freeze import NO_RULE, RULE
+
+STUDY = """\
+task:
+  labels: [positive, negative]
+items:
+  source: items.csv
+  id: id
+  text: "{{ text }}"
+  gold: truth
+  groups: [party]
+prompt:
+  instruction: Is this positive or negative?
+variants:
+  - {use: instructions, texts: {curt: "Positive?"}}
+models:
+  - {name: fake, use: function}
+conclusions:
+  - {name: gap, formula: share(positive) ~ party, effect: "party[red] > party[blue]"}
+"""
+TEXTS = [
+    f"The {'mayor' if n % 2 else 'teacher'} of town {n} told us a story about rivers." for n in range(12)
+]
+ROWS = [f"i{n},{'red' if n % 3 else 'blue'},{text}," for n, text in enumerate(TEXTS)]
+
+
+def items(gold: str = "") -> str:
+    return "id,party,text,truth\n" + "".join(f"{row}{gold}\n" for row in ROWS)
+
+
+def label(text: str, prompt: str) -> str:
+    return "positive" if "mayor" in text else "negative"
+
+
+def opened(path: Path) -> Study:
+    return Study.open(path, functions={"fake": label})
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return written(tmp_path / "study", STUDY, items())
+
+
+def states(study: Study) -> dict[str, str]:
+    assert study.frozen is not None
+    return {one.part: one.state for one in study.frozen.since_first}
+
+
+def test_a_study_without_a_freeze_has_none(path: Path) -> None:
+    assert opened(path).frozen is None
+
+
+def test_a_design_is_kept_with_what_was_known(path: Path) -> None:
+    made = opened(path).freeze()
+    (entry,) = made.entries
+    assert (entry.before.answers, entry.before.gold) == (0, 0)
+    assert (made.rule, made.as_frozen, made.first_answer) == (RULE, True, None)
+    assert len(entry.parts["items"]) == 12
+    assert set(entry.parts["prompts"]) == {one.id for one in opened(path).experiment.variants}
+    assert entry.parts["conclusions"]["gap"]["effect"] == "party[red] > party[blue]"
+
+
+def test_a_study_without_conclusions_has_no_rule_of_its_own(tmp_path: Path) -> None:
+    study = opened(written(tmp_path, STUDY.partition("conclusions:")[0], items()))
+    assert study.freeze().rule == NO_RULE
+
+
+def test_freezing_again_changes_nothing(path: Path) -> None:
+    first = opened(path).freeze(rule="The share counts.")
+    kept = (path.parent / "frozen.json").read_bytes()
+    assert (
+        opened(path).freeze().digest == opened(path).freeze(rule="The share counts.").digest == first.digest
+    )
+    assert (path.parent / "frozen.json").read_bytes() == kept
+
+
+def test_answers_and_gold_that_come_later_change_no_part(path: Path) -> None:
+    opened(path).freeze()
+    opened(path).run()
+    (path.parent / "items.csv").write_text(items("positive"))
+    later = opened(path).frozen
+    assert later is not None
+    assert later.as_frozen
+    assert later.first_answer is not None
+    assert later.first_answer >= later.entries[0].at
+
+
+def test_a_late_freeze_says_what_was_known(path: Path) -> None:
+    (path.parent / "items.csv").write_text(items("positive"))
+    opened(path).run()
+    assert opened(path).freeze().entries[0].before.answers == 24
+    assert opened(path).freeze().entries[0].before.gold == 12
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "part"),
+    [
+        ("Is this positive or negative?", "Positive or negative?", "prompts"),
+        ('curt: "Positive?"', 'curt: "Positive?", new: "Negative?"', "prompts"),
+        ("party[red] > party[blue]", "party[red] < party[blue]", "conclusions"),
+        ("models:", "repeats: 2\nmodels:", "asking"),
+        ("models:", "evaluators: [exact]\nmodels:", "evaluators"),
+        ("models:", "measures: [accuracy]\nmodels:", "measures"),
+        ("labels: [positive, negative]", "labels: [{code: positive, definition: glad}, negative]", "labels"),
+    ],
+)
+def test_each_change_is_found_in_its_part(path: Path, old: str, new: str, part: str) -> None:
+    opened(path).freeze()
+    path.write_text(STUDY.replace(old, new))
+    assert states(opened(path))[part] == "changed"
+    with pytest.raises(StoreError) as raised:
+        opened(path).freeze()
+    assert raised.value.where == str(path.parent / "frozen.json")
+
+
+def test_changed_items_are_named(path: Path) -> None:
+    opened(path).freeze()
+    other = items().replace("town 3", "village 3").replace("i5,red", "i5,blue").replace("i7,", "i99,")
+    (path.parent / "items.csv").write_text(other)
+    found = opened(path).frozen
+    assert found is not None
+    parts = {one.part: one for one in found.since_first}
+    assert set(parts["items"].changed) == {"i3", "i5"}
+    assert (parts["items"].added, parts["items"].removed) == (["i99"], ["i7"])
+    assert parts["covariates"].changed == ["i5"]
+
+
+def test_a_reason_freezes_it_again_and_the_first_stays(path: Path) -> None:
+    first = opened(path).freeze()
+    path.write_text(STUDY.replace("Is this", "Is it"))
+    again = opened(path).freeze(because="a misspelling")
+    assert [one.because for one in again.entries] == ["", "a misspelling"]
+    assert again.entries[1].previous == first.digest
+    assert not again.as_frozen
+    assert {row["part"]: row["state"] for row in again.rows()}["Prompts"] == "changed, and frozen again"
+    assert again.rule == first.rule
+
+
+def test_another_rule_needs_a_reason(path: Path) -> None:
+    opened(path).freeze()
+    with pytest.raises(StoreError, match="frozen"):
+        opened(path).freeze(rule="Another.")
+    opened(path).freeze(rule="Another.", because="a reviewer's wish")
+    assert states(opened(path))["decision"] == "changed"
+
+
+def test_a_file_that_was_edited_does_not_hold(path: Path) -> None:
+    opened(path).freeze()
+    file = path.parent / "frozen.json"
+    file.write_text(file.read_text().replace(RULE[:20], "Whatever we find "))
+    found = opened(path).frozen
+    assert found is not None
+    assert len(found.broken) == 1
+    assert not found.as_frozen
+    file.write_text("{}x")
+    with pytest.raises(StoreError):
+        _ = opened(path).frozen
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_a_bundle_proves_it_offline(path: Path, tmp_path: Path, texts: bool) -> None:
+    digest = opened(path).freeze().digest
+    opened(path).run()
+    packed, _ = bundle(opened(path), tmp_path / "s.zip", texts=texts)
+    shutil.rmtree(path.parent)
+    found = verify(packed, frozen=digest)
+    assert found.holds, found
+    assert found.frozen is not None
+    assert found.frozen.as_frozen
+    unseen = {one.part for one in found.frozen.since_first if one.state == "not checked"}
+    assert unseen == (set() if texts else {"items"})
+    assert not verify(packed, frozen="0" * 64).holds
+    with pytest.raises(StoreError):
+        Study.open(packed).freeze()
+
+
+def test_a_bundle_shows_a_change_that_its_authors_made(path: Path, tmp_path: Path) -> None:
+    digest = opened(path).freeze().digest
+    path.write_text(STUDY.replace("party[red] > party[blue]", "party[red] < party[blue]"))
+    opened(path).run()
+    packed, _ = bundle(opened(path), tmp_path / "s.zip")
+    found = verify(packed, frozen=digest)
+    assert found.holds  # nothing is hidden; what was changed is shown
+    assert found.frozen is not None
+    assert [one.part for one in found.frozen.since_first if one.state == "changed"] == ["conclusions"]
+
+
+def test_a_bundle_whose_frozen_file_was_exchanged_is_found(path: Path, tmp_path: Path) -> None:
+    published = opened(path).freeze().digest
+    opened(path).run()
+    packed, _ = bundle(opened(path), tmp_path / "s.zip")
+    home = tmp_path / "out"
+    home.mkdir()
+    extract(packed, home, FORM)
+    (home / "manifest.json").unlink(missing_ok=True)
+    frozen = json.loads((home / "frozen.json").read_text())
+    frozen["frozen"][0]["parts"]["decision"]["rule"] = "Anything goes."
+    (home / "frozen.json").write_text(json.dumps(frozen))
+    forged = tmp_path / "forged.zip"
+    pack(forged, {one.name: one for one in home.iterdir()}, {"form": FORM, "study": "study", "texts": True})
+    assert not verify(forged).holds
+    from quaver.design.frozen.frozen_parts import digest  # whoever seals it anew cannot keep the digest
+
+    bare = {name: value for name, value in frozen["frozen"][0].items() if name != "digest"}
+    frozen["frozen"][0]["digest"] = digest(bare)
+    (home / "frozen.json").write_text(json.dumps(frozen))
+    pack(forged, {one.name: one for one in home.iterdir()}, {"form": FORM, "study": "study", "texts": True})
+    assert verify(forged).holds
+    assert not verify(forged, frozen=published).holds
