@@ -55,7 +55,7 @@ def _printed(command: list[str], folder: Path) -> str:
         "COLUMNS": "110",
         "NO_COLOR": "1",
         "PYTHONIOENCODING": "utf-8",
-        "PYTHONPATH": str(folder),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")])),
         "PATH": f"{scripts}{os.pathsep}{os.environ.get('PATH', '')}",
     }
     done = subprocess.run(

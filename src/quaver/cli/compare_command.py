@@ -15,6 +15,7 @@ from quaver.core.level_names import short_name
 
 if TYPE_CHECKING:
     from quaver.comparison.comparison_result import Comparison
+    from quaver.comparison.difference_verdict import Verdict
     from quaver.core.records import Estimate
 
 _MOST_FLIPS = 20
@@ -27,7 +28,8 @@ def command(
     after: Annotated[
         Path | None,
         typer.Argument(
-            help="Another study of the same items; without it, give --by.", autocompletion=studies
+            help="Another study of the same items; without it, one study's prompts are compared.",
+            autocompletion=studies,
         ),
     ] = None,
     by: Annotated[
@@ -55,6 +57,10 @@ def command(
         list[str] | None,
         typer.Option(help="Exit with 1 unless the whole interval is: 'accuracy > -0.02'.", metavar="BOUND"),
     ] = None,
+    margin: Annotated[
+        float | None,
+        typer.Option(min=0, help="The largest loss that you take for none; by default 0.03: three points."),
+    ] = None,
     confidence_level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     resamples: Annotated[int, typer.Option(min=100, help="Random draws, where a measure needs them.")] = 2000,
     flips: Annotated[int, typer.Option(min=0, help="How many flipped items to show.")] = _MOST_FLIPS,
@@ -67,9 +73,11 @@ def command(
 
     Examples:
       quaver compare before.quaver.zip study.yaml
+      quaver compare study.yaml
       quaver compare study.yaml --by model
       quaver compare old new --fail-unless 'accuracy > -0.02'
     """
+    from quaver.comparison.difference_verdict import MARGIN
     from quaver.comparison.paired_comparison import compare
 
     found = compare(
@@ -79,6 +87,7 @@ def command(
         measures=measure,
         fail_if=fail_if or (),
         fail_unless=fail_unless or (),
+        margin=MARGIN if margin is None else margin,
         confidence_level=confidence_level,
         resamples=resamples,
     )
@@ -118,8 +127,20 @@ def _show(found: Comparison, most: int) -> None:
         say(line)
     if known:
         say(FIXED)
+        screen.print()
+    for measure, verdict in found.by_measure().items():
+        say(f"{measure}: {verdict.words}.{_seen(verdict)}")
+    screen.print()
     _show_flips(found, most)
     _show_bounds(found)
+
+
+def _seen(verdict: Verdict) -> str:
+    """The smallest loss that the run could have seen, where the verdict does not say it."""
+    if verdict.kind == "cannot tell" or verdict.smallest is None:
+        return ""
+    worse = "change" if verdict.better is None else "loss"
+    return f" The smallest {worse} that this run could see: {verdict.seen}."
 
 
 def _numbers(one: Estimate) -> tuple[str, ...]:
@@ -175,6 +196,8 @@ def _show_bounds(found: Comparison) -> None:
     for one in found.judgements:
         screen.print()
         say(one.verdict)
+        if one.seen:
+            say(f"  {one.seen}")
         for judged in one.failed or [one.nearest][: len(one.judged) > 1]:
             about = ", ".join(f"{c} {short_name(v)}" for c, v in judged.cell.items())
             nearest = "" if one.failed else "nearest: "

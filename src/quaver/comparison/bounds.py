@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from quaver.comparison.difference_verdict import size_of
+from quaver.comparison.smallest_loss import SEEN
 from quaver.core.level_names import is_level
 from quaver.core.records import Estimate
 from quaver.errors import QuaverError, UnknownName
@@ -54,11 +56,14 @@ class Judgement:
         bound: The bound.
         judged: The differences that it is about, with the intervals that it was judged by.
         failed: Those for which it fails.
+        smallest: The smallest true difference beyond which four of five runs like this one would fail, in
+            every cell that was judged; None where none would, or where the bound wants something shown.
     """
 
     bound: Bound
     judged: Sequence[Estimate]
     failed: Sequence[Estimate]
+    smallest: float | None = None
 
     @property
     def held(self) -> bool:
@@ -72,6 +77,17 @@ class Judgement:
         intervals = f"{count} interval{'s' * (count != 1)} of {self.judged[0].confidence_level:.4g}"
         verdict = "holds" if self.held else "FAILS"
         return f"--fail-{self.bound.kind} {self.bound.text}: {verdict}, by {intervals}."
+
+    @property
+    def seen(self) -> str:
+        """What would have failed a bound that held, in words; empty where there is nothing to say."""
+        if self.bound.kind == "unless" or not self.held:
+            return ""
+        if self.smallest is None:
+            return "With so few items it cannot fail, whatever the true difference."
+        sign = "−" if self.smallest < 0 else "+"
+        size = size_of(self.bound.measure, abs(self.smallest), up=True)
+        return f"A true difference of {sign}{size} fails it in {SEEN:.0%} of runs like this one."
 
     @property
     def nearest(self) -> Estimate:

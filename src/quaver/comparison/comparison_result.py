@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import polars as pl
 
 from quaver.comparison.bounds import Judgement
+from quaver.comparison.difference_verdict import Verdict, gravest
 from quaver.core.estimate_frame import estimates_frame
 from quaver.core.notebook import html_table
 from quaver.core.records import Estimate
@@ -32,6 +33,8 @@ class Comparison(Rows):
         items: How many items both have.
         left_out: What only one side has, in words.
         judgements: What came of the bounds.
+        verdicts: What each difference amounts to, in their order, and the smallest loss that would have been
+            seen.
     """
 
     before: str
@@ -40,12 +43,18 @@ class Comparison(Rows):
     flips: pl.DataFrame
     items: int
     left_out: Sequence[str] = ()
-    judgements: Sequence[Judgement] = field(default=())
+    judgements: Sequence[Judgement] = ()
+    verdicts: Sequence[Verdict] = ()
 
     @property
     def held(self) -> bool:
         """Whether every bound held."""
         return all(one.held for one in self.judgements)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict that matters most; None where there is no difference."""
+        return gravest(self.verdicts)
 
     @property
     def undefined(self) -> list[str]:
@@ -61,9 +70,17 @@ class Comparison(Rows):
         lines = [str(one) for one in self.differences if one.value is not None]
         head = f"{self.items:,} items in both: {self.before}, then {self.after}."
         shown = [head, *([short_lines(lines, "differences")] if lines else [])]
-        return "\n".join([*shown, *self.undefined, *(one.verdict for one in self.judgements)])
+        verdicts = [f"{measure}: {one.words}." for measure, one in self.by_measure().items()]
+        return "\n".join([*shown, *self.undefined, *verdicts, *(one.verdict for one in self.judgements)])
 
     __repr__ = __str__
+
+    def by_measure(self) -> dict[str, Verdict]:
+        """Of each measure the verdict that matters most."""
+        found: dict[str, list[Verdict]] = {}
+        for one in self.verdicts:
+            found.setdefault(one.estimate.measure, []).append(one)
+        return {measure: verdict for measure, some in found.items() if (verdict := gravest(some))}
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each difference: the columns of its estimate, and the values before and after."""
@@ -93,6 +110,7 @@ class Comparison(Rows):
             "items": self.items,
             "left_out": list(self.left_out),
             "differences": [one.document() for one in self.differences],
+            "verdicts": [one.document() for one in self.verdicts],
             "flips": self.flips.to_dicts(),
             "held": self.held,
             "bounds": [
@@ -100,6 +118,7 @@ class Comparison(Rows):
                     "bound": one.bound.text,
                     "fail": one.bound.kind,
                     "held": one.held,
+                    "smallest_seen": one.smallest,
                     "judged": [judged.document() for judged in one.judged],
                     "failed": [dict(failed.cell) for failed in one.failed],
                 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,12 +17,12 @@ from quaver.comparison.alignment import (
     made_alike,
     strings_of,
 )
-from quaver.comparison.bounds import Bound, Judgement, read_bound
+from quaver.comparison.bound_judgements import CONCLUDED, judged, read_bounds
+from quaver.comparison.bounds import Bound
 from quaver.comparison.comparison_result import Comparison
+from quaver.comparison.difference_verdict import MARGIN, verdict_on
 from quaver.comparison.flipped_items import changes_of, flips_of
-from quaver.core import registry
 from quaver.core.arguments import guarded
-from quaver.core.level_names import short_name
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError, QuaverError, UnknownName
 from quaver.estimation.bootstrap import Resampling
@@ -30,14 +30,12 @@ from quaver.estimation.declaration import Measure
 from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.original_prompt import ORIGINAL
 from quaver.estimation.paired_differences import paired_differences
-from quaver.measures.validity.conclusions import ESTIMATED, JOINT, VERDICTS
 from quaver.study.analysis.study_estimates import own_measurements
 from quaver.study.collection.study_status import answered_calls
 from quaver.study.session import Study
 from quaver.study.sources.conclusion_measures import CONCLUSIONS
 from quaver.study.sources.study_plugins import Measurement
 
-_CONCLUDED = (*ESTIMATED, *VERDICTS, JOINT)
 _RESAMPLES = 2000
 
 
@@ -53,6 +51,7 @@ def compare(
     fail_unless: Sequence[str] = (),
     confidence_level: float = 0.95,
     resamples: int = _RESAMPLES,
+    margin: float = MARGIN,
     items: Collection[str] | None = None,
     cells: Sequence[str] | None = None,
 ) -> Comparison:
@@ -64,8 +63,9 @@ def compare(
 
     Args:
         before: One side.
-        after: The other; without it, ``by`` is needed.
-        by: A column (``"model"``, ``"variant"``, a factor) whose levels in ``before`` are compared.
+        after: The other; without it, the conditions of one study are compared.
+        by: A column (``"model"``, ``"variant"``, a factor) whose levels in ``before`` are compared; its
+            prompts, if there is neither this nor another study.
         reference: The level that the others are compared with; if left out the original, else the first in
             the study's own order.
         measures: Their names; those of the studies' files, if left out. Their differences hold for the
@@ -76,20 +76,23 @@ def compare(
         fail_unless: Bounds that fail where it is not.
         confidence_level: Level of the intervals.
         resamples: Random draws behind the measures, where these need them.
+        margin: The largest loss that you take for none, in the measure's own unit (0.03 of a share is three
+            points): a verdict says "no loss" where every larger one is ruled out.
         items: Only these of two studies' items.
         cells: Columns whose combinations are compared apart; the measures' own if left out.
 
     Returns:
-        The differences, the items that flipped, and what came of the bounds.
+        The differences, what each amounts to, the smallest loss that would have been seen, the items that
+        flipped, and what came of the bounds.
 
     Raises:
         MeasureError: There are no items, or no cells, that both have; or a bound cannot be judged.
         UnknownName: No such column, level or measure.
     """
     resampling = Resampling(confidence_level, resamples)
-    bounds = _bounds(fail_if, fail_unless)
+    bounds = read_bounds(fail_if, fail_unless)
     if after is None:
-        return _within(before, by, reference, measures, bounds, resampling)
+        return _within(before, by or "variant", reference, measures, bounds, resampling, margin)
     if by is not None or reference is not None:
         raise QuaverError(
             "compare two studies, or the levels of one column in one study; not both",
@@ -97,7 +100,7 @@ def compare(
             found=f"{_called(before, after)} and {_called(after, before)}, and a column to compare",
             fix="leave out the second study, or the column",
         )
-    return _between(before, after, measures, bounds, resampling, items, cells)
+    return _between(before, after, measures, bounds, resampling, margin, items, cells)
 
 
 def _between(
@@ -106,6 +109,7 @@ def _between(
     measures: Sequence[str] | None,
     bounds: Sequence[Bound],
     resampling: Resampling,
+    margin: float,
     items: Collection[str] | None,
     cells: Sequence[str] | None,
 ) -> Comparison:
@@ -125,16 +129,17 @@ def _between(
     if cells is not None:
         asked = [one._replace(options={**one.options, "by": (*cells, "evaluator")}) for one in asked]
     names = (_called(before, after), _called(after, before))
-    return _compared(names, [sides], asked, common, left_out, bounds, resampling)
+    return _compared(names, [sides], asked, common, left_out, bounds, resampling, margin)
 
 
 def _within(
     study: Study,
-    by: str | None,
+    by: str,
     reference: str | None,
     measures: Sequence[str] | None,
     bounds: Sequence[Bound],
     resampling: Resampling,
+    margin: float,
 ) -> Comparison:
     """Compare the levels of one column in one study."""
     frame = strings_of(study)
@@ -144,7 +149,7 @@ def _within(
         frame = frame.with_columns(
             (pl.concat_str(rest, separator=",") if rest else pl.lit("all")).alias("variant")
         )
-    by, first, others = _levels(study, frame, by, reference)
+    first, others = _levels(study, frame, by, reference)
     asked = _asked(study, study, measures, bounds)
     left_out: list[str] = []
     all_sides, items = [], set[str]()
@@ -155,7 +160,7 @@ def _within(
         items.update(sides.before["item"].unique().to_list())
         all_sides.append(sides)
     names = (f"{by} {first}", f"{by} {others[0]}" if len(others) == 1 else f"{len(others)} others")
-    return _compared(names, all_sides, asked, len(items), left_out, bounds, resampling)
+    return _compared(names, all_sides, asked, len(items), left_out, bounds, resampling, margin)
 
 
 def _compared(
@@ -166,6 +171,7 @@ def _compared(
     left_out: Sequence[str],
     bounds: Sequence[Bound],
     resampling: Resampling,
+    margin: float,
 ) -> Comparison:
     """What differs between the two sides of each pair, and whether the bounds hold."""
 
@@ -179,25 +185,16 @@ def _compared(
         flips=pl.concat([flips_of(sides) for sides in pairs], how="diagonal"),
         items=items,
         left_out=tuple(dict.fromkeys(left_out)),
-        judgements=_judged(bounds, found, differences, resampling),
+        judgements=judged(bounds, found, differences, resampling),
+        verdicts=[verdict_on(one, margin) for one in found],
     )
 
 
-def _levels(
-    study: Study, frame: pl.DataFrame, by: str | None, reference: str | None
-) -> tuple[str, str, list[str]]:
-    """The column that is compared, the level that the others are compared with, and these."""
+def _levels(study: Study, frame: pl.DataFrame, by: str, reference: str | None) -> tuple[str, list[str]]:
+    """The level that the others are compared with, and these."""
     columns = [
         name for name in frame.columns if frame[name].dtype == pl.String and name not in ("item", *ANSWERED)
     ]
-    if by is None:
-        raise QuaverError(
-            "there is only one study to compare",
-            where="compare",
-            expected="another one, or --by",
-            found=study.spec.name,
-            fix="--by model, for instance",
-        )
     if by not in columns:
         raise UnknownName("column", by, columns, where="--by")
     levels = _in_design_order(study, frame, by)
@@ -209,7 +206,7 @@ def _levels(
         raise MeasureError(
             f"there is only one {by}", where="--by", expected="two levels or more", found=first or "none"
         )
-    return by, first, others
+    return first, others
 
 
 def _in_design_order(study: Study, frame: pl.DataFrame, by: str) -> list[str]:
@@ -253,7 +250,7 @@ def _asked(
             found.setdefault((one.measure, str(one.evaluator), str(one.options["by"])), one)
     asked = list(found.values())
     there = {one.measure for one in asked}
-    concluded = [bound for bound in bounds if bound.measure in _CONCLUDED]
+    concluded = [bound for bound in bounds if bound.measure in CONCLUDED]
     if concluded and CONCLUSIONS not in there:
         drawing = [one for one in (before, after) if one.spec.conclusions]
         if not drawing:
@@ -286,51 +283,3 @@ def _differences(sides: Sides, asked: Sequence[Measurement], resampling: Resampl
         before, after = one.of(sides.before, **how), one.of(sides.after, **how)
         found += adjusted(paired_differences(before, after, seeded, changes_of(sides, by)))
     return found
-
-
-# ------------------------------------------------------------------------------------- bounds
-
-
-def _bounds(fail_if: Sequence[str], fail_unless: Sequence[str]) -> list[Bound]:
-    known = [*registry.names("measures"), *_CONCLUDED]
-    found = [read_bound(text, "if", known) for text in fail_if]
-    return [*found, *(read_bound(text, "unless", known) for text in fail_unless)]
-
-
-def _judged(
-    bounds: Sequence[Bound],
-    found: Sequence[Estimate],
-    again: Callable[[Resampling], list[Estimate]],
-    resampling: Resampling,
-) -> list[Judgement]:
-    about = {bound: _intervals(bound, found) for bound in bounds}
-    for bound, some in about.items():
-        if not some:
-            about_it = [one for one in found if bound.about(one)]
-            why = sorted({one.reason or ", ".join(one.warnings) for one in about_it})
-            cells = [
-                ", ".join(f"{column}={short_name(level)}" for column, level in one.cell.items())
-                for one in found
-                if one.measure == bound.measure
-            ]
-            raise MeasureError(
-                "this bound cannot be judged: none of its differences has an interval",
-                where=f"--fail-{bound.kind} {bound.text!r}",
-                found="; ".join(why) or f"no such cell; there are {'; '.join(cells[:5]) or 'none'}",
-            )
-    judging = sum(len(some) for bound, some in about.items() if bound.kind == "if")
-    wider = found
-    if judging > 1:
-        # Bonferroni: together they err as often as one interval would.
-        wider = again(replace(resampling, confidence_level=1 - 2 * resampling.tail / judging))
-    judgements = []
-    for bound in bounds:
-        some = _intervals(bound, wider) if bound.kind == "if" else about[bound]
-        failed = [one for one in some if bound.beyond(one) == (bound.kind == "if")]
-        judgements.append(Judgement(bound, some, failed))
-    return judgements
-
-
-def _intervals(bound: Bound, found: Sequence[Estimate]) -> list[Estimate]:
-    """The differences that a bound is about and that have an interval."""
-    return [one for one in found if bound.about(one) and one.low is not None]

@@ -32,6 +32,9 @@ _ENTRIES = 2**22
 _GROUPS = 400
 """The jackknife leaves out at most this many units, or random groups of units, in turn."""
 
+_ALIKE = 0.25
+"""The correlation of the items of a group of which none differs."""
+
 IntervalKind = Literal["jackknife", "bca", "percentile"]
 """How the interval of a statistic is made: see `quaver.estimation.intervals`."""
 
@@ -106,6 +109,16 @@ class Units:
     def count(self) -> int:
         """How many units there are."""
         return self.items if self.clusters is None else int(self.clusters.max(initial=-1)) + 1
+
+    @property
+    def independent(self) -> float:
+        """How many independent items they are worth; as many as there are where items are the units.
+
+        The items of a group are worth more than one and less than as many: they are taken to be correlated by
+        0.25, for use where their variance cannot say.
+        """
+        size = self.items / max(1, self.count)
+        return self.items / (1 + (size - 1) * _ALIKE)
 
     def spread(self, weights: Floats) -> Floats:
         """Item weights from unit weights: a group's items are drawn together."""

@@ -15,6 +15,7 @@ from quaver.estimation.intervals import Interval, Kept, mean_within
 from quaver.estimation.statistic import Sampler, Statistic
 
 _REFERENCE = "Efron & Stein (1981), The jackknife estimate of variance, Annals of Statistics 9, 586-596"
+_FEW_MOVING = 6
 _APART = "Zou & Donner (2008), Statistics in Medicine 27, 1693-1702; of two shares Newcombe (1998)"
 
 
@@ -45,7 +46,9 @@ def paired_differences(
     Returns:
         An estimate for each cell that both sides have. In ``details``: ``before`` and ``after``, ``p`` (of
         no difference, two-sided), and ``unpaired``, the interval that two samples of their own would
-        allow (see `unpaired`).
+        allow (see `unpaired`). Where the interval is a paired one also ``units``, how many independent items
+        there are (fewer than all, in groups); ``step``, how far one that changes moves the difference, times
+        their number; and ``range``, the smallest and the largest difference there can be.
     """
     others = {_key(one): one for one in after}
     return [
@@ -92,6 +95,8 @@ def _difference(one: Estimate, other: Estimate, resampling: Resampling, changed:
         lambda: (second.values - first.values)[:, None],
         (second.jackknife - first.jackknife)[:, None],
     )
+    details |= {"units": first.units.independent, "step": _step(value, draws.jackknife[:, 0], first.units)}
+    details["range"] = _apart(first.ends, second.ends)
     sampler = Sampler(first.units, resampling, measure=one.measure, source=_REFERENCE, where=one.cell)
     scope = f", {one.scope}" if one.scope and one.scope == other.scope else ""
     difference = Statistic(
@@ -119,6 +124,19 @@ def _moving(value: float, left: Floats, units: Units) -> int:
         return units.count
     own = units.count * value - (units.count - 1) * left
     return int((np.abs(own) > 1e-9).sum())
+
+
+def _step(value: float, left: Floats, units: Units) -> float:
+    """How far an item that changes moves a difference, times the items: Σψ² / Σ|ψ| of the pseudo-values ψ.
+
+    At least 1, as of a share, where too few move to tell; 1 in groups, of which each mixes several items.
+    """
+    own = (len(left) * value - (len(left) - 1) * left) * units.count / max(1, len(left))
+    own = own[np.abs(own) > 1e-9]
+    if units.clusters is not None or not len(own):
+        return 1.0
+    size = float((own**2).sum() / np.abs(own).sum())
+    return size if len(own) >= _FEW_MOVING else max(1.0, size)
 
 
 def unpaired(before: Estimate, after: Estimate) -> Interval | None:

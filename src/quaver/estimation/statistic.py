@@ -18,9 +18,6 @@ FEW_DIFFERING, FEW_RARE, FEW_GROUPS = 3, 5, 6
 """Below these many differing units, units with the rarest label, and groups, the interval is flagged:
 ``benchmarks/coverage.py`` shows why."""
 
-_ALIKE = 0.25
-"""The correlation of the items of a group of which none differs."""
-
 Keep = Literal["draws", "distribution"]
 """What an estimate can carry beside its numbers: see `Estimate`."""
 
@@ -186,15 +183,6 @@ class Sampler:
             return made
         return replace(made, low=chosen.low, high=chosen.high, method=f"{statistic.method}; {how}")
 
-    def _independent(self, n: int) -> float:
-        """How many independent units n of them are worth, where none differs.
-
-        The items of a group that all agree are worth more than one and less than as many: they are taken to
-        be correlated by ``_ALIKE``, as their variance cannot say.
-        """
-        items = self.units.items / max(1, self.units.count)
-        return n * items / (1 + (items - 1) * _ALIKE)
-
     def _scarce(self, statistic: Statistic) -> tuple[str, ...]:
         """Why the interval may cover too rarely whatever the units say: too few of what matters."""
         warnings: tuple[str, ...] = ()
@@ -210,7 +198,8 @@ class Sampler:
         """The interval of a number of n units, at any level, and how it was made."""
         resampling, of, unit = self.resampling, statistic.column, self.units.name
         point = float(draws.point[of])
-        ends = Ends(point, self._independent(n), statistic.spread)
+        worth = self.units.independent / max(1, self.units.count)  # of a unit, in items
+        ends = Ends(point, n * worth, statistic.spread)
         if statistic.differing is not None and statistic.differing < FEW_DIFFERING:
             ends = replace(ends, few=True)
         if statistic.interval is not None:

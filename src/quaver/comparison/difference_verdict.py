@@ -1,0 +1,160 @@
+"""What a difference amounts to, in words: a loss, none larger than so much, or too little to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, Final, Literal, get_args
+
+from quaver.comparison.smallest_loss import Made, smallest_loss
+from quaver.core.number_format import count, rounded
+from quaver.core.presentation import presented
+from quaver.core.records import Estimate
+
+Kind = Literal["loss", "change", "cannot tell", "undefined", "no loss", "no change", "gain"]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+"""What a difference can amount to, the one that matters most first."""
+
+MARGIN: Final = 0.03
+"""The largest loss that is taken for none, in the measure's own unit, where you name no other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a difference amounts to.
+
+    Attributes:
+        kind: ``"loss"`` and ``"gain"``: the whole interval lies on that side of zero. ``"no loss"``: it
+            leaves out every loss larger than the margin. ``"change"`` and ``"no change"`` are the same of a
+            measure of which neither more nor less is better. ``"cannot tell"``: none of these.
+        estimate: The difference.
+        margin: The largest loss that is taken for none.
+        smallest: The smallest loss (or change) that four of five runs like this one would show; None where
+            none would.
+        better: Which way is better, as the measure declares it.
+    """
+
+    kind: Kind
+    estimate: Estimate
+    margin: float
+    smallest: float | None
+    better: Literal["higher", "lower"] | None
+
+    @property
+    def words(self) -> str:
+        """The verdict as a sentence without its full stop."""
+        one, (worse, better) = self.estimate, _NOUNS[self.better]
+        if one.value is None:
+            return f"not defined: {one.reason}"
+        if one.low is None or one.high is None:
+            return "cannot tell: the difference has no interval"
+        if self.kind in ("loss", "gain", "change"):
+            noun = better if self.kind == "gain" else worse
+            low, high = (_bare(one.measure, end) for end in sorted((abs(one.low), abs(one.high))))
+            return f"a {noun} of {size_of(one.measure, abs(one.value))} ({low} to {high})"
+        if self.kind in ("no loss", "no change"):
+            return f"no {worse} larger than {size_of(one.measure, self._at_most, up=True)}"
+        if one.low > 0 or one.high < 0:
+            tests = one.details.get("comparisons", 1)
+            return f"cannot tell: of {tests} differences, one as large as this may well be chance"
+        if self.smallest is None:
+            return f"cannot tell: {self._units} are too few to see any {worse}"
+        return f"cannot tell: with {self._units} a {worse} under {self.seen} can go unseen"
+
+    @property
+    def seen(self) -> str:
+        """The smallest loss that the run could have seen, in words."""
+        if self.smallest is None:
+            return "none"
+        return size_of(self.estimate.measure, self.smallest, up=True)
+
+    @property
+    def _at_most(self) -> float:
+        """The largest loss that the interval holds."""
+        low, high = self.estimate.low or 0.0, self.estimate.high or 0.0
+        return {"higher": -low, "lower": high, None: max(-low, high)}[self.better]
+
+    @property
+    def _units(self) -> str:
+        one = self.estimate
+        return count(one.n, "item") if one.unit == "item" else f"{count(one.n, 'group')} ({one.unit})"
+
+    def document(self) -> dict[str, Any]:
+        """Its numbers and words, for JSON."""
+        return {"kind": self.kind, "words": self.words, "smallest_seen": self.smallest, "margin": self.margin}
+
+
+_NOUNS: Final = {"higher": ("loss", "gain"), "lower": ("rise", "fall"), None: ("change", "change")}
+
+
+def verdict_on(one: Estimate, margin: float = MARGIN, made: Made | None = None) -> Verdict:
+    """The verdict on a difference: from its interval, never from its value.
+
+    Of several differences of one measure, a loss or a gain must hold for all of them together (Holm's p).
+
+    Args:
+        one: A paired difference.
+        margin: The largest loss that is taken for none, in the measure's own unit.
+        made: How intervals are made, for the smallest loss that would have been seen (see `smallest_loss`).
+
+    >>> verdict_on(Estimate("accuracy", -0.079, -0.113, -0.045, n=240)).words
+    'a loss of 7.9 points (4.5 to 11)'
+    >>> verdict_on(Estimate("accuracy", 0.0, -0.0152, 0.0152, n=240)).words
+    'no loss larger than 1.6 points'
+    """
+    how = presented(one.measure)
+    better = how.better if how else None
+    return Verdict(_kind(one, margin, better), one, margin, smallest_loss(one, made=made), better)
+
+
+def _kind(one: Estimate, margin: float, better: Literal["higher", "lower"] | None) -> Kind:
+    if one.value is None:
+        return "undefined"
+    if one.low is None or one.high is None:
+        return "cannot tell"
+    worst, best = (-one.high, -one.low) if better == "lower" else (one.low, one.high)
+    by_chance = one.details.get("p_holm", 0.0) >= 1 - one.confidence_level
+    if better is None:
+        if one.low > 0 or one.high < 0:
+            return "cannot tell" if by_chance else "change"
+        return "no change" if max(-one.low, one.high) <= margin else "cannot tell"
+    if best < 0:
+        return "cannot tell" if by_chance else "loss"
+    if worst > 0 and not by_chance:
+        return "gain"
+    return "no loss" if -worst <= margin else "cannot tell"
+
+
+def size_of(measure: str, value: float, *, up: bool = False) -> str:
+    """The size of a difference of a measure; rounded up where it must not be taken for smaller.
+
+    >>> size_of("accuracy", 0.0792), size_of("accuracy", 0.1201, up=True), size_of("accuracy", 0.01)
+    ('7.9 points', '13 points', '1 point')
+    >>> size_of("inter_pss", 0.0792)
+    '0.08'
+    """
+    bare, how = _bare(measure, value, up=up), presented(measure)
+    if how is None or not how.in_percent:
+        return bare
+    return f"{bare} {'point' if bare == '1' else 'points'}"
+
+
+def _bare(measure: str, value: float, *, up: bool = False) -> str:
+    how = presented(measure)
+    if how is None or not how.in_percent:
+        return rounded(ceil(value * 1000 - 1e-6) / 1000 if up else value)
+    parts = 10 if value < 0.1 else 1  # tenths of a point, below ten points
+    whole = value * 100 * parts
+    return f"{(ceil(whole - 1e-6) if up else round(whole)) / parts:g}"
+
+
+def gravest(verdicts: Iterable[Verdict]) -> Verdict | None:
+    """The verdict that matters most: a loss before what is open, the largest of several losses."""
+    found = list(verdicts)
+    return min(found, key=lambda one: (KINDS.index(one.kind), _towards_better(one))) if found else None
+
+
+def _towards_better(one: Verdict) -> float:
+    value = one.estimate.value or 0.0
+    return {"higher": value, "lower": -value, None: -abs(value)}[one.better]

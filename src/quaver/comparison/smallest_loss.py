@@ -1,0 +1,134 @@
+"""The smallest loss that a comparison could have seen: the size that its interval would show often enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+import scipy
+
+from quaver.core.records import Estimate
+from quaver.estimation.intervals import Interval, effective
+
+SEEN: Final = 0.8
+"""In which share of runs a loss is shown that counts as one that can be seen."""
+
+_COUNTS = 60
+"""Over how many numbers of changed items probabilities are added up, at most."""
+
+Made = Callable[[float, float], Interval]
+"""From a difference and its variance to its interval; hashable."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairedInterval:
+    """The interval of a paired difference of a given value and variance: that of `effective`.
+
+    Attributes:
+        confidence_level: Its level.
+        freedom: Degrees of freedom of the variance.
+        ends: The smallest and the largest difference there can be.
+    """
+
+    confidence_level: float
+    freedom: float
+    ends: tuple[float, float] | None
+
+    def __call__(self, value: float, variance: float) -> Interval:
+        """The interval."""
+        return effective(value, variance, self.freedom, self.confidence_level, self.ends)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What a run can see with: what changes in it, and when a loss counts as shown."""
+
+    units: int
+    groups: int
+    step: float
+    limit: float
+    tail: float
+    made: Made
+
+    def shows(self, changed: int, worse: int) -> bool:
+        """Whether so many changes, so many of them for the worse, show a loss."""
+        if 0.5 ** min(changed, self.groups) > self.tail:  # they may all have gone one way by chance
+            return False
+        value = (changed - 2 * worse) / self.units
+        variance = max(0.0, changed / self.units - value**2) / max(1, self.units - 1)
+        return self.made(value * self.step, variance * self.step**2).high < -self.limit
+
+    def seen(self, loss: float, noise: float) -> float:
+        """The probability that a true loss is shown.
+
+        Args:
+            loss: In steps: the share of the units that change for the worse, less the share that improve.
+            noise: The share of the units that change either way without it.
+        """
+        worse, better = loss + noise / 2, noise / 2
+        changing = min(1.0, worse + better)
+        spread = 6 * (self.units * changing * (1 - changing)) ** 0.5 + 3
+        first = max(0, int(self.units * changing - spread))
+        last = min(self.units, int(self.units * changing + spread) + 1)
+        every = max(1, (last - first) // _COUNTS)
+        counts = np.arange(first, last + 1, every)
+        least = np.array([_least(self, int(one)) for one in counts])
+        shown = scipy.stats.binom.sf(least - 1, counts, worse / max(changing, 1e-12))
+        weight = scipy.stats.binom.pmf(counts, self.units, changing)
+        return float((shown * weight).sum() / weight.sum())
+
+
+@lru_cache(maxsize=2**16)
+def _least(run: _Run, changed: int) -> int:
+    """Of so many changes, the fewest for the worse that show a loss; one more than all where none do."""
+    fewest, most = changed // 2, changed + 1
+    while most - fewest > 1:
+        middle = (fewest + most) // 2
+        fewest, most = (fewest, middle) if run.shows(changed, middle) else (middle, most)
+    return most
+
+
+def smallest_loss(one: Estimate, *, limit: float = 0.0, made: Made | None = None) -> float | None:
+    """The smallest true loss that four of five runs like this one show.
+
+    A run like this one has as many items, and as many of them change either way without a loss; a loss makes
+    further items worse. With N items, L that get worse and G that get better are multinomial. Each pair
+    (L, G) has its difference, its variance and thereby its interval, which shows a loss beyond the limit or
+    not: the result is the loss at which the pairs that do have a probability of 0.8. What this run itself
+    shows to have moved (the end of its interval next to zero) is not noise.
+
+    Args:
+        one: A paired difference; whether it rose or fell plays no part.
+        limit: Beyond what the loss must be shown to lie: its size, in the measure's own unit.
+        made: How intervals are made; those of `paired_differences` at the estimate's level if left out.
+
+    Returns:
+        Its size. None where such a run shows no loss however large, or the estimate is no paired difference
+        with an interval.
+
+    Of 40 items six must change, all for the worse; where 19% do, six or more of 40 do so in 80% of runs:
+
+    >>> details = {"standard_error": 0.0, "freedom": 39.0, "units": 40.0, "step": 1.0, "range": (-1.0, 1.0)}
+    >>> one = Estimate("accuracy", 0.0, -0.088, 0.088, n=40, details=details)
+    >>> round(smallest_loss(one), 3)
+    0.19
+    """
+    known = one.details
+    if one.value is None or one.low is None or one.high is None or not known.keys() >= {"step", "freedom"}:
+        return None
+    units, step = max(1, round(known["units"])), float(known["step"])
+    freedom = min(float(known["freedom"]), one.n - 1.0)
+    tail = (1 - one.confidence_level) / 2
+    how = made or PairedInterval(one.confidence_level, freedom, known["range"])
+    run = _Run(units, one.n, step, limit, tail, how)
+    discordant = known["standard_error"] ** 2 * (units - 1) / step**2 + (one.value / step) ** 2
+    shown = max(0.0, one.low, -one.high) / step
+    noise = min(1.0, max(0.0, discordant - shown))
+    most = 1 - noise
+    if run.seen(most, noise) < SEEN:
+        return None
+    found = scipy.optimize.brentq(lambda loss: run.seen(loss, noise) - SEEN, 0.0, most, xtol=1e-5)
+    return float(found) * step

@@ -1,0 +1,72 @@
+"""Verdicts on differences: from intervals, and in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from quaver.comparison.difference_verdict import gravest, verdict_on
+from quaver.core.records import Estimate
+
+
+def one(low: float | None, high: float | None, measure: str = "accuracy", **more: Any) -> Estimate:
+    value = None if low is None or high is None else (low + high) / 2
+    return Estimate(measure, value, low, high, n=40, **more)
+
+
+@pytest.mark.parametrize(
+    ("measure", "low", "high", "kind"),
+    [
+        ("accuracy", -0.08, -0.01, "loss"),
+        ("accuracy", 0.01, 0.08, "gain"),
+        ("accuracy", -0.02, 0.05, "no loss"),
+        ("accuracy", -0.04, 0.05, "cannot tell"),
+        ("accuracy", -0.08, 0.0, "cannot tell"),
+        ("spread", 0.01, 0.08, "loss"),
+        ("spread", -0.08, -0.01, "gain"),
+        ("spread", -0.08, 0.02, "no loss"),
+        ("label_shares", 0.01, 0.08, "change"),
+        ("label_shares", -0.08, -0.01, "change"),
+        ("label_shares", -0.02, 0.02, "no change"),
+        ("label_shares", -0.02, 0.04, "cannot tell"),
+    ],
+)
+def test_the_interval_decides(measure: str, low: float, high: float, kind: str) -> None:
+    assert verdict_on(one(low, high, measure)).kind == kind
+
+
+def test_a_wider_margin_takes_more_for_none() -> None:
+    assert verdict_on(one(-0.04, 0.05), 0.04).kind == "no loss"
+
+
+def test_chance_among_several_differences_is_no_loss() -> None:
+    found = verdict_on(one(-0.08, -0.01, details={"p": 0.02, "p_holm": 0.14, "comparisons": 7}))
+    assert found.kind == "cannot tell"
+    assert "7" in found.words
+
+
+def test_what_has_no_value_or_no_interval() -> None:
+    undefined = verdict_on(Estimate("inter_pss", None, reason="no variation"))
+    assert (undefined.kind, undefined.smallest) == ("undefined", None)
+    assert "no variation" in undefined.words
+    assert verdict_on(Estimate("accuracy", -0.5)).kind == "cannot tell"
+
+
+def test_no_number_in_words_is_better_than_it_is() -> None:
+    assert "1.6 points" in verdict_on(one(-0.0151, 0.02)).words
+    details = {"standard_error": 0.0, "freedom": 39.0, "units": 40.0, "step": 1.0, "range": (-1.0, 1.0)}
+    found = verdict_on(one(-0.088, 0.088, details=details))
+    assert found.smallest == pytest.approx(0.1905, abs=1e-3)
+    assert (found.seen, found.document()["smallest_seen"]) == ("20 points", found.smallest)
+    assert "40 items" in found.words
+    assert "20 points" in found.words
+
+
+def test_the_gravest_comes_first() -> None:
+    small, large, open_, fine = (
+        verdict_on(one(*ends)) for ends in ((-0.03, -0.01), (-0.3, -0.1), (-0.2, 0.2), (0.1, 0.2))
+    )
+    assert gravest([fine, open_, small, large]) is large
+    assert gravest([fine, open_]) is open_
+    assert gravest([]) is None
