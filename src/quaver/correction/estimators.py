@@ -1,0 +1,192 @@
+"""A contrast of a regression on true labels that few items have: naive, from gold alone, and corrected.
+
+Every estimate is off by a sum of contributions, one of each item: what the item does to the regression on all
+items, and, where it has a gold label, what it does to the correction. Their squares make the variance, in
+groups where items are in groups. Items are taken for a random sample of all that might have been there.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quaver.correction.gold_sample import GoldSample
+from quaver.correction.regressions import Kind, expected, inverse_times, levers, solved
+from quaver.correction.residual_predictions import Residuals
+from quaver.correction.spread import Spread, blended, design_freedom, spread_of
+from quaver.correction.stacking import Stack, stacked_predictors, unused
+from quaver.estimation.bootstrap import Floats
+
+_MOST_LEVERAGE = 0.9
+
+
+class Question(NamedTuple):
+    """What is asked of a sample.
+
+    Attributes:
+        sample: The items.
+        contrast: What each coefficient counts, shape (outcomes, columns).
+        kind: Of regression.
+    """
+
+    sample: GoldSample
+    contrast: Floats
+    kind: Kind = "linear"
+
+    @property
+    def mean(self) -> bool:
+        """Whether it is a mean: a linear regression on a constant."""
+        columns = self.sample.matrix
+        return self.kind == "linear" and columns.shape[1] == 1 and bool(np.ptp(columns) == 0)
+
+
+class Corrected(NamedTuple):
+    """An estimate of a contrast.
+
+    Attributes:
+        value: The contrast.
+        spread: How far it may be off.
+        tuning: How far predictions were used: 0 for not at all, 1 for as they are.
+        coefficients: Of each predictor, where there are several.
+        residuals: What each gold item leaves after the correction, times its lever; None of a naive estimate.
+    """
+
+    value: float
+    spread: Spread
+    tuning: float
+    coefficients: Floats
+    residuals: Floats | None = None
+
+
+def naive(asked: Question, prediction: Floats) -> Corrected | None:
+    """The regression on predictions as if they were the true labels.
+
+    Args:
+        asked: What is asked; gold labels play no part.
+        prediction: Shape (items, outcomes).
+
+    Returns:
+        None where the columns determine each other, or tell the predictions apart.
+    """
+    sample, contrast, kind = asked
+    found = solved(kind, sample.matrix, prediction, sample.all_weights)
+    if found is None:
+        return None
+    mean = expected(kind, sample.matrix, found)
+    lever = levers(kind, sample.matrix, mean, sample.all_weights, contrast, sample.matrix)
+    if lever is None:
+        return None
+    sums = sample.unit_sums(sample.all_weights * (lever * (prediction - mean)).sum(1))
+    freedom = max(float(sums.size - sample.matrix.shape[1]), 1.0)
+    return Corrected(_value(contrast, found), spread_of(sums, freedom), 1.0, np.ones(1))
+
+
+def gold_alone(asked: Question) -> Corrected | None:
+    """The regression on the gold labels and nothing else, each weighted by one over its probability.
+
+    Returns:
+        None where the columns determine each other among the gold items, or tell their labels apart.
+
+    >>> from quaver.correction.gold_sample import of_share
+    >>> sample = of_share(np.array([1.0, 0.0, np.nan, np.nan]), np.full(4, 0.5))
+    >>> gold_alone(Question(sample, np.ones((1, 1)))).value
+    0.5
+    """
+    return _adjusted(asked, None, unused(asked.sample, 0))
+
+
+def stacked(asked: Question, predictions: Floats, seed: int = 0) -> Corrected | None:
+    """All predictions together, cross-fitted, each weighted by what it explains of the gold labels.
+
+    What the predictions explain of each gold item's contribution is subtracted there, since over all items it
+    sums to zero. Where they explain nothing, it is the estimate from gold alone, whose variance it never
+    exceeds.
+
+    Args:
+        asked: What is asked.
+        predictions: Shape (items, outcomes, predictors), without gaps.
+        seed: Of the folds.
+
+    Returns:
+        None where `gold_alone` has none.
+    """
+    alone = gold_alone(asked)
+    if alone is None:
+        return None
+    sample, contrast, kind = asked
+    residuals = Residuals(sample, predictions, kind)
+    rows, weights, outcome = sample.matrix[sample.gold], sample.gold_weights, sample.outcome[sample.gold]
+    first = solved(kind, rows, outcome, weights)
+    assert first is not None
+    mean = expected(kind, rows, first)
+    lever = levers(kind, rows, mean, weights, contrast, rows)
+    assert lever is not None
+    target = (lever * (outcome - mean)).sum(1)
+    explained = np.einsum("io,iok->ik", lever, residuals.gold())
+    stack = stacked_predictors(sample, target, explained, seed)
+    found = _adjusted(asked, residuals, stack)
+    if found is None or not stack.tuning:
+        return alone._replace(coefficients=np.zeros(predictions.shape[2]))
+    together = blended(found.spread, alone.spread)
+    if together is None:
+        return alone._replace(coefficients=np.zeros(predictions.shape[2]))
+    return found._replace(spread=together)
+
+
+def _value(contrast: Floats, coefficients: Floats) -> float:
+    return float(contrast.ravel() @ coefficients.ravel())
+
+
+def _adjusted(asked: Question, residuals: Residuals | None, stack: Stack) -> Corrected | None:
+    """The regression on gold labels less what predictions explain of them."""
+    sample, contrast, kind = asked
+    if not sample.gold.size:
+        return None
+    rows, weights = sample.matrix[sample.gold], sample.gold_weights
+    outcome = sample.outcome[sample.gold]
+    if residuals is not None:
+        outcome = outcome - np.einsum("iok,ik->io", residuals.gold(), stack.coefficients[stack.fold])
+    found = solved(kind, rows, outcome, weights)
+    if found is None:
+        return None
+    mean = expected(kind, rows, found)
+    lever = levers(kind, rows, mean, weights, contrast, rows)
+    if lever is None:
+        return None
+    left = (lever * (outcome - mean)).sum(1)
+    explained = np.zeros(len(sample.matrix))
+    if residuals is not None:
+        all_mean = expected(kind, sample.matrix, found)
+        across = levers(kind, sample.matrix, all_mean, sample.all_weights, contrast, sample.matrix)
+        if across is None:
+            return None
+        explained = (across * residuals.combined(stack.mean)).sum(1)
+    spread = spread_of(
+        sample.unit_sums(contributions(sample, left, explained)),
+        design_freedom(sample, lever),
+        grouped=sample.clusters is not None,
+    )
+    return Corrected(_value(contrast, found), spread, stack.tuning, stack.mean, left)
+
+
+def contributions(sample: GoldSample, left: Floats, explained: Floats) -> Floats:
+    """What each item adds to the error of an estimate.
+
+    Args:
+        sample: The items.
+        left: What each gold item leaves after the correction, times its lever.
+        explained: What predictions say of each item, times its lever.
+    """
+    rows, weights = sample.matrix[sample.gold], sample.gold_weights
+    system = inverse_times(rows.T @ (rows * weights[:, None]), rows.T)
+    own = np.zeros(len(rows)) if system is None else weights * np.einsum("ip,pi->i", rows, system)
+    # A gold item draws the regression to itself: MacKinnon & White (1985), HC3.
+    jackknifed = left / (1 - np.minimum(own, _MOST_LEVERAGE))
+    if sample.strata is not None:
+        # Strata of fixed sizes: what all of a stratum's items leave is no error of the sample.
+        explained = explained + sample.stratum_means(left[:, None])[sample.strata, 0]
+        jackknifed = sample.centred(jackknifed) * sample.small_strata
+    found = sample.all_weights * (explained - sample.all_weights @ explained)
+    found[sample.gold] += weights * jackknifed
+    return np.asarray(found)

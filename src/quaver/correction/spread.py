@@ -1,0 +1,122 @@
+"""How far an estimate from a gold sample may be off: variance, degrees of freedom, skewness, interval."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+
+from quaver.correction.gold_sample import GoldSample
+from quaver.estimation.bootstrap import Floats
+from quaver.estimation.intervals import Interval
+
+_CHOICE = 1.5
+"""How many events the choice of predictors costs."""
+_SKEWED = 0.5
+"""How much of the skewness the ends follow: all of it overshoots where it is itself estimated from few."""
+
+
+class Spread(NamedTuple):
+    """What is known of an estimate's error.
+
+    Attributes:
+        variance: Of the estimate.
+        freedom: The degrees of freedom of the variance.
+        skewness: Of the estimate.
+        events: As how many items the variance counts: (Σ φ²)² / Σ φ⁴ of the contributions φ. Where a share's
+            error rests on few wrong labels, about the number of these.
+    """
+
+    variance: float
+    freedom: float
+    skewness: float
+    events: float
+
+
+def spread_of(contributions: Floats, freedom: float, *, grouped: bool = False) -> Spread:
+    """The spread of an estimate that is off by a sum of independent contributions.
+
+    Args:
+        contributions: Of each item, or each group of items.
+        freedom: The degrees of freedom that the design leaves.
+        grouped: Whether they are of groups, whose number is small.
+    """
+    squares = contributions**2
+    variance = float(squares.sum())
+    if not variance > 0:
+        return Spread(0.0, freedom, 0.0, 0.0)
+    skewness = float((contributions**3).sum()) / variance**1.5
+    events = variance**2 / float((squares**2).sum())
+    if grouped:
+        variance *= contributions.size / max(contributions.size - 1, 1)
+    return Spread(variance, freedom, skewness, events)
+
+
+def blended(corrected: Spread, alone: Spread) -> Spread | None:
+    """The spread of a corrected estimate, whose wrong labels may have been missed by chance.
+
+    What is left after a correction is the work of few wrong labels, and of predictors that were chosen for
+    leaving little. It counts as if for one more gold item the correction had been of no use, and its variance
+    1.5 / events larger.
+
+    Args:
+        corrected: As estimated.
+        alone: That of the gold labels alone.
+
+    Returns:
+        None where the correction does not narrow anything.
+    """
+    variance = corrected.variance * (1 + _CHOICE / max(alone.events, 1.0))
+    if not variance < alone.variance:
+        return None
+    more = 1 / (alone.freedom + 2)
+    both = (1 - more) * variance + more * alone.variance
+    third = (1 - more) * corrected.skewness * variance**1.5 + more * alone.skewness * alone.variance**1.5
+    return corrected._replace(variance=both, skewness=third / both**1.5)
+
+
+def design_freedom(sample: GoldSample, lever: Floats) -> float:
+    """The degrees of freedom of a contrast's variance, were all errors alike (Bell & McCaffrey 2002).
+
+    Args:
+        sample: The items.
+        lever: Of the gold items, shape (gold items, outcomes).
+    """
+    matrix, weights = sample.matrix[sample.gold], sample.gold_weights
+    share = weights**2 * (lever**2).sum(1)
+    system = np.linalg.pinv(matrix.T @ (matrix * weights[:, None]))
+    own = weights * np.einsum("ip,pq,iq->i", matrix, system, matrix)
+    if sample.clusters is not None:
+        total = np.bincount(sample.units, share)
+        own = np.bincount(sample.units, own * share) / np.maximum(total, 1e-300)
+        left = total * (1 - np.minimum(own, 1.0))
+        return max(float(left.sum() ** 2 / max((left**2).sum(), 1e-300)) - 1.0, 1.0)
+    left = share * (1 - own)
+    twice = (matrix * (share * weights)[:, None]).T @ matrix @ system
+    across = float(np.trace(twice @ twice) - (share * own) @ (share * own))
+    below = float((left**2).sum()) + max(across, 0.0)
+    return max(float(left.sum()) ** 2 / max(below, 1e-300), 1.0)
+
+
+def interval(value: float, spread: Spread, confidence_level: float) -> Interval:
+    """Student's interval, its ends moved for half the skewness of the estimate.
+
+    The ends are value − √V g⁻¹(± t), with Hall's monotone transformation g (1992, Journal of the Royal
+    Statistical Society B 54, 221-228): g⁻¹(y) = 3 ((1 + s (y − s / 6))^(1/3) − 1) / s for half
+    the skewness, s.
+
+    >>> [round(end, 2) for end in interval(0.0, Spread(1.0, 1e9, 0.0, 100.0), 0.95)]
+    [-1.96, 1.96]
+    >>> [round(end, 2) for end in interval(0.0, Spread(1.0, 1e9, 0.6, 100.0), 0.95)]
+    [-1.63, 2.65]
+    """
+    t = -float(scipy.special.stdtrit(spread.freedom, (1 - confidence_level) / 2))
+    error, skewness = spread.variance**0.5, _SKEWED * spread.skewness
+    if abs(skewness) < 1e-6:
+        return Interval(value - t * error, value + t * error)
+    return Interval(value - error * _unskewed(t, skewness), value - error * _unskewed(-t, skewness))
+
+
+def _unskewed(bound: float, skewness: float) -> float:
+    return float(3 * (np.cbrt(1 + skewness * (bound - skewness / 6)) - 1) / skewness)

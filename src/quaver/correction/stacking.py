@@ -1,0 +1,106 @@
+"""Many predictions as one: a ridge regression on the gold labels, cross-fitted and tuned.
+
+Each gold item's prediction comes from the other folds' items alone, so that a prediction never knows the
+label that it corrects.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quaver.correction.gold_sample import GoldSample
+from quaver.estimation.bootstrap import Floats
+from quaver.estimation.cell import Ints
+
+_FOLDS = 25
+_PENALTIES = 10.0 ** np.arange(-2.0, 2.1, 0.5)
+"""Of the ridge, in units of the predictors' mean variance."""
+
+
+class Stack(NamedTuple):
+    """How predictions are combined.
+
+    Attributes:
+        fold: Each gold item's fold.
+        coefficients: Each fold's, fitted without it, shape (folds, predictors).
+        tuning: What they were multiplied with, from 0 (the predictions are of no use) to 1.
+    """
+
+    fold: Ints
+    coefficients: Floats
+    tuning: float
+
+    @property
+    def mean(self) -> Floats:
+        """The folds' mean coefficients, weighted by their items."""
+        sizes = np.bincount(self.fold, minlength=len(self.coefficients))
+        return np.asarray(sizes @ self.coefficients / max(sizes.sum(), 1))
+
+
+def stacked_predictors(sample: GoldSample, target: Floats, predictors: Floats, seed: int) -> Stack:
+    """Combine predictors of what each gold item does to an estimate.
+
+    Among ridge regressions of several penalties, single predictors and their mean, the one that predicts best
+    across folds is taken, times the number from 0 to 1 that leaves the least variance.
+
+    Args:
+        sample: The items.
+        target: Each gold item's contribution, shape (gold items,).
+        predictors: Shape (gold items, predictors).
+        seed: Of the folds.
+    """
+    fold = folds_of(sample, seed)
+    folds = int(fold.max(initial=0)) + 1
+    if folds < 2 or not predictors.shape[1]:
+        return unused(sample, predictors.shape[1])
+    root = sample.gold_weights / sample.gold_weights.max()
+    x, y = sample.centred(predictors) * root[:, None], sample.centred(target) * root
+    candidates = _candidates(*_without_one(x, y, fold, folds))
+    guessed = np.einsum("ik,ick->ic", x, candidates[fold])
+    best = int(((y[:, None] - guessed) ** 2).sum(0).argmin())
+    own = guessed[:, best]
+    square = float(own @ own)
+    tuning = float(np.clip(own @ y / square, 0.0, 1.0)) if square > 0 else 0.0
+    return Stack(fold, candidates[:, best] * tuning, tuning)
+
+
+def folds_of(sample: GoldSample, seed: int) -> Ints:
+    """Each gold item's fold: its group's, where items are in groups."""
+    count = int(sample.units.max(initial=-1)) + 1
+    order = np.random.default_rng(seed).permutation(count)
+    return np.asarray(order[sample.units] % max(min(_FOLDS, count), 1), np.int64)
+
+
+def unused(sample: GoldSample, predictors: int) -> Stack:
+    """No use of any prediction."""
+    return Stack(np.zeros(sample.gold.size, np.int64), np.zeros((1, predictors)), 0.0)
+
+
+def _without_one(x: Floats, y: Floats, fold: Ints, folds: int) -> tuple[Floats, Floats]:
+    """Sums of products without each fold, shape (folds, …)."""
+    size = x.shape[1]
+    products, moments = np.zeros((folds, size, size)), np.zeros((folds, size))
+    for one in range(folds):
+        some = x[fold == one]
+        products[one], moments[one] = some.T @ some, some.T @ y[fold == one]
+    return products.sum(0) - products, moments.sum(0) - moments
+
+
+def _candidates(products: Floats, moments: Floats) -> Floats:
+    """Each fold's coefficients of each candidate, shape (folds, candidates, predictors)."""
+    size = moments.shape[1]
+    spread, basis = np.linalg.eigh(products)
+    spread = np.maximum(spread, 0.0)
+    scale = np.maximum(spread.mean(1), 1e-300)
+    turned = np.einsum("fqk,fq->fk", basis, moments)
+    shrunk = turned[:, None] / (spread[:, None] + _PENALTIES[None, :, None] * scale[:, None, None])
+    ridge = np.einsum("fqk,fck->fcq", basis, shrunk)
+    if size == 1:
+        return np.asarray(ridge)
+    squares = np.maximum(np.einsum("fkk->fk", products), 1e-9 * scale[:, None])
+    single = np.eye(size) * (moments / squares)[:, :, None]
+    mean = moments.mean(1) / np.maximum(products.mean((1, 2)), 1e-9 * scale)
+    together = np.broadcast_to(mean[:, None, None] / size, (len(mean), 1, size))
+    return np.concatenate([ridge, single, together], 1)

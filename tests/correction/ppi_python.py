@@ -1,0 +1,74 @@
+"""Writes ``ppi_python.json``: what ppi-python 0.2 gives of small data sets, which the file holds as well.
+
+Run by hand in an environment of its own, which has ``ppi-python``; the project does not depend on it::
+
+    python tests/correction/ppi_python.py
+"""
+
+import json
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+
+def data(seed, gold, others, accuracy):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(gold + others).round(3)
+    y = (rng.random(x.size) < 1 / (1 + np.exp(0.5 - 0.8 * x))).astype(float)
+    wrong = rng.random(x.size) > accuracy + 0.1 * np.tanh(x)
+    return x, y, np.where(wrong, 1 - y, y)
+
+
+def split(gold, *columns):
+    return [part for one in columns for part in (one[:gold], one[gold:])]
+
+
+def main():
+    from ppi_py import (
+        ppi_logistic_ci,
+        ppi_logistic_pointestimate,
+        ppi_mean_ci,
+        ppi_mean_pointestimate,
+        ppi_ols_ci,
+        ppi_ols_pointestimate,
+    )
+
+    cases = []
+    for seed, gold, others, accuracy in ((1, 60, 400, 0.8), (2, 200, 300, 0.65), (3, 120, 900, 0.93)):
+        x, y, f = data(seed, gold, others, accuracy)
+        matrix = np.stack([np.ones(x.size), x], 1)
+        x1, x2, y1, _, f1, f2 = split(gold, matrix, y, f)
+        found = {}
+        for tuning in (None, 1.0, 0.4):
+            given = {"lam": tuning}
+            mean = float(np.ravel(ppi_mean_pointestimate(y1, f1, f2, **given))[0])
+            low, high = (float(np.ravel(end)[0]) for end in ppi_mean_ci(y1, f1, f2, alpha=0.05, **given))
+            found[f"mean {tuning}"] = [mean, low, high]
+            for at in (0, 1):
+                coord = {"coord": at} if tuning is None else {}
+                point = ppi_ols_pointestimate(x1, y1, f1, x2, f2, **given, **coord)[at]
+                ends = ppi_ols_ci(x1, y1, f1, x2, f2, alpha=0.05, **given, **coord)
+                found[f"linear {at} {tuning}"] = [float(point), *(float(end[at]) for end in ends)]
+                if tuning is not None:
+                    exact = {"ftol": 1e-15, "gtol": 1e-12}
+                    point = ppi_logistic_pointestimate(
+                        x1, y1, f1, x2, f2, optimizer_options=dict(exact), **given
+                    )[at]
+                    ends = ppi_logistic_ci(
+                        x1, y1, f1, x2, f2, alpha=0.05, optimizer_options=dict(exact), **given
+                    )
+                    found[f"logistic {at} {tuning}"] = [float(point), *(float(end[at]) for end in ends)]
+        constant = np.ones((x.size, 1))
+        exact = {"ftol": 1e-15, "gtol": 1e-12}
+        parts = split(gold, constant)
+        point = ppi_logistic_pointestimate(parts[0], y1, f1, parts[1], f2, optimizer_options=dict(exact))[0]
+        ends = ppi_logistic_ci(parts[0], y1, f1, parts[1], f2, alpha=0.05, optimizer_options=dict(exact))
+        found["logistic constant None"] = [float(point), *(float(end[0]) for end in ends)]
+        cases.append({"gold": gold, "x": x.tolist(), "y": y[:gold].tolist(), "f": f.tolist(), "found": found})
+    document = {"made by": f"ppi-python {version('ppi-python')}", "cases": cases}
+    Path(__file__).with_suffix(".json").write_text(json.dumps(document) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""Corrected estimates: what they cover, and what they are never wider than."""
+
+import numpy as np
+import pytest
+from tests.correction.simulated_labels import labels, question, simple
+
+from quaver.correction.estimators import gold_alone, naive, stacked
+from quaver.correction.gold_sample import GoldSample
+from quaver.correction.regressions import solved
+from quaver.correction.spread import interval
+
+
+def covers(made, truth):
+    low, high = interval(made.value, made.spread, 0.95)
+    return low <= truth <= high
+
+
+@pytest.mark.parametrize("kind", ["linear", "logistic"])
+def test_a_slope_that_errors_lean_on(kind):
+    whole = np.random.default_rng(0)
+    x, y, _ = labels(whole, 200_000)
+    columns = np.stack([np.ones(x.size), x], 1)
+    truth = solved(kind, columns, y[:, None], np.ones(x.size))[0, 1]
+    found = {"naive": 0, "gold": 0, "stacked": 0}
+    narrower, runs = [], 40
+    for run in range(runs):
+        rng = np.random.default_rng([7, run])
+        x, y, given = labels(rng, 2000)
+        asked = question(x, y, *simple(rng, 2000, 200), kind)
+        alone, together = gold_alone(asked), stacked(asked, given[:, None], run)
+        found["naive"] += covers(naive(asked, given[:, [0]]), truth)
+        found["gold"] += covers(alone, truth)
+        found["stacked"] += covers(together, truth)
+        narrower.append(together.spread.variance / alone.spread.variance)
+    assert found["naive"] < 0.3 * runs
+    assert min(found["gold"], found["stacked"]) >= 0.85 * runs  # 3 standard errors below 95%
+    assert np.mean(narrower) < 0.6
+    assert max(narrower) <= 1.0
+
+
+def test_useless_predictions_change_next_to_nothing():
+    rng = np.random.default_rng(3)
+    x, y, _ = labels(rng, 2000)
+    given = (rng.random((2000, 1, 8)) < 0.5).astype(float)
+    asked = question(x, y, *simple(rng, 2000, 100))
+    alone, together = gold_alone(asked), stacked(asked, given)
+    assert together.spread.variance <= alone.spread.variance
+    assert abs(together.value - alone.value) < 0.5 * alone.spread.variance**0.5
+
+
+def test_labels_that_are_all_right_make_gold_alone_as_good_as_all_of_it():
+    rng = np.random.default_rng(4)
+    x, y, _ = labels(rng, 2000)
+    asked = question(x, y, *simple(rng, 2000, 200))
+    together = stacked(asked, y[:, None, None])
+    everywhere = naive(asked, y[:, None])
+    assert together.value == pytest.approx(everywhere.value, abs=0.02)
+    assert together.spread.variance < 0.25 * gold_alone(asked).spread.variance
+
+
+def test_strata_are_no_source_of_error():
+    strata = np.repeat([0, 1], 500)
+    y = strata.astype(float)
+    drawn, probability = np.zeros(1000, bool), np.full(1000, 0.05)
+    drawn[::20] = True
+    made = gold_alone(question(None, y, drawn, probability, strata=strata))
+    assert made.value == 0.5
+    assert made.spread.variance == pytest.approx(0.25 / 1000, rel=0.01)
+
+
+def test_items_of_a_group_count_less_where_they_are_alike():
+    rng = np.random.default_rng(6)
+    groups = np.arange(1000) % 40
+    y = (rng.random(40) < 0.5)[groups].astype(float)
+    drawn, probability = simple(rng, 1000, 300)
+    apart = gold_alone(question(None, y, drawn, probability))
+    together = gold_alone(question(None, y, drawn, probability, clusters=groups))
+    assert together.spread.variance > 4 * apart.spread.variance
+    assert together.spread.freedom < 40
+
+
+def test_a_multinomial_regression_of_two_labels_is_a_logistic_one():
+    rng = np.random.default_rng(8)
+    x, y, given = labels(rng, 1500)
+    asked = question(x, y, *simple(rng, 1500, 200), "logistic")
+    again = asked._replace(kind="multinomial")
+    one, other = stacked(asked, given[:, None]), stacked(again, given[:, None])
+    assert one.value == pytest.approx(other.value, abs=1e-9)
+    assert one.spread.variance == pytest.approx(other.spread.variance, rel=1e-9)
+
+
+def test_a_multinomial_regression_of_three_labels_is_corrected():
+    rng = np.random.default_rng(9)
+    x = rng.standard_normal(3000)
+    odds = np.exp(np.stack([0.5 + 0.8 * x, -0.3 - 0.4 * x, np.zeros(3000)], 1))
+    cut = (odds / odds.sum(1, keepdims=True)).cumsum(1)
+    y = (rng.random((3000, 1)) > cut).sum(1)
+    given = np.where(rng.random((3000, 4)) < 0.15, rng.integers(0, 3, (3000, 4)), y[:, None])
+    drawn, probability = simple(rng, 3000, 300)
+    true = np.where(drawn[:, None], np.eye(3)[y][:, :2], np.nan)
+    sample = GoldSample(np.stack([np.ones(3000), x], 1), true, probability, np.ones(3000))
+    asked = question(x, y, drawn, probability)._replace(
+        sample=sample, kind="multinomial", contrast=np.array([[0.0, 1.0], [0.0, 0.0]])
+    )
+    predictions = np.stack([(given == label).astype(float) for label in (0, 1)], 1)
+    made = stacked(asked, predictions)
+    assert made.value == pytest.approx(0.8, abs=3.5 * made.spread.variance**0.5)
+    assert made.spread.variance < 0.6 * gold_alone(asked).spread.variance
+
+
+def test_columns_that_tell_the_gold_labels_apart_have_no_estimate():
+    x = np.array([0.0, 0.0, 1.0, 1.0, 0.5, 0.5])
+    y = np.array([0.0, 0.0, 1.0, 1.0, np.nan, np.nan])
+    asked = question(x, y, np.isfinite(y), np.full(6, 0.5), "logistic")
+    assert gold_alone(asked) is None
+    assert stacked(asked, np.ones((6, 1, 1))) is None
