@@ -61,6 +61,15 @@ def command(
         float | None,
         typer.Option(min=0, help="The largest loss that you take for none; by default 0.03: three points."),
     ] = None,
+    anytime: Annotated[
+        bool,
+        typer.Option(
+            "--anytime", help="Judge so that versions can be compared with this baseline at every commit."
+        ),
+    ] = False,
+    looks: Annotated[
+        int | None, typer.Option(min=1, help="With --anytime: how many comparisons you plan (100).")
+    ] = None,
     confidence_level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     resamples: Annotated[int, typer.Option(min=100, help="Random draws, where a measure needs them.")] = 2000,
     flips: Annotated[int, typer.Option(min=0, help="How many flipped items to show.")] = _MOST_FLIPS,
@@ -76,8 +85,10 @@ def command(
       quaver compare study.yaml
       quaver compare study.yaml --by model
       quaver compare old new --fail-unless 'accuracy > -0.02'
+      quaver compare old new --anytime --fail-if 'accuracy < 0'
     """
     from quaver.comparison.difference_verdict import MARGIN
+    from quaver.comparison.kept_looks import PLANNED
     from quaver.comparison.paired_comparison import compare
 
     found = compare(
@@ -90,6 +101,7 @@ def command(
         margin=MARGIN if margin is None else margin,
         confidence_level=confidence_level,
         resamples=resamples,
+        looks=(looks or PLANNED) if anytime or looks else None,
     )
     if as_json:
         print_json(found.document())
@@ -117,7 +129,7 @@ def _show(found: Comparison, most: int) -> None:
             "before",
             "after",
             "difference",
-            f"{some[0].confidence_level:.0%} interval",
+            f"{100 * some[0].confidence_level:.4g}% interval",
             "unpaired",
         )
         rows = [(*(short_name(one.cell.get(c, "")) for c in varying), *_numbers(one)) for one in some]
@@ -130,6 +142,8 @@ def _show(found: Comparison, most: int) -> None:
         screen.print()
     for measure, verdict in found.by_measure().items():
         say(f"{measure}: {verdict.words}.{_seen(verdict)}")
+    if found.look is not None:
+        say(found.look.sentence)
     screen.print()
     _show_flips(found, most)
     _show_bounds(found)

@@ -40,6 +40,8 @@ def judged(
     found: Sequence[Estimate],
     again: Callable[[Resampling], list[Estimate]],
     resampling: Resampling,
+    *,
+    shared: bool = False,
 ) -> list[Judgement]:
     """Judge bounds.
 
@@ -48,6 +50,7 @@ def judged(
         found: The differences.
         again: Makes the differences anew with intervals of another level.
         resampling: How ``found`` were resampled.
+        shared: Whether the level of ``found`` is one at which all bounds together err rarely enough.
 
     Raises:
         MeasureError: A bound is about no difference that has an interval.
@@ -69,7 +72,7 @@ def judged(
             )
     judging = sum(len(some) for bound, some in about.items() if bound.kind == "if")
     wider = found
-    if judging > 1:
+    if judging > 1 and not shared:
         # Bonferroni: together they err as often as one interval would.
         wider = again(replace(resampling, confidence_level=1 - 2 * resampling.tail / judging))
     judgements = []

@@ -11,6 +11,7 @@ import polars as pl
 
 from quaver.comparison.bounds import Judgement
 from quaver.comparison.difference_verdict import Verdict, gravest
+from quaver.comparison.kept_looks import LookAt
 from quaver.core.estimate_frame import estimates_frame
 from quaver.core.notebook import html_table
 from quaver.core.records import Estimate
@@ -35,6 +36,7 @@ class Comparison(Rows):
         judgements: What came of the bounds.
         verdicts: What each difference amounts to, in their order, and the smallest loss that would have been
             seen.
+        look: Which of many looks at the same baseline this is; None where it is judged by itself.
     """
 
     before: str
@@ -45,6 +47,7 @@ class Comparison(Rows):
     left_out: Sequence[str] = ()
     judgements: Sequence[Judgement] = ()
     verdicts: Sequence[Verdict] = ()
+    look: LookAt | None = None
 
     @property
     def held(self) -> bool:
@@ -113,6 +116,7 @@ class Comparison(Rows):
             "verdicts": [one.document() for one in self.verdicts],
             "flips": self.flips.to_dicts(),
             "held": self.held,
+            "look": None if self.look is None else self.look.document(),
             "bounds": [
                 {
                     "bound": one.bound.text,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import polars as pl
+from pydantic import Field
 
 from quaver.comparison.alignment import (
     ANSWERED,
@@ -22,6 +23,7 @@ from quaver.comparison.bounds import Bound
 from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.difference_verdict import MARGIN, verdict_on
 from quaver.comparison.flipped_items import changes_of, flips_of
+from quaver.comparison.kept_looks import Looks
 from quaver.core.arguments import guarded
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError, QuaverError, UnknownName
@@ -54,6 +56,7 @@ def compare(
     margin: float = MARGIN,
     items: Collection[str] | None = None,
     cells: Sequence[str] | None = None,
+    looks: Annotated[int, Field(ge=1)] | None = None,
 ) -> Comparison:
     """Compare two studies on the items that both have, or the conditions of one study with each other.
 
@@ -80,6 +83,10 @@ def compare(
             points): a verdict says "no loss" where every larger one is ruled out.
         items: Only these of two studies' items.
         cells: Columns whose combinations are compared apart; the measures' own if left out.
+        looks: How many times you plan to compare a version with this baseline. All intervals are then as wide
+            as it takes for the bounds of all these looks together (without bounds: for all differences) to
+            err as often as one interval would, at ``1 - confidence_level``. The looks are kept in the second
+            study's folder as ``looks.json``.
 
     Returns:
         The differences, what each amounts to, the smallest loss that would have been seen, the items that
@@ -91,6 +98,8 @@ def compare(
     """
     resampling = Resampling(confidence_level, resamples)
     bounds = read_bounds(fail_if, fail_unless)
+    if looks is not None:
+        _check_looks(after)
     if after is None:
         return _within(before, by or "variant", reference, measures, bounds, resampling, margin)
     if by is not None or reference is not None:
@@ -100,7 +109,19 @@ def compare(
             found=f"{_called(before, after)} and {_called(after, before)}, and a column to compare",
             fix="leave out the second study, or the column",
         )
-    return _between(before, after, measures, bounds, resampling, margin, items, cells)
+    return _between(before, after, measures, bounds, resampling, margin, items, cells, looks)
+
+
+def _check_looks(after: Study | None) -> None:
+    """See that there is a version to look at, and a folder for its looks."""
+    if after is None:
+        raise QuaverError(
+            "comparing at every commit needs two studies: a baseline and a version of it",
+            where="looks",
+            found="one study",
+            fix="name the baseline first, then the version",
+        )
+    after.source.require("owns_folder")
 
 
 def _between(
@@ -112,12 +133,17 @@ def _between(
     margin: float,
     items: Collection[str] | None,
     cells: Sequence[str] | None,
+    planned: int | None,
 ) -> Comparison:
     """Compare two studies."""
     left_out: list[str] = []
     frames = [strings_of(one) for one in (before, after)]
     if items is not None:
         frames = [frame.filter(pl.col("item").is_in(list(items))) for frame in frames]
+    looks = None
+    if planned is not None:
+        error = 1 - resampling.confidence_level
+        looks = Looks(after.source.files, frames[0], frames[1], planned, error)
     labels_in_common(before, after, left_out)
     for one, other in ((before, after), (after, before)):
         answered, calls = answered_calls(one.source)
@@ -129,7 +155,7 @@ def _between(
     if cells is not None:
         asked = [one._replace(options={**one.options, "by": (*cells, "evaluator")}) for one in asked]
     names = (_called(before, after), _called(after, before))
-    return _compared(names, [sides], asked, common, left_out, bounds, resampling, margin)
+    return _compared(names, [sides], asked, common, left_out, bounds, resampling, margin, looks)
 
 
 def _within(
@@ -172,21 +198,27 @@ def _compared(
     bounds: Sequence[Bound],
     resampling: Resampling,
     margin: float,
+    looks: Looks | None = None,
 ) -> Comparison:
     """What differs between the two sides of each pair, and whether the bounds hold."""
 
     def differences(resampling: Resampling) -> list[Estimate]:
         return [one for sides in pairs for one in _differences(sides, asked, resampling)]
 
-    found = differences(resampling)
+    found, look = differences(resampling), None
+    if looks is not None:
+        look = looks.look(bounds, found, pairs[0].before["item"].unique().to_list())
+        resampling = replace(resampling, confidence_level=look.level)
+        found = differences(resampling)
     return Comparison(
         *names,
         differences=found,
         flips=pl.concat([flips_of(sides) for sides in pairs], how="diagonal"),
         items=items,
         left_out=tuple(dict.fromkeys(left_out)),
-        judgements=judged(bounds, found, differences, resampling),
+        judgements=judged(bounds, found, differences, resampling, shared=look is not None),
         verdicts=[verdict_on(one, margin) for one in found],
+        look=look,
     )
 
 

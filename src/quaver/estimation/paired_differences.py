@@ -48,7 +48,8 @@ def paired_differences(
         no difference, two-sided), and ``unpaired``, the interval that two samples of their own would
         allow (see `unpaired`). Where the interval is a paired one also ``units``, how many independent items
         there are (fewer than all, in groups); ``step``, how far one that changes moves the difference, times
-        their number; and ``range``, the smallest and the largest difference there can be.
+        their number; and ``range``, the smallest and the largest difference there can be. They carry their
+        draws, as the sides do.
     """
     others = {_key(one): one for one in after}
     return [
@@ -97,7 +98,14 @@ def _difference(one: Estimate, other: Estimate, resampling: Resampling, changed:
     )
     details |= {"units": first.units.independent, "step": _step(value, draws.jackknife[:, 0], first.units)}
     details["range"] = _apart(first.ends, second.ends)
-    sampler = Sampler(first.units, resampling, measure=one.measure, source=_REFERENCE, where=one.cell)
+    sampler = Sampler(
+        first.units,
+        resampling,
+        measure=one.measure,
+        source=_REFERENCE,
+        where=one.cell,
+        keep=frozenset({"draws"}),
+    )
     scope = f", {one.scope}" if one.scope and one.scope == other.scope else ""
     difference = Statistic(
         method=f"paired difference of {one.measure}{scope}",

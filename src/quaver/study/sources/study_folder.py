@@ -66,6 +66,22 @@ class _Rounds(TypedDict, total=False):
     ended: str | None
 
 
+class _KeptLook(TypedDict):
+    baseline: str
+    labels: str
+    time: str
+    bounds: list[str]
+    error: float
+    share: float
+    tail: float
+    items: str
+    left_out: dict[str, list[float] | None]
+
+
+class _KeptLooks(TypedDict, total=False):
+    looks: list[_KeptLook]
+
+
 class _Lock(TypedDict, total=False):
     models: dict[str, dict[str, Any]]
 
@@ -106,12 +122,19 @@ class _Frozen(TypedDict):
 
 
 FileName = Literal[
-    "noise.json", "rounds.json", "study.lock.json", "paraphrases.json", "certified.json", "frozen.json"
+    "noise.json",
+    "rounds.json",
+    "looks.json",
+    "study.lock.json",
+    "paraphrases.json",
+    "certified.json",
+    "frozen.json",
 ]
 
 _FILES: Mapping[FileName, _File] = {
     "noise.json": _File(dict[str, list[Noise]], "move it away; quaver doctor measures the noise again"),
     "rounds.json": _File(_Rounds, "put back a copy of it; without it the rounds are counted from the start"),
+    "looks.json": _File(_KeptLooks, "put back a copy of it; without it the looks are counted from the start"),
     "certified.json": _File(_Certified, "move it away; quaver certify makes it again"),
     "frozen.json": _File(_Frozen, "put back a copy of it; it cannot be made again for a time that is past"),
     "study.lock.json": _File(_Lock, "move it away; the next run writes it anew", renamed_lock),

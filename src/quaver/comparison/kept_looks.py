@@ -1,0 +1,178 @@
+"""Looks at successive versions against one baseline, kept in the study's folder: what each may still spend.
+
+A gate that is run at every commit looks many times. Its looks share one error, `1 - confidence_level`,
+whichever version they are at: see `quaver.sequential.spent_error`. A look at labels that were looked at
+before, judged by the same bounds, is that look again and spends nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from hashlib import blake2b
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from quaver.comparison.bounds import Bound
+from quaver.core.records import Estimate
+from quaver.sequential.spent_error import Look, share_of_look, tail_of_look, times_as_wide
+from quaver.study.sources.study_folder import StudyFolder
+
+PLANNED = 100
+"""Looks at versions against one baseline that share most of the error, unless the user says how many."""
+
+_LABELS = ("model", "decoding", "variant", "evaluator", "item", "repeat", "label", "status")
+
+
+@dataclass(frozen=True, slots=True)
+class LookAt:
+    """One of many looks against the same baseline.
+
+    Attributes:
+        number: From 1.
+        planned: How many were planned.
+        level: Of its intervals.
+        wider: How many times as wide these are as intervals that are looked at once.
+        error: How often the whole sequence may err.
+        spent: How much of the sequence's error this look and those before it may have used.
+        again: Whether the same labels were looked at before; the look then spent nothing.
+    """
+
+    number: int
+    planned: int
+    level: float
+    wider: float
+    error: float
+    spent: float
+    again: bool
+
+    def document(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    @property
+    def sentence(self) -> str:
+        """Which look it is, and what it was judged by, in words."""
+        which = f"Look {self.number} of {self.planned} planned with this baseline"
+        if self.again:
+            which += " (these labels were looked at before)"
+        return (
+            f"{which}: its intervals are {self.wider:.2f} times as wide as those of a single look, so that "
+            f"the bounds err in at most {self.error:.1%} of all such sequences of looks. "
+            f"{self.spent:.1%} of this is used."
+        )
+
+
+class Looks:
+    """The looks at one baseline, in a study's folder.
+
+    Args:
+        files: The folder's files.
+        baseline: The annotations of the baseline.
+        after: Those of the version that is looked at.
+        planned: How many looks are planned.
+        error: How often the whole sequence may err.
+    """
+
+    def __init__(
+        self, files: StudyFolder, baseline: pl.DataFrame, after: pl.DataFrame, planned: int, error: float
+    ) -> None:
+        self._files, self._planned, self._error = files, planned, error
+        self._baseline, self._labels = digest_of(baseline), digest_of(after)
+        self._known: list[dict[str, Any]] = list(files.read("looks.json").get("looks", ()))
+        self._earlier = [one for one in self._known if one["baseline"] == self._baseline]
+
+    def look(self, bounds: Sequence[Bound], found: Sequence[Estimate], items: Sequence[str]) -> LookAt:
+        """The level at which this look's differences are judged; the look is kept.
+
+        Args:
+            bounds: What it judges: the differences that bounds are about, on the side where these err. Without
+                bounds, every difference on both sides.
+            found: The differences, with their draws.
+            items: The ids of the items that both sides have.
+        """
+        judged = _judged(bounds, found)
+        texts = sorted({f"{bound.kind} {bound.text}" for bound in bounds})
+        for number, one in enumerate(self._earlier, 1):
+            if (one["labels"], one["bounds"], one["error"]) == (self._labels, texts, self._error):
+                return self._look(number, one["tail"], again=True)
+        number, units = len(self._earlier) + 1, _hashed(sorted(items))
+        share = min(share_of_look(number, self._planned), max(0.0, 1 - self._spent))
+        allowed = self._error * share / max(1, len(judged))
+        left_out = {key: _left_out(one) for key, one in judged.items()}
+        tails = [tail_of_look(allowed, self._looks(key, units), now) for key, now in left_out.items()]
+        tail = min(tails, default=allowed)
+        kept = {key: None if now is None else _short(now) for key, now in left_out.items()}
+        self._earlier.append(
+            {
+                "baseline": self._baseline,
+                "labels": self._labels,
+                "time": datetime.now(UTC).isoformat(timespec="seconds"),
+                "bounds": texts,
+                "error": self._error,
+                "share": share,
+                "tail": tail,
+                "items": units,
+                "left_out": kept,
+            }
+        )
+        self._files.write("looks.json", {"looks": [*self._known, self._earlier[-1]]})
+        return self._look(number, tail, again=False)
+
+    def _looks(self, key: str, units: str) -> list[Look]:
+        """The earlier looks at one difference; those at other items are not tied to this one."""
+        return [
+            Look(one["tail"], np.array(values) if one["items"] == units and values else None)
+            for one in self._earlier
+            if key in one["left_out"]
+            for values in [one["left_out"][key]]
+        ]
+
+    def _look(self, number: int, tail: float, *, again: bool) -> LookAt:
+        wider = times_as_wide(tail, self._error / 2)
+        return LookAt(number, self._planned, 1 - 2 * tail, wider, self._error, self._spent, again)
+
+    @property
+    def _spent(self) -> float:
+        return float(sum(one["share"] for one in self._earlier))
+
+
+def digest_of(frame: pl.DataFrame) -> str:
+    """A short hash of a frame's labels, whatever the order of its rows."""
+    names = [name for name in _LABELS if name in frame.columns]
+    rows = frame.select(pl.col(names).cast(pl.String)).sort(names, nulls_last=True)
+    return _hashed(rows.rows())
+
+
+def _hashed(document: Any) -> str:
+    text = json.dumps(document, ensure_ascii=True)
+    return blake2b(text.encode(), digest_size=12).hexdigest()
+
+
+def _judged(bounds: Sequence[Bound], found: Sequence[Estimate]) -> dict[str, Estimate]:
+    """The differences that a look judges, by what they are and on which side they err."""
+    judged: dict[str, Estimate] = {}
+    for one in found:
+        sides = {bound.sign for bound in bounds if bound.about(one)} if bounds else {"<", ">"}
+        cell = ", ".join(f"{column}={level}" for column, level in sorted(one.cell.items()))
+        if one.low is not None:
+            judged |= {f"{one.measure} {side}: {cell}": one for side in sorted(sides)}
+    return judged
+
+
+def _left_out(one: Estimate) -> Any:
+    """The difference with each unit left out, where it varies."""
+    values = None if one.draws is None else one.draws.jackknife
+    return values if values is not None and len(values) > 1 and np.isfinite(values).all() else None
+
+
+def _short(values: Any) -> list[float]:
+    """The values about their mean, of length 1, in five digits: enough to see how looks are tied."""
+    apart = values - values.mean()
+    length = sqrt(float(apart @ apart)) or 1.0
+    return [float(f"{value:.5g}") for value in apart / length]
