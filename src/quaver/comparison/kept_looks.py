@@ -91,8 +91,8 @@ class Looks:
         """The level at which this look's differences are judged; the look is kept.
 
         Args:
-            bounds: What it judges: the differences that bounds are about, on the side where these err. Without
-                bounds, every difference on both sides.
+            bounds: What it judges: the differences that they are about, on the side where they err.
+                Without bounds, every difference on both sides.
             found: The differences, with their draws.
             items: The ids of the items that both sides have.
         """
