@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
+from quaver.cli.comparison_display import show_comparison
 from quaver.cli.completions import one_of_plugins, studies
-from quaver.cli.console import print_json, say, screen, table
-from quaver.cli.study_options import FunctionOption, open_both
-from quaver.core.level_names import short_name
-
-if TYPE_CHECKING:
-    from quaver.comparison.comparison_result import Comparison
-    from quaver.comparison.difference_verdict import Verdict
-    from quaver.core.records import Estimate
+from quaver.cli.console import print_command, print_json
+from quaver.cli.study_options import FunctionOption, open_both, study_file
+from quaver.errors import StoreError
 
 _MOST_FLIPS = 20
 
@@ -73,12 +68,24 @@ def command(
     confidence_level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     resamples: Annotated[int, typer.Option(min=100, help="Random draws, where a measure needs them.")] = 2000,
     flips: Annotated[int, typer.Option(min=0, help="How many flipped items to show.")] = _MOST_FLIPS,
+    texts: Annotated[
+        bool, typer.Option("--texts", help="Quote the texts of flipped items in the Markdown.")
+    ] = False,
+    markdown: Annotated[
+        Path | None,
+        typer.Option(help="Write Markdown for a pull request's comment to this file.", metavar="FILE"),
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.", metavar="FILE")] = None,
+    annotations: Annotated[
+        bool, typer.Option("--annotations", help="Also print annotations for GitHub Actions.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
     function: FunctionOption = None,
 ) -> None:
     """Compare two studies, models or prompts on the same items.
 
     Differences are paired by item. Exits with 1 if a bound fails, so that it can guard a prompt in CI.
+    Without a second study and --by, a study's prompts are compared with the original.
 
     Examples:
       quaver compare before.quaver.zip study.yaml
@@ -86,13 +93,19 @@ def command(
       quaver compare study.yaml --by model
       quaver compare old new --fail-unless 'accuracy > -0.02'
       quaver compare old new --anytime --fail-if 'accuracy < 0'
+      quaver compare old new --fail-if 'accuracy < 0' --markdown comment.md
     """
+    from quaver.comparison import junit_report
+    from quaver.comparison import pull_request_comment as comment
     from quaver.comparison.difference_verdict import MARGIN
+    from quaver.comparison.github_annotations import workflow_commands
+    from quaver.comparison.item_texts import item_texts
     from quaver.comparison.kept_looks import PLANNED
     from quaver.comparison.paired_comparison import compare
 
+    both = open_both(before, after, function)
     found = compare(
-        *open_both(before, after, function),
+        *both,
         by=by,
         reference=reference,
         measures=measure,
@@ -103,119 +116,29 @@ def command(
         resamples=resamples,
         looks=(looks or PLANNED) if anytime or looks else None,
     )
+    if markdown is not None:
+        shown = item_texts(both[1] or both[0], set(found.flips["item"].head(flips))) if texts else None
+        _write(markdown, comment.markdown(found, flips=flips, texts=shown))
+    file = study_file(after or before)
+    if junit is not None:
+        _write(junit, junit_report.junit(found, file=file))
     if as_json:
         print_json(found.document())
     else:
-        _show(found, flips)
+        show_comparison(found, flips)
+    for line in workflow_commands(found, file=file) if annotations else ():
+        print_command(line)
     if not found.held:
         raise typer.Exit(1)
 
 
-def _show(found: Comparison, most: int) -> None:
-    from quaver.comparison.comparison_result import FIXED  # loads polars
+def _write(path: Path, text: str) -> None:
+    """Write a file about a comparison.
 
-    say(f"{found.items:,} items in both: {found.before}, then {found.after}.")
-    for line in found.left_out:
-        say(f"Left out: {line}.")
-    screen.print()
-    known = [one for one in found.differences if one.value is not None]
-    for measure in dict.fromkeys(one.measure for one in known):
-        some = [one for one in known if one.measure == measure]
-        columns = list(dict.fromkeys(column for one in some for column in one.cell))
-        varying = [c for c in columns if len({one.cell.get(c) for one in some}) > 1]
-        fixed = [f"{c} {short_name(some[0].cell[c])}" for c in columns if c not in varying]
-        heads = (
-            *varying,
-            "before",
-            "after",
-            "difference",
-            f"{100 * some[0].confidence_level:.4g}% interval",
-            "unpaired",
-        )
-        rows = [(*(short_name(one.cell.get(c, "")) for c in varying), *_numbers(one)) for one in some]
-        screen.print(table(heads, rows, ", ".join([measure, *fixed])))
-        screen.print()
-    for line in found.undefined:
-        say(line)
-    if known:
-        say(FIXED)
-        screen.print()
-    for measure, verdict in found.by_measure().items():
-        say(f"{measure}: {verdict.words}.{_seen(verdict)}")
-    if found.look is not None:
-        say(found.look.sentence)
-    screen.print()
-    _show_flips(found, most)
-    _show_bounds(found)
-
-
-def _seen(verdict: Verdict) -> str:
-    """The smallest loss that the run could have seen, where the verdict does not say it."""
-    if verdict.kind == "cannot tell" or verdict.smallest is None:
-        return ""
-    worse = "change" if verdict.better is None else "loss"
-    return f" The smallest {worse} that this run could see: {verdict.seen}."
-
-
-def _numbers(one: Estimate) -> tuple[str, ...]:
-    return (
-        f"{one.details['before']:.3f}",
-        f"{one.details['after']:.3f}",
-        f"{one.value:+.3f}",
-        _interval((one.low, one.high)),
-        _interval(one.details.get("unpaired")),
-    )
-
-
-def _interval(ends: Sequence[float | None] | None) -> str:
-    if not ends or ends[0] is None or ends[1] is None:
-        return ""
-    return f"{ends[0]:+.3f} to {ends[1]:+.3f}"
-
-
-def _show_flips(found: Comparison, most: int) -> None:
-    flips = found.flips
-    if flips.is_empty():
-        screen.print("No item has another label.")
-        return
-    counts = dict(flips["change"].drop_nulls().value_counts().iter_rows())
-    gold = f" ({counts.get('gain', 0)} to the true label, {counts.get('loss', 0)} from it)" if counts else ""
-    items = flips["item"].n_unique()
-    where = f" in {flips.height:,} cells" * (flips.height > items)
-    screen.print(
-        f"{items:,} item{'s have' if items > 1 else ' has'} another label{where}{gold}{':' * (most > 0)}"
-    )
-    if not most:
-        return
-    from quaver.core.records import NO_LABEL
-
-    absent = {"before": NO_LABEL, "after": NO_LABEL, "gold": "no gold label"}  # a label may be called None
-    has_gold = ["gold"] * (flips["gold"].null_count() < flips.height)
-    varying = [
-        c for c in flips.columns if c in ("item", "before", "after", *has_gold) or flips[c].n_unique() > 1
-    ]
-    rows: list[tuple[Any, ...]] = [
-        tuple(
-            absent.get(name, "") if value is None else short_name(str(value))
-            for name, value in zip(varying, row, strict=True)
-        )
-        for row in flips.select(varying).head(most).iter_rows()
-    ]
-    screen.print(table(varying, rows))
-    if flips.height > most:
-        screen.print(f"… and {flips.height - most:,} more; --json has them all.")
-
-
-def _show_bounds(found: Comparison) -> None:
-    for one in found.judgements:
-        screen.print()
-        say(one.verdict)
-        if one.seen:
-            say(f"  {one.seen}")
-        for judged in one.failed or [one.nearest][: len(one.judged) > 1]:
-            about = ", ".join(f"{c} {short_name(v)}" for c, v in judged.cell.items())
-            nearest = "" if one.failed else "nearest: "
-            say(
-                f"  {nearest}{judged.measure} ({about}): {judged.value:+.4f}, "
-                f"{_interval((judged.low, judged.high))}"
-            )
+    Raises:
+        StoreError: It cannot be written.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StoreError("the file cannot be written", where=str(path), found=str(error)) from None

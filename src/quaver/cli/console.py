@@ -1,12 +1,14 @@
 """How the commands print: text that stays text, tables, JSON.
 
-Everything goes through ``say``, ``screen``, ``errors`` or ``print_json``. They show the texts of items,
-models and studies as they are: nothing in them is terminal markup or control, and keys are left out.
+Everything goes through ``say``, ``screen``, ``errors``, ``print_json`` or ``print_command``. They show the
+texts of items, models and studies as they are: nothing in them is terminal markup or control, nor, in GitHub
+Actions, a workflow command, and keys are left out.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from quaver._secrets import Keys
+from quaver.core.visible_text import visible
 
 if TYPE_CHECKING:
     from quaver.core.records import Estimate
@@ -30,7 +33,7 @@ class _Screen(Console):
 
     def render_str(self, text: str, **how: Any) -> Text:
         how |= {"markup": False, "emoji": False, "highlight": False}
-        return super().render_str(_visible(text), **how)
+        return super().render_str(_shown(text), **how)
 
 
 screen = _Screen()
@@ -51,17 +54,26 @@ def show(parts: Iterable[Group]) -> None:
 
 def plain(value: object) -> Text:
     """Text that the terminal shows as it is: no markup, no control characters."""
-    return Text(_visible(str(value)))
+    return Text(_shown(str(value)))
 
 
-def _visible(text: str) -> str:
-    """The text without keys, and with unprintable characters written as Python writes them."""
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in Keys().out_of(text))
+def _shown(text: str) -> str:
+    """The text as it may be printed: in GitHub Actions, where a line can be a command, without those."""
+    shown = visible(text)
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        return shown
+    return shown.replace("::", r":\x3a").replace("##[", r"#\x23[")
+
+
+def print_command(line: str) -> None:
+    """Print a workflow command for GitHub Actions as it is: all that it quotes is escaped already."""
+    print(line)
 
 
 def print_json(document: object) -> None:
     """Print a line of JSON in which every unprintable character is escaped."""
     text = Keys().out_of(json.dumps(document, ensure_ascii=False, default=str))
+    text = text.replace("##[", r"#\u0023[")  # a command to GitHub Actions, wherever it stands in a line
     print("".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text))
 
 

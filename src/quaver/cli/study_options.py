@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,6 +41,20 @@ def small_file(path: Path) -> Path:
     """The file of a study's small version, which is written beside the study's own."""
     file = path / HERE if path.is_dir() else path
     return file.with_name(f"{file.stem}.small.yaml")
+
+
+def study_file(path: Path) -> str:
+    """The study file behind a command's argument, as CI services link to it; empty for a bundle.
+
+    In GitHub Actions it is named from the repository's root, wherever the command runs.
+    """
+    file = path / HERE if path.is_dir() else path
+    if file.suffix not in (".yaml", ".yml") or not file.is_file():
+        return ""
+    root = os.environ.get("GITHUB_WORKSPACE")
+    if root and file.resolve().is_relative_to(Path(root).resolve()):
+        file = file.resolve().relative_to(Path(root).resolve())
+    return file.as_posix()
 
 
 def open_both(

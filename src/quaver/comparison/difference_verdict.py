@@ -64,10 +64,15 @@ class Verdict:
 
     @property
     def seen(self) -> str:
-        """The smallest loss that the run could have seen, in words."""
+        """The smallest loss that the run could have seen, in words; empty where it is not known, or none."""
         if self.smallest is None:
-            return "none"
+            return ""
         return size_of(self.estimate.measure, self.smallest, up=True)
+
+    @property
+    def noun(self) -> str:
+        """What a change for the worse is called."""
+        return _NOUNS[self.better][0]
 
     @property
     def _at_most(self) -> float:

@@ -76,8 +76,14 @@ class _Run:
         every = max(1, (last - first) // _COUNTS)
         counts = np.arange(first, last + 1, every)
         least = np.array([_least(self, int(one)) for one in counts])
-        shown = scipy.stats.binom.sf(least - 1, counts, worse / max(changing, 1e-12))
-        weight = scipy.stats.binom.pmf(counts, self.units, changing)
+        possible = least <= counts
+        shown = np.zeros(len(counts))
+        shown[possible] = scipy.special.betainc(
+            least[possible], counts[possible] - least[possible] + 1, worse / max(changing, 1e-12)
+        )  # the probability of so many or more for the worse
+        log = scipy.special.xlogy(counts, changing) + scipy.special.xlog1py(self.units - counts, -changing)
+        log -= scipy.special.gammaln(counts + 1) + scipy.special.gammaln(self.units - counts + 1)
+        weight = np.exp(log - log.max())
         return float((shown * weight).sum() / weight.sum())
 
 
@@ -127,8 +133,14 @@ def smallest_loss(one: Estimate, *, limit: float = 0.0, made: Made | None = None
     discordant = known["standard_error"] ** 2 * (units - 1) / step**2 + (one.value / step) ** 2
     shown = max(0.0, one.low, -one.high) / step
     noise = min(1.0, max(0.0, discordant - shown))
+    found = _found(run, noise)
+    return None if found is None else found * step
+
+
+@lru_cache(maxsize=2**12)
+def _found(run: _Run, noise: float) -> float | None:
+    """The smallest loss that is seen often enough, in steps."""
     most = 1 - noise
     if run.seen(most, noise) < SEEN:
         return None
-    found = scipy.optimize.brentq(lambda loss: run.seen(loss, noise) - SEEN, 0.0, most, xtol=1e-5)
-    return float(found) * step
+    return float(scipy.optimize.brentq(lambda loss: run.seen(loss, noise) - SEEN, 0.0, most, xtol=1e-5))

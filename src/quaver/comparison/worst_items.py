@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,14 +12,14 @@ import polars as pl
 
 from quaver.collect.store.sole_writer import replacing
 from quaver.comparison.alignment import ITEMS_ALIKE, nothing_in_common, strings_of
+from quaver.comparison.item_texts import item_texts
 from quaver.comparison.paired_comparison import compare
 from quaver.core.arguments import guarded
 from quaver.core.notebook import html_table
 from quaver.core.records import Estimate
 from quaver.core.rows import Rows, short_lines
 from quaver.core.spreadsheet import write_csv
-from quaver.design.prompts.rendering import PromptWriter
-from quaver.errors import MeasureError, QuaverError, UnknownName
+from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.bootstrap import Resampling
 from quaver.measures.variation.item_tables import item_stability
 from quaver.study.analysis.call_export import check_ending, raw_answers
@@ -228,14 +227,7 @@ def _ranked(frame: pl.DataFrame, study: Study, n: int | None) -> pl.DataFrame:
 
 def _with_texts(items: pl.DataFrame, study: Study) -> pl.DataFrame:
     """The items with their texts, as the first variant shows them."""
-    experiment = study.experiment
-    writer = PromptWriter(experiment.variants[0], experiment.labels)
-    wanted = set(items["item"])
-    texts: dict[str, str] = {}
-    for item in experiment.items:
-        if item.id in wanted:
-            with suppress(QuaverError):  # a bundle without texts
-                texts[item.id] = writer.text(item)
+    texts = item_texts(study, set(items["item"]))
     found = [texts.get(item) for item in items["item"]]
     return items.with_columns(pl.Series("text", found, dtype=pl.String))
 

@@ -1,0 +1,84 @@
+"""``quaver compare`` on the terminal and in CI."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from junitparser import JUnitXml
+from tests.cli.commands import here
+from tests.studies import STUDY
+from tests.workflow_commands import commands_in
+
+ITEMS = "id,text,truth\n" + "".join(f"i{n:02},text {n},positive\n" for n in range(60))
+FUNCTIONS = """\
+def model(text, prompt):
+    return "negative" if "worse" in prompt and int(text.split()[1]) % 5 == 0 else "positive"
+"""
+VARIED = STUDY + "variants:\n  - {use: instructions, texts: {poorer: 'Any worse, positive?'}}\n"
+
+
+@pytest.fixture
+def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Types commands in a folder with a study that was run."""
+    (tmp_path / "items.csv").write_text(ITEMS)
+    (tmp_path / "functions.py").write_text(FUNCTIONS)
+    (tmp_path / "study.yaml").write_text(VARIED)
+
+    def run(*arguments: str) -> Any:
+        model = ("--function", "fake=functions:model")
+        return here(tmp_path, *arguments, *model, monkeypatch=monkeypatch, capsys=capsys)
+
+    assert run("run", "study.yaml").returncode == 0
+    return run
+
+
+def test_the_original_is_the_baseline_and_every_form_is_written(typed: Any, tmp_path: Path) -> None:
+    done = typed(
+        *("compare", "study.yaml", "--fail-if", "accuracy < 0", "--texts", "--annotations"),
+        *("--markdown", "comment.md", "--junit", "junit.xml"),
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "variant paraphrase=original" in done.stdout
+    comment = (tmp_path / "comment.md").read_text(encoding="utf-8")
+    assert comment.startswith("### Fails: accuracy")
+    assert "text 5" in comment
+    (suite,) = JUnitXml.fromstring((tmp_path / "junit.xml").read_bytes())
+    assert suite.failures == 1
+    (error,) = [one for one in commands_in(done.stdout) if one.name == "error"]
+    assert error.properties["file"] == "study.yaml"
+
+
+def test_annotations_name_the_file_from_the_repository_root(
+    typed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path.parent))
+    done = typed("compare", "study.yaml", "--annotations")
+    assert {one.properties["file"] for one in commands_in(done.stdout)} == {f"{tmp_path.name}/study.yaml"}
+
+
+def test_the_smallest_loss_is_always_said(typed: Any) -> None:
+    done = typed("compare", "study.yaml", "study.yaml", "--measure", "accuracy")
+    assert done.returncode == 0
+    assert "can go unseen" in done.stdout
+    done = typed("compare", "study.yaml", "study.yaml", "--measure", "accuracy", "--margin", "0.1")
+    assert "no loss larger than" in done.stdout
+    assert "could see" in done.stdout
+
+
+def test_a_file_that_cannot_be_written_is_one_error(typed: Any) -> None:
+    done = typed("compare", "study.yaml", "--markdown", "no/such/folder.md")
+    assert (done.returncode, "cannot be written" in done.stderr) == (2, True)
+
+
+def test_no_text_is_a_command_in_github_actions(
+    typed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items = ITEMS.replace("i05", "::error::i05").replace("i10", "##[warning]i10")
+    (tmp_path / "items.csv").write_text(items)
+    assert typed("run", "study.yaml").returncode == 0
+    assert commands_in(typed("compare", "study.yaml").stdout)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    assert commands_in(typed("compare", "study.yaml").stdout) == []
+    assert commands_in(typed("compare", "study.yaml", "--json").stdout) == []
