@@ -1,0 +1,141 @@
+// The parts of an answer: what the model wrote and what was read of it, how sure it was, what it was asked.
+
+import { count, fill, made, money, percent, seconds, visible } from "./elements.js";
+import { STATUS_WORDS } from "./colours.js";
+
+const SHORT = 20_000; // characters of a text that are shown at once
+
+/** A text, at first its beginning, with a button for the rest; `marked` puts marks into it. */
+export function longText(text, {marked = (shown) => [shown], more = null, attributes = {}} = {}) {
+  const box = made("pre", {tabIndex: text.length > 1200 ? 0 : -1, ...attributes});
+  const draw = (length) => {
+    fill(box, ...marked(text.slice(0, length)));
+    const rest = text.length - length;
+    if (rest > 0) box.append(made("button", {type: "button", class: "more", onclick: () => draw(length + 10 * SHORT)}, `Show more (${count(rest)} characters left)`));
+    else if (more) box.append(more);
+  };
+  draw(SHORT);
+  return box;
+}
+
+/** The parts of a text that lie inside and outside of spans, given in UTF-16 units. */
+export function highlighted(text, spans) {
+  const parts = [];
+  let at = 0;
+  for (const span of [...spans].sort((one, other) => one.from16 - other.from16)) {
+    const [from, to] = [Math.max(at, span.from16), Math.min(text.length, span.to16)];
+    if (to <= from) continue;
+    if (from > at) parts.push(text.slice(at, from));
+    parts.push(made("mark", {class: "read", title: span.why || "read by the evaluator"}, text.slice(from, to)));
+    at = to;
+  }
+  parts.push(text.slice(at));
+  return parts.filter((one) => one !== "");
+}
+
+/** What the model wrote. */
+export function rawAnswer({response, reading, evaluator}, fileOf) {
+  if (!response) return [made("p", {class: "missing"}, "There is no answer here.")];
+  const spans = reading?.in === "thinking" ? [] : reading?.spans || [];
+  const rest = response.rest ? made("p", {class: "soft"}, `This answer has ${count(response.length)} characters. `, made("a", {href: fileOf("text"), download: ""}, "Save all of it")) : null;
+  const box = response.text ? longText(response.text, {marked: (shown) => highlighted(shown, spans), more: rest, attributes: {class: "answer", "aria-label": "The answer as it was written"}}) : made("p", {class: "missing"}, response.error ? "The call failed." : "The answer is empty.");
+  const says = spans.length ? made("p", {class: "soft read-by"}, made("mark", {class: "read"}, "Marked"), ` is what ${evaluator} read${reading.spans_exact === false ? ", as far as it can be told apart" : ""}.`) : null;
+  return [box, says, response.error ? made("p", {class: "missing"}, response.error) : null];
+}
+
+export function thinking({response, reading}, fileOf) {
+  if (!response?.thinking) return null;
+  const spans = reading?.in === "thinking" ? reading.spans || [] : [];
+  const rest = response.thinking_length > response.thinking.length ? made("p", {class: "soft"}, made("a", {href: fileOf("thinking"), download: ""}, "Save all of it")) : null;
+  const box = longText(response.thinking, {marked: (shown) => highlighted(shown, spans), more: rest, attributes: {class: "thinking"}});
+  return made("details", {open: spans.length > 0 || response.thinking.length < 400}, made("summary", {}, `Thinking (${count(response.thinking_length ?? response.thinking.length)} characters)`), box);
+}
+
+/** The labels' probabilities as bars. */
+export function probabilities({probabilities: some, reading}, legend) {
+  if (!some?.length) return null;
+  const sorted = [...some].sort((one, other) => other.p - one.p);
+  const rows = sorted.map((one) => {
+    const code = legend.codeOf(one.label);
+    const bar = made("span", {class: `fill c${(legend.placeOf(code) ?? 0) % 6}`});
+    bar.style.width = `${Math.max(0.5, 100 * one.p)}%`;
+    return made("li", {class: one.label === reading?.label ? "given" : ""}, legend.labelChip(one.label), made("span", {class: "track", "aria-hidden": "true"}, bar), made("span", {class: "n"}, percent(one.p)));
+  });
+  const mass = reading?.mass_coverage;
+  return made("section", {}, made("h3", {}, "How likely each label was"), made("ul", {class: "bars"}, ...rows), mass !== null && mass !== undefined ? made("p", {class: "soft"}, `These labels have ${percent(mass)} of the probability; the rest went to other words.`) : null);
+}
+
+/** The answer's tokens, each with its probability and what else was likely. */
+export function tokens({tokens: some, tokens_total: all}) {
+  if (!some?.length) return null;
+  const rows = some.map((one) => made("tr", {}, made("td", {}, made("code", {}, spaced(one.text))), made("td", {class: "n"}, percent(Math.exp(one.logprob))), made("td", {}, ...(one.top || []).slice(0, 6).flatMap(([text, logprob], at) => [at ? ", " : "", made("code", {}, spaced(text)), ` ${percent(Math.exp(logprob))}`]))));
+  const head = made("tr", {}, ...["Token", "Probability", "Most likely here"].map((words) => made("th", {scope: "col"}, words)));
+  const words = all > some.length ? `Tokens (the first ${count(some.length)} of ${count(all)})` : `Tokens (${count(some.length)})`;
+  return made("details", {}, made("summary", {}, words), made("div", {class: "scroll", tabIndex: 0, role: "region", "aria-label": "Tokens"}, made("table", {}, made("thead", {}, head), made("tbody", {}, ...rows))));
+}
+
+function spaced(text) {
+  return visible(text).replace(/ /g, "␣").replace(/\n/g, "⏎") || "∅";
+}
+
+/** The label that was read, and why there is none. */
+export function verdict({reading, readings, item, gold, modal, is: known, evaluator}, legend, chooseEvaluator) {
+  if (!reading) return null;
+  const chip = reading.label !== null ? legend.labelChip(reading.label) : legend.chip(legend.codeOf(null, reading.status));
+  const notes = [];
+  if (gold !== null && gold !== undefined) notes.push(known?.right ? [made("b", {class: "good"}, "✓ right"), ", as the gold label"] : [made("b", {class: "bad"}, "✕ wrong"), ": gold is ", legend.labelChip(gold)]);
+  if (known?.flip && modal !== null && modal !== undefined) notes.push(["most answers about this item say ", legend.labelChip(modal)]);
+  if (reading.label === null && reading.reason) notes.push([reading.reason]);
+  else if (reading.reason) notes.push([reading.reason]);
+  if (reading.confidence !== null && reading.confidence !== undefined) notes.push([`confidence ${percent(reading.confidence)}`]);
+  if (reading.truncated) notes.push(["cut off at max_tokens"]);
+  if (reading.looping) notes.push(["repeats itself until it ends"]);
+  const others = (readings || []).length > 1
+    ? made("details", {class: "readings"}, made("summary", {}, agreed(readings) ? `All ${readings.length} ways to read it agree` : `The ${readings.length} ways to read it differ`), made("ul", {}, ...readings.map((one) => made("li", {}, made("button", {type: "button", class: "link", "aria-pressed": String(one.evaluator === evaluator), onclick: () => chooseEvaluator(one.evaluator)}, one.evaluator), ": ", one.label !== null ? legend.labelChip(one.label) : STATUS_WORDS[one.status] || one.status, one.reason ? made("span", {class: "soft"}, ` ${one.reason}`) : null))))
+    : null;
+  return made("div", {class: "reading"}, made("p", {class: "label"}, chip), notes.length ? made("ul", {class: "notes"}, ...notes.map((parts) => made("li", {}, ...parts))) : null, others);
+}
+
+function agreed(readings) {
+  return new Set(readings.map((one) => `${one.label} ${one.label === null ? one.status : ""}`)).size === 1;
+}
+
+/** What differs between two prompts: what is only in the other one, what is only in this. */
+export function marked(parts) {
+  return parts.map(([kind, text]) => (kind === "=" || kind === "same" ? text : made(kind === "-" || kind === "removed" ? "del" : "ins", {}, text)));
+}
+
+/** The prompt as it was sent, a message at a time. */
+export function prompt(messages, diff) {
+  return messages.map((one, at) => {
+    const parts = diff?.[at]?.parts;
+    const body = parts ? made("pre", {class: "prompt"}, ...marked(parts)) : longText(one.content, {attributes: {class: "prompt"}});
+    return made("div", {class: "message"}, made("p", {class: "role"}, one.role === "plain" ? "text" : one.role), body, one.cut ? made("p", {class: "soft"}, `The first part of ${count(one.length)} characters.`) : null);
+  });
+}
+
+export function facts({response, column}) {
+  if (!response) return null;
+  const decoding = Object.entries(response.decoding || {}).filter(([, value]) => value !== null).map(([name, value]) => `${name} ${Array.isArray(value) ? value.join(" ") : value}`).join(", ");
+  const rows = [
+    ["Model", [column.model, response.served_model && response.served_model !== column.model ? ` (served as ${response.served_model})` : ""].join("")],
+    ["Decoding", decoding || column.decoding],
+    ["Tokens", tokenWords(response)],
+    ["Cost", response.money === null || response.money === undefined ? null : money(response.money)],
+    ["Time", response.latency ? seconds(response.latency) : null],
+    ["Ended", response.finish === "length" ? "cut off at max_tokens" : response.finish],
+    ["Received", response.received ? new Date(1000 * response.received).toLocaleString("en", {dateStyle: "medium", timeStyle: "short"}) : null],
+    ["Seed", response.seed],
+    ["Reused from", response.reused_from],
+    ["Key", response.key ? made("code", {}, response.key) : null],
+  ].filter(([, value]) => value !== null && value !== undefined && value !== "");
+  return made("details", {class: "facts-of"}, made("summary", {}, ["Tokens, cost and time", tokenWords(response) ? `: ${tokenWords(response)}` : "", response.money ? `, ${money(response.money)}` : ""].join("")), made("dl", {class: "pairs"}, ...rows.flatMap(([name, value]) => [made("dt", {}, name), made("dd", {}, value)])));
+}
+
+function tokenWords(one) {
+  if (one.prompt_tokens === null && one.completion_tokens === null) return null;
+  const parts = [`${count(one.prompt_tokens)} in`, `${count(one.completion_tokens)} out`];
+  if (one.cached_tokens) parts.push(`${count(one.cached_tokens)} cached`);
+  if (one.thinking_tokens) parts.push(`${count(one.thinking_tokens)} thinking`);
+  return parts.join(", ");
+}

@@ -1,0 +1,81 @@
+// Filters by click: what the shown answers have, how often, each a term of the query line.
+
+import { button, count, fill, made } from "./elements.js";
+import { hasTerm } from "./query_terms.js";
+
+const SHOWN = 8;
+const TITLES = {label: "Label", status: "Why no label", gold: "Gold label", is: "Answers that are", model: "Model", decoding: "Decoding", prompt: "Prompt", confidence: "Confidence", repeat: "Repeat", mark: "Marks", modal: "Most frequent label", labels: "Labels of an item"};
+
+export class Facets {
+  constructor(app) {
+    this.app = app;
+    this.element = made("aside", {id: "facets", "aria-label": "Filters"});
+    this.whole = new Set();
+    this.toggle = () => this.#open();
+    document.addEventListener("filters", this.toggle);
+    this.element.hidden = !app.filtersOpen;
+  }
+
+  leave() {
+    this.asking?.abort();
+    document.removeEventListener("filters", this.toggle);
+  }
+
+  #open() {
+    this.element.hidden = !this.app.filtersOpen;
+    if (this.asked) this.show(this.asked);
+  }
+
+  /** Count what a view has; nothing is asked for while the filters are hidden. */
+  async show(asked) {
+    this.asked = asked;
+    const key = JSON.stringify([this.app.study, asked, this.app.brief?.index?.version]);
+    if (this.element.hidden || key === this.key) return;
+    this.asking?.abort();
+    this.asking = new AbortController();
+    try {
+      const {fields} = await this.app.source.facets(this.app.study, asked, {signal: this.asking.signal});
+      const {legend} = await this.app.factsOf();
+      this.key = key;
+      this.fields = fields;
+      this.#draw(legend);
+    } catch (error) {
+      this.app.refused(error, this.element);
+    }
+  }
+
+  #draw(legend) {
+    const focused = document.activeElement?.closest("#facets") ? document.activeElement.dataset.query : null;
+    fill(this.element, ...this.fields.filter((field) => field.values.length).map((field) => this.#field(field, legend)));
+    if (focused) [...this.element.querySelectorAll("button")].find((one) => one.dataset.query === focused)?.focus();
+  }
+
+  #field(field, legend) {
+    const most = Math.max(1, ...field.values.map((one) => one.count));
+    const values = this.whole.has(field.field) ? field.values : field.values.slice(0, SHOWN);
+    const rows = values.map((one) => {
+      const on = hasTerm(this.app.q, one.query);
+      const bar = made("span", {class: "bar-of", "aria-hidden": "true"});
+      bar.style.width = `${(100 * one.count) / most}%`;
+      return made("li", {}, made(
+        "button",
+        {type: "button", "aria-pressed": String(on), "data-query": one.query, onclick: () => this.app.toggleTerm(one.query)},
+        bar, made("span", {class: "what"}, this.#words(field.field, one, legend)), made("span", {class: "many"}, count(one.count)),
+      ));
+    });
+    const more = field.values.length - values.length;
+    return made(
+      "section",
+      {},
+      made("h2", {}, TITLES[field.field] || field.title || field.field),
+      made("ul", {}, ...rows),
+      more > 0 ? button(`${count(more)} more`, () => { this.whole.add(field.field); this.#draw(legend); }, {class: "more"}) : null,
+    );
+  }
+
+  #words(field, one, legend) {
+    if (field === "status") return legend.chip(legend.codeOf(null, one.value));
+    if (!["label", "gold", "modal"].includes(field)) return String(one.title ?? one.value ?? "none");
+    return one.value === null || one.value === "none" ? "none" : legend.labelChip(one.value);
+  }
+}

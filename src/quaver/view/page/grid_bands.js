@@ -1,0 +1,36 @@
+// The bands above the grid: what its columns are of, joined where neighbours have the same.
+
+/** The bands of some columns: those of model, decoding, each factor and repeat that tell columns apart. */
+export function bandsOf(columns, design) {
+  const prompts = new Map(design.prompts.map((one) => [one.id, one]));
+  const factors = Object.keys(design.factors || {}).filter((name) => design.factors[name].length > 1);
+  const read = [
+    ["model", (one) => one.model],
+    ["decoding", (one) => one.decoding],
+    ...factors.map((name) => [name, (one) => prompts.get(one.prompt)?.factors?.[name] ?? ""]),
+  ];
+  if (!factors.length) read.push(["prompt", (one) => one.short]);
+  read.push(["repeat", (one) => (one.repeat === null || one.repeat === undefined ? "" : String(one.repeat + 1))]);
+  return read
+    .map(([name, of]) => ({name, values: columns.map((one) => String(of(one) ?? ""))}))
+    .filter((band) => new Set(band.values).size > 1 || (band.name === "prompt" && columns.length))
+    .map((band) => ({...band, runs: runs(band.values)}));
+}
+
+/** Neighbours with the same value: from, to and the value. */
+function runs(values) {
+  const found = [];
+  values.forEach((value, at) => {
+    const last = found.at(-1);
+    if (last && last.value === value) last.to = at + 1;
+    else found.push({from: at, to: at + 1, value});
+  });
+  return found;
+}
+
+/** A column in words. */
+export function columnWords(column, design) {
+  const parts = [design.models.length > 1 ? column.model : "", column.short || column.prompt, design.decodings.length > 1 ? column.decoding : ""];
+  if (design.repeats > 1 && column.repeat !== null && column.repeat !== undefined) parts.push(`repeat ${column.repeat + 1}`);
+  return parts.filter(Boolean).join(" · ") || column.model;
+}

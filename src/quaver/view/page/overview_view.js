@@ -1,0 +1,177 @@
+// The overview: what to do with the labels, how far the run is, what is new, and the report's charts.
+
+import { button, count, counted, fill, made, money, percent } from "./elements.js";
+import { picture } from "./svg_chart.js";
+import { term } from "./query_terms.js";
+
+const SECTIONS = {
+  finding: "What was found", readiness: "Your criteria", factors: "What moves the labels", conclusions: "Conclusions", stability: "Stability", sensitivity: "Sensitivity",
+  accuracy: "Accuracy", coders: "People and model", answers: "Answers without a usable label", more: "More",
+};
+
+export class OverviewView {
+  constructor(app) {
+    this.app = app;
+    this.card = made("section", {class: "card", "aria-label": "Verdict"});
+    this.run = made("section", {class: "run", "aria-label": "Progress and cost"});
+    this.since = made("section", {class: "since", hidden: true});
+    this.ways = made("section", {class: "ways", "aria-labelledby": "ways-title"});
+    this.charts = made("section", {class: "charts", "aria-label": "Charts"});
+    this.element = made("div", {class: "page"}, this.card, made("div", {class: "beside"}, this.since, this.run, this.ways), this.charts);
+    this.drawn = "";
+  }
+
+  async update() {
+    const known = await this.app.source.overview(this.app.study);
+    this.known = known;
+    this.app.count(null, null);
+    this.#card(known);
+    this.#run(known);
+    this.#since(known.since);
+    this.#ways(known.design);
+    await this.#charts(known);
+  }
+
+  refresh() {
+    return this.update().catch((error) => this.app.refused(error));
+  }
+
+  leave() {
+    if (this.known?.since && !this.app.source.isStatic) this.app.source.look(this.app.study).catch(() => {});
+  }
+
+  #card({brief, verdict, task}) {
+    const {card} = verdict;
+    fill(
+      this.card,
+      made("p", {class: "study"}, brief.name, brief.kind === "a study file" ? "" : ` · ${brief.kind}`),
+      ...(card ? this.#judged(card) : this.#unjudged(verdict, brief)),
+      task?.instruction ? made("p", {class: "asked"}, made("span", {}, "Asked: "), task.instruction) : null,
+    );
+  }
+
+  #judged(card) {
+    const {app} = this;
+    const without = made("a", {href: app.href("answers", {q: "-is:valid"})}, "See them");
+    const alarm = card.alarms?.length
+      ? made("div", {class: `alarm ${card.stopped ? "bad" : "open"}`}, made("p", {}, made("strong", {}, card.stopped ? "The answers cannot be judged." : "Check the answers first."), ` ${card.alarms.join("; ")}. `, without))
+      : null;
+    const badges = (card.badges || []).map((one) => made(
+      "li",
+      {},
+      made("span", {class: `badge ${["good", "bad", "open"].includes(one.tone) ? one.tone : "open"}`}, made("span", {"aria-hidden": "true"}, one.sign), ` ${one.words}`),
+      one.model ? made("span", {class: "whose"}, ` ${one.model}`) : null,
+      one.prompt ? made("span", {class: "why"}, ` “${one.prompt}”`) : null,
+    ));
+    return [
+      alarm,
+      badges.length ? made("ul", {class: "badges"}, ...badges) : null,
+      made("h1", {}, card.verdict),
+      made("dl", {class: "facts"}, ...(card.facts || []).map(([name, fact]) => made("div", {}, made("dt", {}, name), made("dd", {}, fact)))),
+      made("div", {class: "lines"}, ...(card.lines || []).map(([question, line]) => made("p", {}, question ? made("strong", {}, question) : null, line))),
+    ];
+  }
+
+  #unjudged(verdict, brief) {
+    const act = () => this.app.source.judge(this.app.study).then(() => this.refresh()).catch((error) => this.app.refused(error));
+    const words = {
+      making: ["The verdict is being made.", "It appears here as soon as it is there; everything else works meanwhile."],
+      failed: ["There is no verdict.", verdict.error ? [verdict.error.problem, verdict.error.fix].filter(Boolean).join(" ") : ""],
+    }[verdict.state] || ["There is no verdict yet.", verdict.too_large ? `Judging ${counted(brief.answers, "answer")} takes some minutes.` : brief.answers ? "" : "No answer has been collected yet."];
+    const offered = verdict.state !== "making" && brief.answers && !this.app.source.isStatic;
+    return [made("h1", {}, words[0]), words[1] ? made("p", {}, words[1]) : null, offered ? button("Judge the labels now", act, {class: "main"}) : null];
+  }
+
+  #run({progress, report, brief}) {
+    const done = progress.total ? progress.answered / progress.total : 1;
+    const left = progress.left ? `, about ${spoken(progress.left)} left` : "";
+    const state = progress.process ? `Running, ${percent(done)} done${left}` : done < 1 ? `Not complete: ${percent(done)} done` : "Complete";
+    const facts = [
+      ["Answers", `${count(progress.answered)} of ${count(progress.total)}`],
+      ["Items", count(brief.items)],
+      progress.errors ? ["Failed calls", made("a", {href: this.app.href("answers", {q: "is:error"})}, count(progress.errors))] : null,
+      progress.process && progress.rate ? ["Speed", `${progress.rate.toLocaleString("en", {maximumFractionDigits: 1})} calls a second`] : null,
+      ["Cost", money(progress.money)],
+      progress.tokens ? ["Tokens", count(progress.tokens)] : null,
+      progress.last ? ["Last answer", ago(progress.last)] : null,
+    ].filter(Boolean);
+    fill(
+      this.run,
+      made("h2", {}, "The run"),
+      made("p", {class: "state"}, made("progress", {max: "1", value: done, "aria-label": "Answers collected"}), " ", state),
+      made("dl", {class: "pairs"}, ...facts.flatMap(([name, fact]) => [made("dt", {}, name), made("dd", {}, fact)])),
+      ...(progress.warnings || []).map((words) => made("p", {class: "warning"}, words)),
+      report ? made("p", {}, made("a", {href: report, target: "_blank", rel: "noopener"}, "Open the report")) : null,
+    );
+  }
+
+  #since(since) {
+    const told = since && (since.answers || since.errors || since.items_changed || since.marks);
+    if (!told) return;
+    this.since.hidden = false;
+    fill(
+      this.since,
+      made("h2", {}, `Since you last looked, ${ago(since.when)}`),
+      made(
+        "ul",
+        {},
+        since.answers ? made("li", {}, counted(since.answers, "new answer")) : null,
+        since.items_changed ? made("li", {}, `${counted(since.items_changed, "item")} with another most frequent label`) : null,
+        since.errors ? made("li", {}, counted(since.errors, "failed call")) : null,
+        since.marks ? made("li", {}, counted(since.marks, "new mark")) : null,
+      ),
+      made("p", {}, made("a", {href: this.app.href("grid", {q: since.query})}, "Show what has changed")),
+    );
+  }
+
+  #ways(design) {
+    const {app} = this;
+    const first = {sort: "instability"};
+    const ways = [
+      [app.href("grid", first), "Every label at a glance", "Items as rows, prompts as columns; what is least stable comes first."],
+      ...design.examples.slice(0, 5).map((one) => [app.href("answers", {q: one.query}), one.query, one.means]),
+    ];
+    fill(this.ways, made("h2", {id: "ways-title"}, "Look closer"), made("ul", {}, ...ways.map(([href, name, means], at) => made("li", {}, made("a", {href, class: at ? "code" : ""}, name), made("span", {class: "means"}, means)))));
+  }
+
+  async #charts({charts, design, verdict}) {
+    const key = `${verdict.made} ${charts.map((one) => one.href).join(" ")}`;
+    if (key === this.drawn) return;
+    this.drawn = key;
+    const lead = (prompt, model) => {
+      const one = design.prompts[prompt];
+      const models = design.models.length > 1 && model >= 0 ? ` ${term("model", design.models[model])}` : "";
+      return one ? this.app.href("answers", {q: term("prompt", one.id) + models}) : null;
+    };
+    const sections = new Map();
+    for (const one of charts) sections.set(one.section, [...(sections.get(one.section) || []), one]);
+    const parts = [];
+    for (const [section, some] of sections) {
+      parts.push(made("h2", {}, SECTIONS[section] || section));
+      for (const one of some) parts.push(await this.#figure(one, lead));
+    }
+    fill(this.charts, ...parts);
+  }
+
+  async #figure(chart, lead) {
+    const narrow = innerWidth < 672 && chart.narrow;
+    const figure = made("figure", {}, made("figcaption", {}, made("b", {}, chart.title), chart.caption ? ` ${chart.caption}` : ""));
+    try {
+      const drawing = picture(await this.app.source.chart(narrow || chart.href), chart.name, chart.alternative || chart.title, lead);
+      if (drawing) figure.append(drawing);
+    } catch (error) {
+      figure.append(made("p", {class: "missing"}, error.words || "The chart did not arrive."));
+    }
+    return figure;
+  }
+}
+
+function spoken(time) {
+  return time < 90 ? counted(Math.round(time), "second") : time < 5400 ? counted(Math.round(time / 60), "minute") : counted(Math.round(time / 3600), "hour");
+}
+
+export function ago(when) {
+  const time = Math.max(0, Date.now() / 1000 - when);
+  if (time < 5) return "just now";
+  return time < 2 * 86400 ? `${spoken(time)} ago` : `on ${new Date(1000 * when).toLocaleDateString("en", {day: "numeric", month: "long", year: "numeric"})}`;
+}

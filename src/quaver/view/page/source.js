@@ -1,0 +1,192 @@
+// Where everything that is shown comes from: the server, or the block of data in a file that opens from disk.
+// No other module asks for anything.
+
+import { StaticSource } from "./static_source.js";
+
+/** A refusal of the server, in words: `problem`, `where`, `expected`, `found`, `fix`; `at` for a bad query. */
+export class Refusal extends Error {
+  constructor(said, at = null) {
+    super(said.problem || "The server gave no reason.");
+    Object.assign(this, {said, at});
+  }
+
+  get words() {
+    const {found, expected, fix} = this.said;
+    return [this.message, found ? `Found: ${found}.` : "", expected ? `Expected: ${expected}.` : "", fix ? `Try: ${fix}` : ""].filter(Boolean).join(" ");
+  }
+}
+
+/** The parameters of an address, without those that are empty. */
+export function query(given) {
+  const kept = Object.entries(given).filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false);
+  return new URLSearchParams(kept.map(([name, value]) => [name, value === true ? "1" : String(value)])).toString();
+}
+
+/** What came of cells: `rows` × `width` legend codes, whether each matches the query, how confident it is. */
+export function unpackedCells(bytes, rows, width, cellBytes, {match, confidence}) {
+  const size = rows * width;
+  const codes = cellBytes === 2 ? new Uint16Array(bytes.slice(0, 2 * size)) : new Uint8Array(bytes, 0, size);
+  let at = size * cellBytes;
+  const next = (asked) => {
+    if (!asked) return null;
+    at += size;
+    return new Uint8Array(bytes, at - size, size);
+  };
+  return {rows, width, codes, match: next(match), confidence: next(confidence)};
+}
+
+class ServerSource {
+  constructor() {
+    this.isStatic = false;
+  }
+
+  async #sent(path, options = {}) {
+    let reply;
+    try {
+      reply = await fetch(path, {cache: "no-store", credentials: "omit", ...options});
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
+      throw new Refusal({problem: "The server does not answer.", fix: "see whether `quaver view` still runs, then reload this page."});
+    }
+    if (reply.ok) return reply;
+    let said = {error: {problem: reply.status === 404 ? "There is nothing at this address." : `The server answered ${reply.status}.`}};
+    try {
+      said = await reply.json();
+    } catch {
+      // an empty body: the status says it
+    }
+    throw new Refusal(said.error || {}, said.at || (said.error && said.error.at) || null);
+  }
+
+  async #read(path, given = {}, options = {}) {
+    const asked = query(given);
+    return (await this.#sent(asked ? `${path}?${asked}` : path, options)).json();
+  }
+
+  async #changed(path, method, body, type = "application/json") {
+    const headers = {"X-Quaver-View": "1", "Content-Type": type};
+    const reply = await this.#sent(path, {method, headers, body: type === "application/json" ? JSON.stringify(body ?? {}) : body});
+    return reply.json();
+  }
+
+  #of(study) {
+    return `api/studies/${encodeURIComponent(study)}`;
+  }
+
+  studies() {
+    return this.#read("api/studies");
+  }
+
+  pulse() {
+    return this.#read("api/pulse");
+  }
+
+  overview(study) {
+    return this.#read(this.#of(study));
+  }
+
+  design(study) {
+    return this.#read(`${this.#of(study)}/design`);
+  }
+
+  async chart(href) {
+    return (await this.#sent(href)).text();
+  }
+
+  look(study) {
+    return this.#changed(`${this.#of(study)}/look`, "POST");
+  }
+
+  judge(study) {
+    return this.#changed(`${this.#of(study)}/verdict`, "POST");
+  }
+
+  grid(study, view, options) {
+    return this.#read(`${this.#of(study)}/grid`, view, options);
+  }
+
+  rows(study, view, from, count, options) {
+    return this.#read(`${this.#of(study)}/rows`, {...view, from, count}, options);
+  }
+
+  find(study, view, item, options) {
+    return this.#read(`${this.#of(study)}/rows`, {...view, find: item, count: 1}, options);
+  }
+
+  /** A window of cells; `cellBytes` is the design's. */
+  async cells(study, view, window, cellBytes, options) {
+    const reply = await this.#sent(`${this.#of(study)}/cells?${query({...view, ...window})}`, options);
+    const bytes = await reply.arrayBuffer();
+    return unpackedCells(bytes, Number(reply.headers.get("X-Rows")), Number(reply.headers.get("X-Width")), cellBytes, window);
+  }
+
+  answers(study, view, from, count, excerpt, options) {
+    return this.#read(`${this.#of(study)}/answers`, {...view, from, count, excerpt}, options);
+  }
+
+  answer(study, given, options) {
+    return this.#read(`${this.#of(study)}/answer`, given, options);
+  }
+
+  item(study, given, options) {
+    return this.#read(`${this.#of(study)}/item`, given, options);
+  }
+
+  async raw(study, given, options) {
+    return (await this.#sent(`${this.#of(study)}/raw?${query(given)}`, options)).text();
+  }
+
+  rawFile(study, given) {
+    return `${this.#of(study)}/raw?${query({...given, download: 1})}`;
+  }
+
+  complete(study, q, at, options) {
+    return this.#read(`${this.#of(study)}/complete`, {q, at: String(at)}, options);
+  }
+
+  facets(study, view, options) {
+    return this.#read(`${this.#of(study)}/facets`, view, options);
+  }
+
+  compare(given, options) {
+    return this.#read("api/compare", given, options);
+  }
+
+  marks(study, given, options) {
+    return this.#read(`${this.#of(study)}/marks`, given, options);
+  }
+
+  mark(study, mark) {
+    return this.#changed(`${this.#of(study)}/marks`, "POST", mark);
+  }
+
+  unmark(study, id) {
+    return this.#changed(`${this.#of(study)}/marks/${encodeURIComponent(id)}`, "DELETE");
+  }
+
+  marksToGold(study, given) {
+    return this.#changed(`${this.#of(study)}/marks/gold`, "POST", given);
+  }
+
+  importMarks(study, format, who, file) {
+    return this.#changed(`${this.#of(study)}/marks/import?${query({format, who})}`, "POST", file, "application/octet-stream");
+  }
+
+  marksFile(study, given) {
+    return `${this.#of(study)}/marks/export?${query(given)}`;
+  }
+
+  setWho(who) {
+    return this.#changed("api/who", "POST", {who});
+  }
+
+  exportFile(study, given) {
+    return `${this.#of(study)}/export?${query(given)}`;
+  }
+}
+
+/** The block of data in this page, if it is a file of its own; the server it came from if not. */
+export function openSource() {
+  const block = document.getElementById("quaver-data");
+  return block ? new StaticSource(JSON.parse(block.textContent)) : new ServerSource();
+}
