@@ -106,8 +106,8 @@ export class OverviewView {
   }
 
   #since(since) {
-    const told = since && (since.answers || since.errors || since.items_changed || since.marks);
-    if (!told) return;
+    const news = since && (since.answers || since.errors || since.items_changed || since.marks);
+    if (!news) return;
     this.since.hidden = false;
     fill(
       this.since,
