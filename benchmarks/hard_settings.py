@@ -37,6 +37,7 @@ from quaver.measures import (
     mixed_effects,
     verbal_calibration,
 )
+from quaver.measures.validity.item_clusters import item_clusters
 
 LABELS = LabelSet(tuple(Label(code, code) for code in "abc"))
 Outcome = tuple[float | None, bool, float]
@@ -220,7 +221,11 @@ def grouped(rng: np.random.Generator, declared: bool) -> Outcome:
     codes = np.where(rng.random((150, 1)) < chance[:, None], 0, 1)
     frame = long(codes, gold=np.full(150, "a"), cluster=clusters_of(150, 10))
     one = accuracy(frame, labels=LABELS, **({"group": "cluster"} if declared else {}))[0]
-    return covered(one, 0.8)
+    inside, warned, width = covered(one, 0.8)
+    if not declared:  # what a study looks for by itself, among the columns of its items
+        (found,) = item_clusters(frame, frame.select("item", "cluster").unique(maintain_order=True))
+        warned = warned or bool(found.details.get("clustered"))
+    return inside, warned, width
 
 
 def alike(rng: np.random.Generator, groups: int = 20, size: int = 10) -> Outcome:

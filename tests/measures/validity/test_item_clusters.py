@@ -133,3 +133,12 @@ def test_answers_without_a_label_or_gold_are_no_obstacle() -> None:
     assert _one(item_clusters(frame, _columns()), "author").details["clustered"]
     bare = frame.with_columns(label=pl.lit(None, pl.String)).drop("gold")
     assert item_clusters(bare, _columns())[0].value is None
+
+
+def test_labels_that_are_all_alike_are_in_no_groups_declared_or_not() -> None:
+    frame = pl.DataFrame({"item": range(30), "label": ["a"] * 30})
+    columns = pl.DataFrame(
+        {"item": range(30), "author": [at // 2 for at in range(30)], "day": [at // 3 for at in range(30)]}
+    )
+    for group in (None, "author"):
+        assert {one.value for one in item_clusters(frame, columns, group=group)} == {None}

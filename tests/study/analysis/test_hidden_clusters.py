@@ -13,7 +13,7 @@ import pytest
 from tests.studies import STUDY, written
 
 from quaver import Study
-from quaver.core.records import Estimate
+from quaver.core.records import Estimate, IntervalWarning
 from quaver.errors import QuaverError
 from quaver.report.findings.clusters import clusters
 
@@ -68,6 +68,8 @@ def test_undeclared_groups_are_found_with_what_the_intervals_would_be(tmp_path: 
     _labels(tmp_path)
     study = _study(tmp_path)
     assert [one.column for one in study.quality().clusters] == ["author"]
+    for one in (*study.estimates(), *study.measure("accuracy")):
+        assert one.low is None or any(isinstance(why, IntervalWarning) for why in one.warnings)
     (found,) = clusters(study.estimates(of="audit"))
     assert found.kind == "columns"
     assert found.wider > 1.5
@@ -87,6 +89,7 @@ def test_once_declared_every_interval_resamples_the_groups_and_nothing_is_found(
     assert clusters(study.estimates(of="audit")) == ()
     units = {one.unit for one in study.estimates() if one.value is not None}
     assert units == {"author", "author and prompt"}  # the prompts of a column of that name are a sample
+    assert not any("labelled alike" in why for one in study.estimates() for why in one.warnings)
     accuracy = study.estimates("accuracy")[0]
     assert (accuracy.low, accuracy.high) == pytest.approx(found.estimate.details["again"][0]["grouped"])
     assert study.measure("accuracy", group=None)[0].unit == "item"
@@ -109,6 +112,7 @@ def test_without_groups_nothing_is_said(tmp_path: Path) -> None:
     study = _study(tmp_path)
     assert study.quality().clusters == ()
     assert not _of(study.estimates(of="audit"), "author").details["clustered"]
+    assert not any("labelled alike" in why for one in study.estimates() for why in one.warnings)
 
 
 def test_the_report_says_it_first_and_its_table_has_the_numbers(tmp_path: Path) -> None:

@@ -147,7 +147,8 @@ def _quantities(frame: pl.DataFrame) -> tuple[list[str], list[str], Floats]:
         asked.then(pl.col("usual") / pl.col("labels")).alias(f"share of {usual}"),
     ).cast(pl.Float64)
     varying = [name for name in found.columns if (found[name].drop_nulls().n_unique()) > 1]
-    return by_item["item"].to_list(), varying, found.select(varying).fill_null(np.nan).to_numpy()
+    values = found.fill_null(np.nan).to_numpy()  # a frame without columns has no rows either
+    return by_item["item"].to_list(), varying, values[:, [found.columns.index(name) for name in varying]]
 
 
 def _of_units(

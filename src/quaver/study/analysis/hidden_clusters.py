@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from quaver.core.records import Estimate, Item
+from quaver.core.records import AND_PROMPT, Estimate, IntervalWarning, Item
 from quaver.core.seeds import derive
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES, with_near_duplicates
 from quaver.design.prompts.rendering import PromptWriter
@@ -57,6 +57,32 @@ def hidden_clusters(
     under = "items" if study.spec.annotations is None else "annotations"
     found = item_clusters(frame, table, group=group, seed=seed)
     return [replace(one, details={**one.details, "under": under}) for one in found]
+
+
+def doubted(estimates: Sequence[Estimate], found: Sequence[Estimate], group: str | None) -> list[Estimate]:
+    """The estimates; those whose interval resamples the items of undeclared groups one by one say so.
+
+    Args:
+        estimates: The study's.
+        found: By `hidden_clusters`.
+        group: The column whose groups are resampled.
+    """
+    real = [one for one in found if one.details.get("clustered")]
+    if not real:
+        return list(estimates)
+    most = max(real, key=lambda one: float(one.details["effect"]))
+    column, unit = most.cell["column"], group or "item"
+    who = "items whose texts are nearly the same" if column == NEAR_DUPLICATES else f"items of one {column}"
+    warning = IntervalWarning(
+        f"{who} are labelled alike (design effect {most.details['effect']:.1f}): the interval may be too "
+        f"narrow until the study declares group: {column}"
+    )
+    return [
+        replace(one, warnings=(*one.warnings, warning))
+        if one.low is not None and one.unit.removesuffix(AND_PROMPT) == unit
+        else one
+        for one in estimates
+    ]
 
 
 def with_wider(

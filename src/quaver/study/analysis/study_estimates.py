@@ -9,7 +9,7 @@ import polars as pl
 
 from quaver.core.records import Estimate
 from quaver.study.analysis.annotation_frame import annotations_of
-from quaver.study.analysis.hidden_clusters import hidden_clusters, with_wider
+from quaver.study.analysis.hidden_clusters import doubted, hidden_clusters, with_wider
 from quaver.study.analysis.study_measures import (
     audit,
     measurement,
@@ -53,7 +53,8 @@ def measured(study: StudySource, name: str, options: Mapping[str, Any]) -> list[
     """One measure, with some options (``by``, ``evaluator``, its own) in place of the study file's."""
     frame = measurable(study)
     asked = [measurement(study, one, frame) for one in measures_of(study.spec, name, options)]
-    return [found for one in told_apart(asked) for found in one.of(seen_by(study, one, frame))]
+    made = [found for one in told_apart(asked) for found in one.of(seen_by(study, one, frame))]
+    return _doubted(study, made, frame)
 
 
 def estimates_of_study(
@@ -67,7 +68,19 @@ def estimates_of_study(
         frame: The annotations, where they are at hand.
     """
     frame = measurable(study) if frame is None else frame
-    return [found for one in measurements(study, names, frame) for found in taken(study, one, frame)]
+    made = [found for one in measurements(study, names, frame) for found in taken(study, one, frame)]
+    return _doubted(study, made, frame)
+
+
+def _doubted(study: StudySource, made: list[Estimate], frame: pl.DataFrame) -> list[Estimate]:
+    """The estimates, with a warning where their items come in groups that the study does not declare."""
+    from quaver.study.analysis.chart_estimates import group_of, of_first  # loads the measures behind them
+
+    if frame.is_empty() or all(one.low is None for one in made):
+        return made
+    group = study.spec.group or group_of(measurements(study, None, frame), frame)
+    found = hidden_clusters(study, of_first(evaluators_of(study), frame), group, in_passing=True)
+    return doubted(made, found, group)
 
 
 def estimates_of_audit(study: StudySource, frame: pl.DataFrame | None = None) -> list[Estimate]:
