@@ -25,6 +25,22 @@ def command(
     events: Annotated[
         str, typer.Option(help="Where to write events as JSON lines: a file, or - for standard output.")
     ] = "",
+    batch: Annotated[
+        bool,
+        typer.Option(
+            "--batch",
+            help="Ask in the providers' batches where there are any: half the price, within a day.",
+        ),
+    ] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Stay until every batch is over, and collect it.")
+    ] = False,
+    cancel_batches: Annotated[
+        bool,
+        typer.Option(
+            "--cancel-batches", help="Ask nothing; end every batch that is out and store what it answered."
+        ),
+    ] = False,
     small: Annotated[
         bool, typer.Option("--small", help="Run the small version that the study file describes.")
     ] = False,
@@ -32,12 +48,14 @@ def command(
 ) -> None:
     """Ask what has not been asked yet, and store the answers.
 
-    Ctrl-C stops; run again to continue. No stored answer is lost or asked for twice.
+    Ctrl-C stops; run again to continue. No stored answer is lost or asked for twice. With --batch (or
+    `batch: true` beside a model) it hands the calls over and ends; run again to collect what is ready.
 
     Examples:
       quaver run study.yaml
       quaver run study.yaml --small
       quaver run study.yaml --retry-errors
+      quaver run study.yaml --batch
       quaver run study.yaml --function mine=annotate:label
     """
     opened = open_study(study, function, small=small)
@@ -48,7 +66,13 @@ def command(
     opened.variants.make(watch=say_making)
     with writing_events(events) as stream, watching(opened) as watch:
         outcome = opened.run(
-            watch=watch, retry_errors=retry_errors, retry_unconstrained=retry_unconstrained, events=stream
+            watch=watch,
+            retry_errors=retry_errors,
+            retry_unconstrained=retry_unconstrained,
+            events=stream,
+            batch=batch,
+            wait=wait,
+            cancel_batches=cancel_batches,
         )
     on = errors if events == "-" else screen
     status = show_outcome(outcome, opened, on)

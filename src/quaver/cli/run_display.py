@@ -146,6 +146,10 @@ def show_outcome(outcome: Outcome, study: Study, on: Console = screen) -> StudyS
     if outcome.ended == "narrow":
         left = f"{outcome.missing:,} calls of the whole design were not needed"
         say(f"The interval is as narrow as you asked: {left}.", on=on)
+    elif outcome.ended == "batches":
+        out = sum(one.calls for one in status.batches)
+        say(f"{out:,} calls are out in {len(status.batches):,} batches. Run again to collect them;", on=on)
+        say("`quaver status` shows them.", on=on)
     elif outcome.ended != "finished":
         why, then = _ENDS[outcome.ended]
         say(f"{why}: {outcome.missing:,} calls are left. {then}", on=on)

@@ -10,7 +10,7 @@ from quaver.cli.console import JsonOption, print_json, say, screen, table
 from quaver.cli.run_display import errors_table, quality_in_passing, say_quality
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 from quaver.cli.verdict_display import say_verdict, verdict_in_passing
-from quaver.core.number_format import duration
+from quaver.core.number_format import duration, moment
 
 if TYPE_CHECKING:
     from quaver.report.findings.verdict_card import Card
@@ -45,6 +45,7 @@ def command(
         say(line)
     if status.by_kind:
         screen.print(errors_table(status.by_kind))
+    _show_batches(status)
     say_quality(quality)
     _show_unfinished(status)
     say_verdict(opened, status, study)
@@ -93,6 +94,37 @@ def _cost(status: StudyStatus) -> Iterator[str]:
         )
     if status.paraphrases:
         yield f"{status.paraphrases:,} of the calls made paraphrases; their tokens are included."
+
+
+def _show_batches(status: StudyStatus) -> None:
+    if not status.batches:
+        return
+    from quaver.study.forecasts.costs import Range
+
+    rows = [
+        (
+            one.model,
+            one.remote or one.name,
+            one.state,
+            one.calls,
+            one.done,
+            moment(one.since),
+            moment(one.expires) if one.expires else "unknown",
+            "unknown" if one.money is None else str(Range(one.money, one.money)),
+        )
+        for one in status.batches
+    ]
+    heads = ("model", "batch", "state", "calls", "done", "since", "given up at", "expected cost")
+    calls = sum(one.calls for one in status.batches)
+    screen.print(
+        table(heads, rows, f"{calls:,} calls are out in batches; `quaver run` collects what is ready:")
+    )
+    for one in status.batches:
+        if one.note:
+            say(f"{one.name}: {one.note}")
+        if one.file:
+            results = f"{one.file.removesuffix('.jsonl')}.out.jsonl"
+            say(f"Run it: vllm run-batch -i {one.file} -o {results} --model MODEL")
 
 
 def _show_unfinished(status: StudyStatus) -> None:

@@ -35,6 +35,19 @@ def terms_of(decoding: Decoding, choices: tuple[str, ...], schema: str) -> str:
     return json.dumps([*parts, schema] if schema else parts, sort_keys=True)
 
 
+def decoding_of(terms: str) -> tuple[Decoding, tuple[str, ...], str]:
+    """Decoding, allowed answers and JSON schema of terms; the decoding has no name.
+
+    >>> decoding_of(terms_of(Decoding("greedy", max_tokens=9), ("yes", "no"), ""))[1:]
+    (('yes', 'no'), '')
+    """
+    values, choices, *schema = json.loads(terms)
+    known: dict[str, Any] = {
+        name: tuple(one) if isinstance(one, list) else one for name, one in values.items()
+    }
+    return Decoding("", **known), tuple(choices), schema[0] if schema else ""
+
+
 def request_terms(request: Request) -> str:
     """The terms under which a request is sent, whatever its key says."""
     return terms_of(request.decoding, request.choices, request.schema)

@@ -5,6 +5,7 @@ The report wraps them in markup that keeps the full number (``page_numbers``).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from math import floor, log10
 from typing import TYPE_CHECKING
@@ -85,6 +86,15 @@ def duration(seconds: float | None) -> str:
     minutes, rest = divmod(rest, 60)
     parts = [(hours, "h"), (minutes, "min"), (rest, "s")]
     return " ".join([f"{n} {unit}" for n, unit in parts if n][:2])
+
+
+def moment(at: float) -> str:
+    """A time in seconds since 1970 as people write it.
+
+    >>> moment(1_800_000_000)
+    '2027-01-15 08:00 UTC'
+    """
+    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(at)) + " UTC"
 
 
 def count(number: int, noun: str) -> str:

@@ -13,11 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from importlib.metadata import version as version_of
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, NonNegativeInt, PositiveFloat, PositiveInt
 from typing_extensions import TypedDict  # pydantic asks for this one before Python 3.12
 
+from quaver.core.batch import BatchService
 from quaver.core.meter import Meter
 from quaver.core.model import Abilities, Answered, Needs
 from quaver.core.records import Message, Request, Response
@@ -26,7 +28,7 @@ from quaver.models._defaults import Defaults
 from quaver.models.served.flight import Flight
 from quaver.models.served.metering import reading, sending, spent_on
 from quaver.models.served.pace import Pace
-from quaver.models.served.presets import ANY, PRESETS, Choice, Preset
+from quaver.models.served.presets import ANY, PRESETS, Batch, Choice, Preset
 from quaver.models.served.request_body import CHAT, PLAIN, body_of, is_plain
 from quaver.models.served.request_part import Landed, Part
 from quaver.models.served.server_faults import Address
@@ -39,7 +41,7 @@ from quaver.models.served.server_options import (
     checked_variable,
     is_here,
 )
-from quaver.models.served.server_reply import read_reply
+from quaver.models.served.server_reply import reply_to
 
 if TYPE_CHECKING:
     from quaver.models.served.connection import Connection
@@ -54,6 +56,7 @@ class Supports(TypedDict, total=False):
 
     __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
 
+    batch: Batch
     choice: Choice
     logprobs: int
     n: bool
@@ -230,6 +233,13 @@ class OpenAICompatible(Defaults):
         self._pace = Pace(**self._pace_options)  # type: ignore[arg-type]
         self._last_read = ()
 
+    def batches(self, folder: Path) -> BatchService | None:
+        """The server's batches: an API, or files for a program such as ``vllm run-batch``."""
+        from quaver.models.served.batch_services import service_of
+
+        together = self._repeats == "shared" and self._kind.n
+        return service_of(self._kind, self._model, self._address, self._secret, folder, together=together)
+
     # ------------------------------------------------------------------ one call
 
     async def _send(self, connection: Connection, part: Part) -> Landed:
@@ -252,17 +262,8 @@ class OpenAICompatible(Defaults):
         if isinstance(came, Response):
             return Landed([came] * part.n)
         content, limits = came
-        wrapped = request.choices if server.choice == "json_schema" and not request.schema else ()
-        last = request.prompt.messages[-1]
         with reading(self.meter, request, content):
-            responses = read_reply(
-                content,
-                n=part.n,
-                logprobs=request.decoding.logprobs,
-                begun=last.content if last.role == "assistant" else "",
-                wrapped=wrapped,
-            )
-        return Landed(responses, limits)
+            return Landed(reply_to(content, request, server, part.n), limits)
 
     async def _read(
         self, connection: Connection, path: str, body: dict[str, Any], messages: tuple[Message, ...]

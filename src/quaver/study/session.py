@@ -201,6 +201,9 @@ class Study:
         retry_unconstrained: bool = False,
         requests: Annotated[int, Field(ge=0)] | None = None,
         events: TextIO | None = None,
+        batch: bool = False,
+        wait: bool = False,
+        cancel_batches: bool = False,
     ) -> Outcome:
         """Ask whatever has not been asked yet, and store the answers.
 
@@ -211,6 +214,11 @@ class Study:
                 that they should follow. They stay stored, and belong to no call any more.
             requests: Send at most this many requests of each model, spread over the study.
             events: Where a line of JSON is written for everything that happens (``collect.run.journal``).
+            batch: Ask every model in batches whose provider takes them, as ``batch: true`` beside a model
+                does. The run hands over what is left and collects what is ready; later runs collect the rest.
+            wait: Stay until every batch is over.
+            cancel_batches: Ask nothing; have the providers end every batch that is out, and store what they
+                have answered. The rest may be asked again.
 
         Returns:
             How the run ended; Ctrl-C and a spent budget are ends, not errors.
@@ -229,6 +237,9 @@ class Study:
             retry_unconstrained=retry_unconstrained,
             requests=requests,
             events=events,
+            batch=batch,
+            wait=wait,
+            cancel_batches=cancel_batches,
         )
 
     def status(self) -> StudyStatus:

@@ -105,4 +105,4 @@ def test_a_store_that_added_up_something_else_is_brought_up_to_date(tmp_path: Pa
 
 def test_a_change_of_what_is_added_up_is_a_new_version_of_the_tables() -> None:
     """Where it fails: add ``REMADE`` to ``tables.CHANGES``, raise ``VERSION``, write both figures here."""
-    assert (VERSION, crc32(TALLIES.encode())) == (5, 3962045361)
+    assert (VERSION, crc32(TALLIES.encode())) == (6, 3962045361)

@@ -36,6 +36,7 @@ class Price:
         input: Prompt tokens.
         output: Completion tokens, thinking included.
         cached: Prompt tokens that the server had in its cache.
+        batch: The price of the same tokens in a batch, where it is known; half otherwise.
 
     >>> Price(input=1.0, output=4.0, cached=0.1).of(prompt=1_000_000, cached=500_000, completion=250_000)
     1.55
@@ -44,6 +45,12 @@ class Price:
     input: float
     output: float
     cached: float
+    batch: Price | None = None
+
+    @property
+    def in_batch(self) -> Price:
+        """The price in a batch: the published one, or else half, which is what providers charge."""
+        return self.batch or Price(self.input / 2, self.output / 2, self.cached / 2)
 
     def of(self, prompt: float, cached: float, completion: float) -> float:
         """The cost of tokens; ``cached`` ones are part of ``prompt``."""
@@ -141,6 +148,21 @@ class Budget:
             self._spent_tokens += tokens
             self._spent_money += money
 
+    def expected(self, request: Request) -> tuple[float, float]:
+        """The prompt and completion tokens that a request is expected to take."""
+        calls, expected = len(request.calls), self._expectation(request)
+        return calls * expected.prompt(request), calls * expected.completion
+
+    def commit(self, request: Request) -> None:
+        """Count a request's expected cost as spent, since its answers will come long after this run."""
+        with self._lock:
+            if reserved := self._reserved.pop(request.calls[0].key, None):
+                self._reserved_tokens -= reserved.tokens
+                self._reserved_money -= reserved.money
+            prompt, completion = self.expected(request)
+            self._spent_tokens += prompt + completion
+            self._spent_money += self._prices.get(request.model, _FREE).of(prompt, 0, completion)
+
     def discard(self, model: str, traffic: Traffic) -> bool:
         """Count the cost of replies that became no answer.
 
@@ -165,8 +187,8 @@ class Budget:
             self._reserved_tokens = self._reserved_money = 0.0
 
     def _reserves(self, request: Request) -> bool:
-        calls, expected = len(request.calls), self._expectation(request)
-        prompt, completion = calls * expected.prompt(request), calls * expected.completion
+        calls = len(request.calls)
+        prompt, completion = self.expected(request)
         price = self._prices.get(request.model, _FREE)
         tokens, money = prompt + completion, price.of(prompt, 0, completion)
         short: Stop | None = None

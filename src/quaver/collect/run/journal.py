@@ -12,6 +12,7 @@ from typing import Any, TextIO
 
 from quaver._secrets import without_keys
 from quaver.collect.run.progress import Outcome, Progress, kind_of
+from quaver.collect.store.batch_rows import BatchRow
 from quaver.core.model import Answered
 from quaver.core.records import Call, Condition, Response
 
@@ -33,7 +34,9 @@ class Journal:
 
     The events are ``started`` (calls, stored, models), ``tried`` (a server: model, provenance), ``reused``
     (calls, by folder), ``round`` (number, items, variants, repeats, width), ``stored`` (done, total, errors,
-    tokens, money, rate), ``error`` (one call's: model, variant, decoding, follow_up, item, repeat, kind,
+    tokens, money, rate), ``batch`` (one that was written, sent or closed: name, model, state,
+    calls, done, refused, remote, closed, note), ``error`` (one call's: model, variant, decoding, follow_up,
+    item, repeat, kind,
     error), ``fingerprint`` (a model answers from another configuration), ``given_up`` (a model that cannot be
     used) and ``ended`` (how, done, missing; if how is ``error``, the error instead). Each has a ``time``, in
     seconds since 1970.
@@ -81,6 +84,23 @@ class Journal:
         """A round of adaptive collection has ended."""
         self._line(f"round {number}: {summary}")
         self._event("round", number=number, **facts)
+
+    def batch(self, row: BatchRow) -> None:
+        """A batch was written, sent or closed, or stands elsewhere than before."""
+        note = f": {row.note}" if row.note else ""
+        self._line(f"batch {row.name} of {row.model}, {row.calls:,} calls: {row.state}{note}")
+        self._event(
+            "batch",
+            name=row.name,
+            model=row.model,
+            state=row.state,
+            calls=row.calls,
+            done=row.done,
+            refused=row.refused,
+            remote=row.remote,
+            closed=row.closed is not None,
+            note=row.note,
+        )
 
     def stored(self, group: Sequence[Answered], progress: Progress) -> None:
         """A group of answers was stored."""

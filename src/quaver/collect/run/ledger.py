@@ -13,6 +13,10 @@ from quaver.collect.run.progress import kind_of
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.tallies import KEY, SUMS, column_of, field_of
 from quaver.core.meter import Traffic
+from quaver.core.number_format import moment
+
+_SOURCES = """SELECT id, model, reused,
+    CASE WHEN json_valid(provenance) THEN json_extract(provenance, '$.batch') IS NOT NULL END FROM sources"""
 
 _LATELY = 60.0
 """Seconds over which the current pace is measured."""
@@ -43,6 +47,7 @@ class Entry(NamedTuple):
         sent: Requests sent to a server; these have an entry of their own.
         received: Replies to these requests.
         discarded: Replies that became no answer; the entry's tokens are theirs.
+        batch: Whether they were asked in batches.
     """
 
     model: str
@@ -66,6 +71,7 @@ class Entry(NamedTuple):
     sent: int = 0
     received: int = 0
     discarded: int = 0
+    batch: bool = False
 
 
 class Configuration(NamedTuple):
@@ -91,12 +97,12 @@ class Configuration(NamedTuple):
 def ledger(store: Store) -> list[Entry]:
     """Totals of everything stored, and of replies that became no answer."""
     columns = ", ".join((*KEY, *SUMS, "first", "last"))
-    sources = {source: names for source, *names in store.rows("SELECT id, model, reused FROM sources")}
+    sources = {source: names for source, *names in store.rows(_SOURCES)}
     apart = {row[: len(KEY)]: row[len(KEY) :] for row in _unplaced(store)}
     found: list[Entry] = []
     for row in store.rows(f"SELECT {columns} FROM tallies ORDER BY first"):
-        model, reused = sources.get(row[0], (None, None))
-        of = (model or "", reused, row[1], row[2])
+        model, reused, batch = sources.get(row[0], (None, None, 0))
+        of = (model or "", reused, row[1], row[2], bool(batch))
         everything, unplaced = row[len(KEY) :], apart.get(row[: len(KEY)])
         if unplaced is None:
             found.append(_entry(of, True, everything))
@@ -120,20 +126,23 @@ def _unplaced(store: Store) -> list[tuple[Any, ...]]:
     )
 
 
-def _entry(of: tuple[str, str | None, str | None, str | None], placed: bool, row: Sequence[float]) -> Entry:
+def _entry(
+    of: tuple[str, str | None, str | None, str | None, bool], placed: bool, row: Sequence[float]
+) -> Entry:
     sums: dict[str, Any] = dict(zip((*map(field_of, SUMS), "first", "last"), row, strict=True))
     sums |= {name: int(sums[name]) for name in ("calls", "errors")}
-    model, reused, served_model, fingerprint = of
-    return Entry(model, reused, served_model, fingerprint, placed, **sums)
+    model, reused, served_model, fingerprint, batch = of
+    return Entry(model, reused, served_model, fingerprint, placed, batch=batch, **sums)
 
 
-def _beside(store: Store, sources: Mapping[int, Sequence[str | None]]) -> Iterator[Entry]:
+def _beside(store: Store, sources: Mapping[int, Sequence[Any]]) -> Iterator[Entry]:
     """The traffic that became no answer, by source."""
     columns = ", ".join(map(column_of, Traffic._fields))
     for source, *row in store.rows(f"SELECT source, {columns} FROM traffic"):
         values: dict[str, Any] = Traffic(*row)._asdict()
         nothing: dict[str, Any] = dict.fromkeys(("calls", "errors", "thinking_tokens", "first", "last"), 0)
-        yield Entry(sources[source][0] or "", None, None, None, placed=False, **nothing, **values)
+        model, _, batch = sources[source]
+        yield Entry(model or "", None, None, None, placed=False, batch=bool(batch), **nothing, **values)
 
 
 def spent(entries: Iterable[Entry], prices: Mapping[str, Price | None], *, estimated: bool = False) -> Spent:
@@ -158,6 +167,8 @@ def spent(entries: Iterable[Entry], prices: Mapping[str, Price | None], *, estim
             read, wrote = read + one.estimated_prompt, wrote + one.estimated_completion
         tokens += read + wrote
         price = prices.get(one.model)
+        if price and one.batch:
+            price = price.in_batch
         money += price.of(read, one.cached_tokens, wrote) if price else 0.0
     return Spent(calls, tokens, money)
 
@@ -186,7 +197,7 @@ def changed(found: Sequence[Configuration]) -> list[str]:
         by_model[one.model].append(one)
     return [
         f"{model} answered from {len(several)} configurations: "
-        + "; ".join(f"{_named(one)} ({one.calls:,} answers from {_day(one.first)})" for one in several)
+        + "; ".join(f"{_named(one)} ({one.calls:,} answers from {moment(one.first)})" for one in several)
         for model, several in by_model.items()
         if len(several) > 1
     ]
@@ -261,7 +272,3 @@ def pace(store: Store, now: float | None = None) -> float:
 
 def _named(one: Configuration) -> str:
     return " ".join(part for part in (one.served_model, one.fingerprint) if part)
-
-
-def _day(at: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(at)) + " UTC"

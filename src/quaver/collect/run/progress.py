@@ -12,7 +12,9 @@ from quaver.core.number_format import duration
 
 _LONGEST_KIND = 60
 
-Ended = Literal["finished", "interrupted", "calls", "seconds", "tokens", "money", "requests", "narrow"]
+Ended = Literal[
+    "finished", "interrupted", "calls", "seconds", "tokens", "money", "requests", "narrow", "batches"
+]
 """What ends a run."""
 
 
@@ -22,7 +24,8 @@ class Outcome:
 
     Attributes:
         ended: ``finished``, or what stopped it: ``interrupted``, ``calls``, ``seconds``, ``tokens``,
-            ``money``, ``requests``; ``narrow`` if the interval is as narrow as requested.
+            ``money``, ``requests``; ``narrow`` if the interval is as narrow as requested; ``batches`` if
+            the rest is out in batches.
         total: Calls of the whole study.
         before: Calls that were stored before the run.
         done: Calls that this run stored.

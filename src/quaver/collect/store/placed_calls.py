@@ -83,10 +83,11 @@ class PlacedCalls(Database):
             How many answers matched no old key and were left as they are.
         """
         with self._translated(), self._transaction():
+            pairs = [(new, old) for old, new in keys]
             before = self._db.total_changes
-            sql = "UPDATE responses SET key = ? WHERE key = ?"
-            self._db.executemany(sql, ((new, old) for old, new in keys))
+            self._db.executemany("UPDATE responses SET key = ? WHERE key = ?", pairs)
             changed = self._db.total_changes - before
+            self._db.executemany("UPDATE batch_calls SET key = ? WHERE key = ?", pairs)
             left = (
                 int(self._db.execute("SELECT count(*) FROM responses WHERE length(key) = 16").fetchone()[0])
                 - changed

@@ -8,6 +8,7 @@ from json.encoder import encode_basestring
 from typing import Any
 
 from quaver._secrets import Keys, without_keys
+from quaver.collect.store.batch_tables import BATCH_TABLES
 from quaver.collect.store.tallies import REMADE, TALLIES, WRITTEN
 from quaver.core.records import Message, Response
 from quaver.core.response_validation import utf8, valid_tokens
@@ -73,9 +74,10 @@ CREATE VIEW IF NOT EXISTS answers AS
     LEFT JOIN sources s ON s.id = r.source LEFT JOIN terms t ON t.id = r.terms;
 """
     + TALLIES
+    + BATCH_TABLES
 )
 
-VERSION = 5
+VERSION = 6
 """Version of the tables; newer ones are refused, older ones migrated."""
 
 CHANGES = {
@@ -99,6 +101,7 @@ ALTER TABLE prompts ADD COLUMN checksum INTEGER;
 """
     + CHECKED,
     4: REMADE,
+    5: "",  # the tables of batches, which the schema creates
 }
 """Migrations: by version, the statements that lead to the next."""
 

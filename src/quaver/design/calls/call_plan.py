@@ -103,9 +103,9 @@ class Plan:
             next_ones = self._following_stored(chunk, done)
             done_next = stored([call.key for one in next_ones for call in one.calls]) if next_ones else {}
             for request in chunk:
-                yield from _without(request, done)
+                yield from without(request, done)
             for request in next_ones:
-                yield from _without(request, done_next)
+                yield from without(request, done_next)
 
     def calls(self, model: str, stored: Stored) -> Iterator[Call]:
         """A model's calls whose keys are known: a follow-up's is, once the answer that it quotes is stored.
@@ -270,7 +270,7 @@ def _with(prompt: tuple[Message, ...], added: tuple[Message, ...]) -> tuple[Mess
     return (*prompt[:-1], Message("plain", prompt[-1].content + "".join(texts)))
 
 
-def _without(request: Request, done: Collection[bytes]) -> Iterator[Request]:
+def without(request: Request, done: Collection[bytes]) -> Iterator[Request]:
     """The request's calls that are not done, as runs of consecutive repeats."""
     wanted = [call for call in request.calls if call.key not in done]
     if len(wanted) == len(request.calls):

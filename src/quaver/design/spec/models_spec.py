@@ -63,6 +63,12 @@ class ModelSpec(PluginSpec):
         None, description="The price of its tokens; that in genai-prices if left out."
     )
 
+    batch: bool = Field(
+        False,
+        description="Ask it in its provider's batches: half the price, answers within a day. `quaver run` "
+        "hands them over and collects what is ready.",
+    )
+
     @model_validator(mode="before")
     @classmethod
     def _of_today(cls, given: Any) -> Any:

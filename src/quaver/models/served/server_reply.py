@@ -7,13 +7,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from quaver.core.records import Response, Token
+from quaver.core.records import Request, Response, Token
 from quaver.core.response_validation import token_count, valid_response, valid_tokens
+from quaver.models.served.presets import Preset
 from quaver.models.served.request_body import LABEL
 from quaver.models.served.server_faults import Passing
 
 _FAILED = ("error", "insufficient_system_resource", "abort")
 """Finish reasons that are faults of the server."""
+
+
+def reply_to(content: bytes, request: Request, server: Preset, n: int) -> list[Response]:
+    """The responses in a reply to ``n`` calls of a request.
+
+    Raises:
+        Passing: The reply is empty, cut, not JSON, or holds fewer answers than requested.
+    """
+    last = request.prompt.messages[-1]
+    return read_reply(
+        content,
+        n=n,
+        logprobs=request.decoding.logprobs,
+        begun=last.content if last.role == "assistant" else "",
+        wrapped=request.choices if server.choice == "json_schema" and not request.schema else (),
+    )
 
 
 def read_reply(

@@ -12,17 +12,22 @@ from pathlib import Path
 from quaver.collect.run.budget import Budget, Spent
 from quaver.collect.run.journal import Journal
 from quaver.collect.run.ledger import ledger, spent
-from quaver.collect.run.progress import Outcome, Progress
+from quaver.collect.run.progress import Ended, Outcome, Progress
 from quaver.collect.run.runner import collect
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.reuse import Elsewhere, reuse
 from quaver.core.model import Probed
 from quaver.core.records import Request, Response
+from quaver.design.calls.call_plan import without
 from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import SpecError, Unavailable
+from quaver.study.collection.study_batches import StudyBatches, expected_out
 from quaver.study.sources.model_fit import needs_of
 from quaver.study.sources.study_file_source import StudyFile
+
+_BY_ITSELF = ("finished", "calls", "tokens", "money")
+"""Ends of a run after which the batches that are out still matter."""
 
 
 def reused_folders(spec: StudySpec, source: Positions) -> dict[str, Path]:
@@ -50,6 +55,8 @@ class Collecting:
         journal: Keeps what happens.
         watch: Called with the progress as responses are stored.
         retry_errors: Whether what ended in an error is asked again.
+        batch: Whether every model is asked in batches whose provider takes them.
+        wait: Whether to stay until every batch is over.
     """
 
     def __init__(
@@ -60,6 +67,8 @@ class Collecting:
         journal: Journal,
         watch: Callable[[Progress], None],
         retry_errors: bool,
+        batch: bool = False,
+        wait: bool = False,
     ) -> None:
         self._study, self._store = study, store
         self._plan, self._models, self._caps = study.plan, study.models, study.spec.budget
@@ -70,6 +79,8 @@ class Collecting:
         self._tried, self._given_up = set[str](), dict[str, Exception]()
         self._folders = reused_folders(study.spec, study.positions)
         self._until = None if self._caps.seconds is None else time.monotonic() + self._caps.seconds
+        self._batches = StudyBatches(study, store, journal, watch, every=batch)
+        self._wait = wait
         for name, model in self._models.items():
             model.prepare(self._repeats(name))
         facts = {name: model.provenance() for name, model in self._models.items()}
@@ -98,25 +109,75 @@ class Collecting:
         """
         before = self._progress().before
         taken = self._take_over(keep)
-        self._try_servers()
+        in_batches = self._batches.names if most is None else []
+        try:
+            outcome = self._ask(keep, most, in_batches)
+        except KeyboardInterrupt:
+            if not self._batches.has_any:
+                raise
+            outcome = self._progress().outcome("interrupted", 0.0, 0.0)
+        total = self._study.calls - self._store.unfollowed()
+        done, errors = self._batches.taken()
+        outcome = replace(
+            outcome,
+            total=total,
+            before=before,
+            reused=taken,
+            done=outcome.done + done,
+            errors=outcome.errors + errors,
+        )
+        if done or self._store.batches():
+            used = self._used(estimated=False)
+            outcome = replace(outcome, tokens=used.tokens, money=used.money)
+        held = outcome.missing and self._batches.batching.held
+        if outcome.ended in _BY_ITSELF and (held or self._store.calls_out()):
+            return replace(outcome, ended="batches")
+        if most is not None and outcome.ended == "finished" and outcome.missing:
+            return replace(outcome, ended="requests")
+        return outcome
+
+    def _ask(
+        self, keep: Callable[[Request], Request | None] | None, most: int | None, in_batches: Sequence[str]
+    ) -> Outcome:
+        """Collect what batches have ready, hand over the next, and ask the other models."""
+        self._batches.visit()
+        direct = [name for name in self._models if name not in in_batches]
+        self._try_servers(direct)
+        budget = self._budget(self._progress())
+
+        def hand_over() -> None:
+            if in_batches:
+                self._batches.write(lambda name: self._requests(name, keep), self._budget(self._progress()))
+
+        if in_batches:
+            self._batches.write(lambda name: self._requests(name, keep), budget)
         progress = self._progress()
         progress.given_up |= self._given_up
-        asked = [name for name in self._models if name not in self._given_up]
+        asked = [name for name in direct if name not in self._given_up]
         outcome = collect(
             {name: self._requests(name, keep, most) for name in asked},
             self._models,
             self._store,
             progress,
-            budget=self._budget(progress),
+            budget=budget,
             watch=self._watch,
             journal=self._journal,
             following=self._following,
         )
-        total = self._study.calls - self._store.unfollowed()
-        outcome = replace(outcome, total=total, before=before, reused=taken)
-        if most is not None and outcome.ended == "finished" and outcome.missing:
-            return replace(outcome, ended="requests")
+        if self._wait and outcome.ended == "finished":
+            self._batches.wait(hand_over)
+        if self._batches.batching.failures:
+            raise next(iter(self._batches.batching.failures.values()))
         return outcome
+
+    def cancel_batches(self) -> Outcome:
+        """Have every batch end early: what is answered is stored or will be, the rest may be asked again."""
+        before = self._progress().before
+        self._batches.cancel()
+        done, errors = self._batches.taken()
+        used, total = self._used(estimated=False), self._study.calls - self._store.unfollowed()
+        ended: Ended = "batches" if self._store.calls_out() else "finished"
+        return Outcome(ended, total, before, done, errors, 0.0, used.tokens, used.money)
 
     def _progress(self) -> Progress:
         counts = self._store.counts()
@@ -124,13 +185,13 @@ class Collecting:
         unfollowed = self._store.unfollowed(errors=not self._retry_errors)
         return Progress(self._study.calls - unfollowed, before)
 
-    def _try_servers(self) -> None:
+    def _try_servers(self, names: Sequence[str]) -> None:
         """Try the servers that something is left to ask; those out of reach do not keep the others waiting.
 
         Raises:
             ModelError: One does not honour what the study asks for, or none is within reach.
         """
-        left = self._store.unfinished(errors=not self._retry_errors)
+        left = self._store.unfinished(errors=not self._retry_errors) & set(names)
         for name, model in self._models.items():
             if name not in left or name in self._tried or not isinstance(model, Probed):
                 continue
@@ -178,6 +239,8 @@ class Collecting:
             return {} if fresh else self._store.answered(keys, errors=not self._retry_errors)
 
         requests = self._plan.requests(model, stored)
+        if out := self._store.keys_out():
+            requests = (left for request in requests for left in without(request, out))
         if keep is not None:
             requests = (kept for request in requests if (kept := keep(request)) is not None)
         if most is None:
@@ -193,12 +256,10 @@ class Collecting:
         Raises:
             SpecError: That is more than it allows.
         """
-        caps = self._caps.tokens is not None or self._caps.money is not None
-        used = spent(ledger(self._store), self._prices, estimated=caps) if progress.before else Spent()
+        used = self._used(estimated=self._caps.tokens is not None or self._caps.money is not None)
         if self._retry_errors:  # an error that is asked again does not count twice
-            used = used._replace(calls=min(used.calls, progress.before))
-        made = spent(self._made, self._prices)
-        used = Spent(used.calls + made.calls, used.tokens + made.tokens, used.money + made.money)
+            made = spent(self._made, self._prices).calls
+            used = used._replace(calls=min(used.calls, progress.before + made))
         for name in ("calls", "tokens", "money"):
             cap, has = getattr(self._caps, name), getattr(used, name)
             if cap is not None and has > cap and progress.before < progress.total:
@@ -209,11 +270,20 @@ class Collecting:
                     found=f"{cap:,}",
                     fix="raise the budget to continue; the stored answers can be measured as they are",
                 )
+        prices = {name: price for name, price in self._prices.items() if price is not None}
+        in_batches = {name: prices[name].in_batch for name in self._batches.names if name in prices}
+        out = expected_out(self._store, self._prices)
         return Budget(
             calls=self._caps.calls,
             tokens=self._caps.tokens,
             money=self._caps.money,
             seconds=None if self._until is None else max(0.0, self._until - time.monotonic()),
-            spent=used,
-            prices={name: price for name, price in self._prices.items() if price is not None},
+            spent=Spent(used.calls + out.calls, used.tokens + out.tokens, used.money + out.money),
+            prices=prices | in_batches,
         )
+
+    def _used(self, *, estimated: bool) -> Spent:
+        """What was spent on the answers that are stored, and on paraphrases."""
+        used = spent(ledger(self._store), self._prices, estimated=estimated)
+        made = spent(self._made, self._prices)
+        return Spent(used.calls + made.calls, used.tokens + made.tokens, used.money + made.money)

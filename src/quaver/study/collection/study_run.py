@@ -96,6 +96,9 @@ def run(
     retry_unconstrained: bool,
     requests: int | None,
     events: TextIO | None,
+    batch: bool = False,
+    wait: bool = False,
+    cancel_batches: bool = False,
 ) -> Outcome:
     """Ask whatever has not been asked yet, and store the answers.
 
@@ -113,14 +116,18 @@ def run(
         counts = store.counts()
         before = counts.answered - (counts.errors if retry_errors else 0)
         total = experiment.calls - store.unfollowed(errors=not retry_errors)
-        if before == total:
+        if before == total and not store.batches():
             return Outcome("finished", before, before, 0, 0, 0.0)
         check(study)
         ids = [item.id for item in experiment.items]
         journal = Journal(study.files.log, events, conditions=experiment.conditions, items=ids)
-        collecting = Collecting(study, store, journal=journal, watch=watch, retry_errors=retry_errors)
+        collecting = Collecting(
+            study, store, journal=journal, watch=watch, retry_errors=retry_errors, batch=batch, wait=wait
+        )
         try:
-            if study.spec.until is None or requests is not None:
+            if cancel_batches:
+                outcome = collecting.cancel_batches()
+            elif study.spec.until is None or requests is not None:
                 outcome = collecting.ask(most=requests)
             else:
                 document = RoundsDocument(study.spec.until, study.files.read("rounds.json") if before else {})

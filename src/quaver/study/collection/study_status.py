@@ -41,6 +41,44 @@ class ConditionStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class BatchStatus:
+    """One batch that is out.
+
+    Attributes:
+        name: Its name.
+        model: The model's name in the study.
+        state: ``written``, ``uploaded``, ``running`` or ``partly done``; or how it ended, if its results have
+            yet to be stored.
+        calls: Its calls.
+        done: Requests that its provider says are answered, as of ``looked``.
+        refused: Requests that it says ended with an error.
+        since: When it was handed over, or written if it was not yet; in seconds since 1970.
+        expires: When its provider gives up; None if it does not say.
+        looked: When it was last looked at; None before the first time.
+        tokens: Tokens that it is expected to take.
+        money: US dollars that it is expected to cost; None where the price is not known.
+        remote: What its provider calls it; None before it is started.
+        note: What its provider said last; None if nothing.
+        file: The file to hand to a program; empty where a provider has it.
+    """
+
+    name: str
+    model: str
+    state: str
+    calls: int
+    done: int
+    refused: int
+    since: float
+    expires: float | None
+    looked: float | None
+    tokens: float
+    money: float | None
+    remote: str | None
+    note: str | None
+    file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class StudyStatus(Rows):
     """The status of a study.
 
@@ -71,6 +109,8 @@ class StudyStatus(Rows):
         discarded_tokens: What these took, which is among the other tokens.
         waiting: Answers of a run that was killed, which the next run takes in.
         last: When the last answer arrived, in seconds since 1970; None where there is none.
+        batches: The batches that are out; their calls are not among the answered ones, nor their tokens and
+            money among what was spent.
     """
 
     total: int
@@ -98,6 +138,7 @@ class StudyStatus(Rows):
     discarded_tokens: float = 0.0
     waiting: int = 0
     last: float | None = None
+    batches: Sequence[BatchStatus] = ()
 
     def __repr__(self) -> str:
         failed = f", {self.errors:,} with an error" if self.errors else ""
@@ -201,8 +242,36 @@ def _asked(study: StudySource, store: Store | None, process: int | None) -> Stud
         discarded=sum(one.discarded for one in entries),
         discarded_tokens=sum(one.prompt_tokens + one.completion_tokens for one in entries if one.discarded),
         waiting=store.waiting() if store and process is None else 0,
+        batches=_batches(study, store) if store else (),
         last=max((one.last for one in entries if one.placed and one.last), default=None),
     )
+
+
+def _batches(study: StudySource, store: Store) -> list[BatchStatus]:
+    """The batches that are out."""
+    found = []
+    for row in store.batches():
+        price = study.prices.get(row.model)
+        expected = (row.expected_prompt, 0, row.expected_completion)
+        found.append(
+            BatchStatus(
+                name=row.name,
+                model=row.model,
+                state=row.state,
+                calls=row.calls,
+                done=row.done,
+                refused=row.refused,
+                since=row.sent or row.written,
+                expires=row.expires,
+                looked=row.looked,
+                tokens=row.expected_prompt + row.expected_completion,
+                money=None if price is None else price.in_batch.of(*expected),
+                remote=row.remote,
+                note=row.note,
+                file=str(study.files.batches / f"{row.name}.jsonl") if row.service == "file" else "",
+            )
+        )
+    return found
 
 
 def _conditions(study: StudySource, store: Store | None) -> list[ConditionStatus]:

@@ -62,7 +62,7 @@ class PlacedCalls:
         """Put answers that were stored by another recipe under the keys of today's."""
         kept = store.recipe
         counts = store.counts()
-        if kept == call_keys.RECIPE or not counts.answered + counts.unplaced:
+        if kept == call_keys.RECIPE or not (counts.answered + counts.unplaced or store.calls_out()):
             return
         if kept not in call_keys.RECIPES or kept > call_keys.RECIPE:
             stored = counts.answered + counts.unplaced

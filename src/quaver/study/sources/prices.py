@@ -35,6 +35,9 @@ _FREE = Price(0.0, 0.0, 0.0)
 _PROVIDERS = {"gemini": "google", "grok": "x-ai", "xai": "x-ai", "moonshot": "moonshotai", "bedrock": "aws"}
 """Names of providers that genai-prices calls differently."""
 
+_IN_BATCH: dict[str, Any] = {"price_context": {"processing": "batch"}}
+"""What genai-prices calls a batch."""
+
 _AT_ONCE = 1000
 """Tokens of a usual call: some prices rise with the length of a prompt."""
 
@@ -123,8 +126,7 @@ def known_price(name: str, provider: str | None = None, url: str | None = None) 
         provider: As genai-prices or Quaver's presets call it.
         url: The server's address, where the provider is not given.
     """
-    from genai_prices import Usage, calc_price  # its data takes most of a second to load
-
+    # genai_prices is imported late, because its data takes most of a second to load.
     tries: list[tuple[str, dict[str, str]]] = []
     if provider:
         tries.append((name, {"provider_id": _PROVIDERS.get(provider, provider)}))
@@ -137,18 +139,25 @@ def known_price(name: str, provider: str | None = None, url: str | None = None) 
         tries.append((name, {}))
     for model, by in tries:
         try:
-            amounts = [
-                float(calc_price(usage, model, **by).total_price) * 1e6 / _AT_ONCE  # type: ignore[call-overload]
-                for usage in (
-                    Usage(input_tokens=_AT_ONCE),
-                    Usage(output_tokens=_AT_ONCE),
-                    Usage(input_tokens=_AT_ONCE, cache_read_tokens=_AT_ONCE),
-                )
-            ]
+            at_once, in_batch = (_amounts(model, {**by, **more}) for more in ({}, _IN_BATCH))
         except (LookupError, ValueError):
             continue
-        return Price(*(round(amount, 9) for amount in amounts))
+        return Price(*at_once, batch=None if at_once == in_batch else Price(*in_batch))
     return None
+
+
+def _amounts(model: str, by: dict[str, Any]) -> tuple[float, float, float]:
+    """US dollars for a million tokens: read, written, read from the cache."""
+    from genai_prices import Usage, calc_price
+
+    def amount(usage: Usage) -> float:
+        return round(float(calc_price(usage, model, **by).total_price) * 1e6 / _AT_ONCE, 9)
+
+    return (
+        amount(Usage(input_tokens=_AT_ONCE)),
+        amount(Usage(output_tokens=_AT_ONCE)),
+        amount(Usage(input_tokens=_AT_ONCE, cache_read_tokens=_AT_ONCE)),
+    )
 
 
 def _like(name: str, where: str) -> Price:

@@ -159,6 +159,7 @@ class StudyFolder:
         annotations: The annotation frame.
         log: What happened in its runs, a line each, for people.
         paraphrases: The paraphrases that models made and the edits by hand.
+        batches: Files of batches that you hand to a program.
     """
 
     def __init__(self, path: Path) -> None:
@@ -167,6 +168,7 @@ class StudyFolder:
         self.annotations = path / "annotations.parquet"
         self.log = path / "run.log"
         self.paraphrases = path / "paraphrases.json"
+        self.batches = path / "batches"
 
     def make(self) -> None:
         """Make the folder where it is missing.

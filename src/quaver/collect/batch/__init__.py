@@ -1,0 +1,1 @@
+"""Batches: requests that are handed to a provider together and collected hours later."""

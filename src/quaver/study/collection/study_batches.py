@@ -1,0 +1,164 @@
+"""Which of a study's models are asked in batches, and what their batches hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from quaver.collect.batch.batching import FIRST_PAUSE, Batching
+from quaver.collect.run.budget import Budget, Price, Spent
+from quaver.collect.run.journal import Journal
+from quaver.collect.run.progress import Progress, kind_of
+from quaver.collect.store.response_store import Store
+from quaver.core.batch import Batched, BatchService
+from quaver.core.model import Answered
+from quaver.core.records import Request
+from quaver.errors import SpecError
+from quaver.study.sources.study_file_source import StudyFile
+
+
+def asked_in_batches(study: StudyFile, every: bool = False) -> dict[str, BatchService]:
+    """The models that are asked in batches, with who takes them.
+
+    Args:
+        study: The study.
+        every: Whether all models are whose providers take batches, and not only those with ``batch: true``.
+
+    Raises:
+        SpecError: One with ``batch: true`` has no provider of batches; or none has, if all are wanted.
+    """
+    services: dict[str, BatchService] = {}
+    for index, spec in enumerate(study.spec.models):
+        model = study.models[spec.name]
+        service = model.batches(study.files.batches) if isinstance(model, Batched) else None
+        if service is None and spec.batch:
+            raise SpecError(
+                f"the model {spec.name!r} cannot be asked in batches",
+                where=study.positions.where("models", index, "batch"),
+                expected="a model whose provider takes batches: OpenAI, Anthropic, Gemini, vLLM",
+                fix="leave `batch` out; for another server with OpenAI's Batch API write "
+                "`supports: {batch: openai}` beside it",
+            )
+        if service is not None and (spec.batch or every):
+            services[spec.name] = service
+    if every and not services:
+        raise SpecError(
+            "no model of this study can be asked in batches",
+            where="--batch",
+            expected="a model whose provider takes batches: OpenAI, Anthropic, Gemini, vLLM",
+            fix="run it without --batch",
+        )
+    return services
+
+
+class StudyBatches:
+    """The batches of one run of a study.
+
+    Args:
+        study: The study.
+        store: Where answers go.
+        journal: Keeps what happens.
+        watch: Called with the progress as answers are stored.
+        every: Whether ``--batch`` was asked for.
+
+    Attributes:
+        names: The models that are asked in batches.
+        progress: What came of batches in this run.
+        batching: Visits, writes and sends them.
+    """
+
+    def __init__(
+        self,
+        study: StudyFile,
+        store: Store,
+        journal: Journal,
+        watch: Callable[[Progress], None],
+        *,
+        every: bool,
+    ) -> None:
+        self._study, self._store, self._journal, self._watch = study, store, journal, watch
+        chosen = asked_in_batches(study, every)
+        self.names = list(chosen)
+        services = dict(chosen)
+        for name in {row.model for row in store.batches()} - set(chosen):
+            model = study.models.get(name)
+            if isinstance(model, Batched) and (service := model.batches(study.files.batches)) is not None:
+                services[name] = service
+        identities = {name: study.models[name].identity() for name in services}
+        self._services = services
+        self.progress = Progress(study.calls, 0)
+        self.batching = Batching(store, services, identities, self._stored, journal)
+
+    @property
+    def has_any(self) -> bool:
+        """Whether this run has anything to do with batches."""
+        return bool(self.names) or bool(self._store.batches())
+
+    def taken(self) -> tuple[int, int]:
+        """How many answers and errors batches brought since the last call."""
+        found = self.progress.done, self.progress.errors
+        self.progress.done = self.progress.errors = 0
+        return found
+
+    def visit(self) -> None:
+        """Collect what is ready."""
+        if not self._store.batches():
+            return
+        self._store.reserve()
+        self.batching.visit()
+        if not self._study.placed.are_in(self._store):  # an answer to an earlier design came in
+            self._study.place(self._store)
+
+    def write(self, requests: Callable[[str], Iterator[Request]], budget: Budget) -> None:
+        """Hand over what is left."""
+        if not self.names:
+            return
+        self._store.reserve()
+        sources = {
+            name: self._store.register(
+                name,
+                self._study.models[name].identity(),
+                {**self._study.models[name].provenance(), "batch": self._services[name].kind},
+            )
+            for name in self.names
+        }
+        self.batching.write({name: requests(name) for name in self.names}, sources, budget)
+        self.batching.settle_doubts()
+
+    def cancel(self) -> None:
+        """Have every batch end early, and collect what is ready."""
+        self._store.reserve()
+        self.batching.cancel()
+        self.visit()
+
+    def wait(self, again: Callable[[], None]) -> None:
+        """Stay until every batch is over: visit, and hand over what follows."""
+        pause = FIRST_PAUSE
+        while self.batching.waiting:
+            pause = self.batching.wait(pause)
+            before = self.progress.done
+            self.visit()
+            again()
+            self._watch(self.progress)
+            pause = FIRST_PAUSE if self.progress.done > before else pause
+
+    def _stored(self, group: Sequence[Answered]) -> None:
+        for request, responses in group:
+            self.progress.done += len(responses)
+            self.progress.by_condition[request.calls[0].condition] += len(responses)
+            for one in responses:
+                if one.finish == "error":
+                    self.progress.errors += 1
+                    self.progress.by_kind[kind_of(one.error)] += 1
+        self._journal.stored(group, self.progress)
+        self._watch(self.progress)
+
+
+def expected_out(store: Store, prices: Mapping[str, Price | None]) -> Spent:
+    """What the calls that are out in batches are expected to cost."""
+    calls, tokens, money = 0, 0.0, 0.0
+    for row in store.batches():
+        price = prices.get(row.model)
+        calls += row.calls
+        tokens += row.expected_prompt + row.expected_completion
+        money += price.in_batch.of(row.expected_prompt, 0, row.expected_completion) if price else 0.0
+    return Spent(calls, tokens, money)

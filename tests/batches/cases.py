@@ -1,0 +1,159 @@
+"""The providers of batches, a clock, and a study that is asked in batches."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import httpx2
+from tests.batches.farm import Behaviour, Farm
+from tests.batches.openai_provider import OpenAIProvider, completion
+from tests.batches.reaching import reaching
+
+from quaver.study.session import Study
+
+__all__ = ["CASES", "Case", "Clock", "World", "document", "world"]
+
+START = 1_800_000_000.0
+
+
+class Clock:
+    """A clock that only moves when somebody waits."""
+
+    def __init__(self, now: float = START) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@dataclass(frozen=True)
+class Case:
+    """One provider.
+
+    Attributes:
+        model: The model in the study file.
+        variable: Where its key is.
+        key: The key.
+        provider: Makes it.
+        text_of: The last message in a request's body.
+        finds_by_name: Whether a start whose reply was lost is found by its name.
+    """
+
+    model: Mapping[str, Any]
+    variable: str
+    key: str
+    provider: Callable[[Farm, Callable[[str], str]], Any]
+    text_of: Callable[[Mapping[str, Any]], str]
+    finds_by_name: bool = True
+
+
+def _chat_text(body: Mapping[str, Any]) -> str:
+    return str(body["messages"][-1]["content"])
+
+
+CASES: Mapping[str, Case] = {
+    "openai": Case(
+        {"name": "m", "use": "openai_compatible", "preset": "openai", "model": "gpt-4o-mini"},
+        "OPENAI_API_KEY",
+        "sk-test-provider-1",
+        lambda farm, say: OpenAIProvider(farm, lambda body: completion(say(_chat_text(body)))),
+        _chat_text,
+    ),
+}
+
+
+def document(model: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """A study of six items, asked twice about each."""
+    return {
+        "name": "s",
+        "task": {"labels": ["yes", "no"]},
+        "items": {
+            "source": [{"id": f"i{k}", "text": f"Text {k}"} for k in range(6)],
+            "id": "id",
+            "text": "{{ text }}",
+        },
+        "prompt": {"instruction": "Is it?"},
+        "models": [dict(model)],
+        "repeats": 2,
+        "evaluators": ["first_label"],
+        **more,
+    }
+
+
+class World:
+    """A study's folder, a provider of batches, and what goes wrong between them.
+
+    Attributes:
+        clock: The time.
+        farm: What happens behind the API.
+        provider: The API.
+        wire: What a test does to a request on its way; returns a reply, or None to let it through.
+        seen: Method and path of every request that reached the provider.
+    """
+
+    def __init__(self, name: str, folder: Path, **behaviour: Any) -> None:
+        self.case, self.folder = CASES[name], folder
+        self.clock = Clock()
+        self.farm = Farm(
+            self.clock,
+            random.Random(1),
+            Behaviour(**behaviour),
+            permanent=lambda body: "Text 4" in self.case.text_of(body) and self.refuses,
+        )
+        self.refuses = False
+        self.provider = self.case.provider(self.farm, self.say)
+        self.wire: Callable[[httpx2.Request], httpx2.Response | None] = lambda request: None
+        self.seen: list[tuple[str, str]] = []
+
+    def say(self, text: str) -> str:
+        """What the model answers."""
+        return "yes" if "Text 3" in text else "no"
+
+    def __call__(self, request: httpx2.Request) -> httpx2.Response:
+        self.seen.append((request.method, request.url.path))
+        early = self.wire(request)
+        return self.provider(request) if early is None else early
+
+    def study(self, **more: Any) -> Study:
+        """The study, opened as a new process does."""
+        return Study.open(document({**self.case.model, "batch": True}, **more), folder=self.folder)
+
+    def run(self, **options: Any) -> Any:
+        """One run of it."""
+        return self.study().run(**options)
+
+    def to_the_end(self, most: int = 20, **options: Any) -> Any:
+        """Runs of it, half a day apart, until it is finished."""
+        for _ in range(most):
+            outcome = self.run(**options)
+            if outcome.ended != "batches":
+                return outcome
+            self.clock.now += 43_200.0
+        raise AssertionError("it does not come to an end")
+
+    @property
+    def paid(self) -> list[int]:
+        """How often each call was answered and billed."""
+        return sorted(self.farm.billed.values())
+
+
+@contextmanager
+def world(name: str, folder: Path, **behaviour: Any) -> Iterator[World]:
+    """A world, entered."""
+    one = World(name, folder, **behaviour)
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(time, "time", one.clock))
+        stack.enter_context(patch.object(time, "sleep", one.clock.sleep))
+        stack.enter_context(patch.dict("os.environ", {one.case.variable: one.case.key}))
+        stack.enter_context(reaching(one))
+        yield one

@@ -1,0 +1,238 @@
+"""A study asked in batches, from each provider, whatever happens on the way."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from tests.batches.cases import CASES, World, document, world
+from tests.batches.farm import DAY
+
+from quaver.errors import ModelError, RateLimited, SpecError
+from quaver.study.session import Study
+
+
+@pytest.fixture(params=CASES)
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def one(name: str, tmp_path: Path) -> Iterator[World]:
+    with world(name, tmp_path / "s") as entered:
+        yield entered
+
+
+def states(study: Study) -> list[str]:
+    with sqlite3.connect(study.folder / "responses.db") as db:
+        return [state for (state,) in db.execute("SELECT state FROM batches ORDER BY id")]
+
+
+def test_what_is_handed_over_today_is_collected_tomorrow(one: World) -> None:
+    first = one.run()
+    assert (first.ended, first.done, first.missing) == ("batches", 0, 12)
+    (out,) = one.study().status().batches
+    assert (out.state, out.calls, out.done, out.since) == ("running", 12, 0, one.clock.now)
+    one.clock.now += DAY / 2
+    again = one.run()
+    assert (again.ended, again.before, again.done, again.missing) == ("finished", 0, 12, 0)
+    assert one.paid == [1] * 12
+    assert len(one.farm.jobs) == 1
+    labels = one.study().annotations().filter(item="i3")["label"]
+    assert labels.cast(str).to_list() == ["yes", "yes"]
+    assert not one.study().status().batches
+    assert one.run().ended == "finished"
+
+
+def test_a_custom_id_is_the_key_of_its_call(one: World) -> None:
+    one.run()
+    one.clock.now += DAY / 2
+    one.run()
+    with sqlite3.connect(one.folder / "responses.db") as db:
+        keys = {key.hex() for (key,) in db.execute("SELECT key FROM responses")}
+    assert set(one.farm.billed) == keys
+
+
+def test_a_run_can_wait(one: World) -> None:
+    outcome = one.run(wait=True)
+    assert (outcome.ended, outcome.done, one.paid) == ("finished", 12, [1] * 12)
+
+
+def test_the_study_may_be_carried_to_another_machine(one: World, tmp_path: Path) -> None:
+    one.run()
+    one.folder = one.folder.rename(tmp_path / "elsewhere")
+    one.clock.now += DAY / 2
+    assert one.run().ended == "finished"
+    assert one.paid == [1] * 12
+
+
+def test_a_refused_request_is_an_error_and_costs_nothing(one: World) -> None:
+    one.refuses = True
+    outcome = one.to_the_end()
+    assert (outcome.ended, outcome.errors, one.paid) == ("finished", 2, [1] * 10)
+    one.refuses = False
+    assert one.to_the_end(retry_errors=True).ended == "finished"
+    assert one.paid == [1] * 12
+
+
+def test_what_expired_goes_into_the_next_batch(name: str, tmp_path: Path) -> None:
+    with world(name, tmp_path / "s", longest=4 * DAY) as one:
+        assert one.to_the_end().ended == "finished"
+        assert one.paid == [1] * 12
+        assert "expired" in states(one.study())
+        assert states(one.study())[-1] == "collected"
+
+
+def test_what_was_cancelled_elsewhere_goes_into_the_next_batch(one: World) -> None:
+    one.run()
+    one.clock.now += 1800
+    (job,) = one.farm.jobs
+    one.farm.advance(job)
+    one.farm.cancel(job)
+    one.clock.now += 60
+    second = one.run()
+    assert second.ended == "batches"
+    assert 0 < second.done < 12
+    assert one.to_the_end().ended == "finished"
+    assert (one.paid, states(one.study())) == ([1] * 12, ["cancelled", "collected"])
+
+
+def test_batches_can_be_cancelled(one: World) -> None:
+    one.run()
+    one.clock.now += 1800
+    one.run(cancel_batches=True)
+    one.clock.now += 60
+    cancelled = one.run(cancel_batches=True)
+    assert cancelled.ended == "finished"
+    assert not one.study().status().batches
+    assert 0 < one.study().status().answered < 12
+    assert one.to_the_end().ended == "finished"
+    assert one.paid == [1] * 12
+
+
+def test_a_fault_of_the_server_is_tried_again_and_then_an_error(name: str, tmp_path: Path) -> None:
+    with world(name, tmp_path / "s", faults=0.5) as one:
+        assert one.to_the_end().ended == "finished"
+        answered = one.study().status()
+        assert answered.answered == 12
+        assert one.paid == [1] * (12 - answered.errors)
+        assert len(one.farm.jobs) <= 3
+
+
+def test_what_nobody_can_read_is_counted(name: str, tmp_path: Path) -> None:
+    with world(name, tmp_path / "s", unusable=0.4) as one:
+        assert one.to_the_end().ended == "finished"
+        status = one.study().status()
+        assert status.discarded == sum(one.farm.billed.values()) - sum(one.farm.paid.values()) > 0
+        assert set(one.farm.paid.values()) == {1}
+
+
+@pytest.mark.parametrize("lost", ["reply", "request", "late"])
+def test_a_start_whose_reply_was_lost_is_found_again(one: World, lost: str) -> None:
+    late: list[httpx2.Request] = []
+    losses: list[int] = []
+
+    def wire(request: httpx2.Request) -> httpx2.Response | None:
+        if losses or not is_start(request):
+            return None
+        losses.append(1)
+        if lost == "reply":
+            one.provider(request)
+        if lost == "late":
+            late.append(request)
+        raise httpx2.ReadError("the connection broke")
+
+    def sleep(seconds: float) -> None:
+        one.clock.now += seconds
+        if late and not one.farm.jobs:
+            one.provider(late[0])  # it was on its way all the time
+
+    one.wire = wire
+    one.clock.sleep = sleep  # type: ignore[method-assign]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("time.sleep", sleep)
+        assert one.to_the_end().ended == "finished"
+    assert one.paid == [1] * 12
+    assert len(one.farm.jobs) == 1
+
+
+def is_start(request: httpx2.Request) -> bool:
+    path = request.url.path
+    return request.method == "POST" and (path.endswith("/batches") or "batchGenerateContent" in path)
+
+
+def test_a_full_queue_waits(name: str, tmp_path: Path) -> None:
+    with world(name, tmp_path / "s", queue=8) as one:
+        assert one.to_the_end().ended == "finished"
+        assert one.paid == [1] * 12
+
+
+def test_without_credit_nothing_is_lost(name: str, tmp_path: Path) -> None:
+    with world(name, tmp_path / "s", credit=5) as one:
+        one.run()
+        one.clock.now += DAY / 2
+        with pytest.raises(RateLimited):
+            one.run()
+        assert one.study().status().answered == 5
+        one.farm.behaviour.credit = None
+        assert one.to_the_end().ended == "finished"
+        assert one.paid == [1] * 12
+
+
+def test_a_follow_up_goes_into_the_next_batch(one: World) -> None:
+    one.study = lambda **more: World.study(one, follow_ups=["verbal_decimal"])  # type: ignore[method-assign]
+    assert one.to_the_end().ended == "finished"
+    assert (len(one.farm.jobs), one.paid) == (2, [1] * 24)
+
+
+def test_a_budget_counts_what_is_out(one: World) -> None:
+    def capped(**more: Any) -> Study:
+        return World.study(one, budget={"calls": 8})
+
+    one.study = capped  # type: ignore[method-assign]
+    first = one.run()
+    assert (first.ended, len(one.farm.jobs[0].lines)) == ("batches", 8)
+    assert one.run().ended == "batches"
+    one.clock.now += DAY / 2
+    assert one.run().ended == "calls"
+    assert one.paid == [1] * 8
+
+
+def test_the_key_is_written_nowhere(one: World) -> None:
+    one.to_the_end()
+    for file in one.folder.rglob("*"):
+        if file.is_file():
+            assert one.case.key.encode() not in file.read_bytes(), file
+
+
+def test_another_account_does_not_ask_again(one: World) -> None:
+    one.run()
+    jobs, one.farm.jobs = one.farm.jobs, []
+    with pytest.raises(ModelError, match="does not know"):
+        one.run()
+    one.farm.jobs = jobs
+    one.clock.now += DAY / 2
+    assert one.run().ended == "finished"
+    assert one.paid == [1] * 12
+
+
+def test_an_edited_study_keeps_what_was_out(one: World) -> None:
+    one.run()
+    one.clock.now += DAY / 2
+    edited = World.study(one, repeats=3)
+    assert edited.run().done == 12
+    one.study = lambda **more: World.study(one, repeats=3)  # type: ignore[method-assign]
+    assert one.to_the_end().ended == "finished"
+    assert one.paid == [1] * 18
+
+
+def test_a_model_without_batches_says_so(tmp_path: Path) -> None:
+    model = {"name": "m", "use": "openai_compatible", "preset": "ollama", "model": "x", "batch": True}
+    with pytest.raises(SpecError) as told:
+        Study.open(document(model), folder=tmp_path / "s").run()
+    assert told.value.where is not None
+    assert "batch" in told.value.where
