@@ -76,8 +76,8 @@ class LineReader:
             why = f"the request was refused: {printable(found.found or found.problem)}"
             return [Response("", finish="error", error=why[:500])] * len(request.calls)
         counts = not isinstance(found, RateLimited)
-        return Unanswered(_told(found), counts=counts, fatal=found)
+        return Unanswered(_reason(found), counts=counts, fatal=found)
 
 
-def _told(error: ModelError) -> str:
+def _reason(error: ModelError) -> str:
     return printable(error.found or error.problem)
