@@ -32,7 +32,7 @@ from quaver.study.sources.outgoing_check import check_outgoing
 from quaver.study.sources.study_folder import FileName
 from quaver.study.study_verdict import shown_with
 
-_KEPT: tuple[FileName, ...] = ("certified.json", "frozen.json")
+_KEPT: tuple[FileName, ...] = ("certified.json", "frozen.json", "accepted.json")
 """Files of the study's folder that go with it as they are."""
 
 

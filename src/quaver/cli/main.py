@@ -37,6 +37,7 @@ GROUPS = {
         "report",
         "compare",
         "worst",
+        "accept",
         "evaluators",
         "rescore",
         "agreement",

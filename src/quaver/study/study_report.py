@@ -15,6 +15,7 @@ from quaver.report.charts.offline import offline
 from quaver.report.page.html_page import write_report
 from quaver.study.analysis.chart_estimates import deviating
 from quaver.study.analysis.report_evidence import StoredBehind
+from quaver.study.analysis.study_acceptance import shown_acceptance
 from quaver.study.analysis.study_certification import certified
 from quaver.study.analysis.study_estimates import (
     estimates_of_audit,
@@ -53,7 +54,7 @@ def written(
         behind = StoredBehind(study.experiment, store, study.prices, study.spent_on_paraphrases())
         return write_report(
             folder,
-            lock=lock,
+            lock={**lock, **shown_acceptance(study, frame)},
             annotations=frame,
             estimates=certified(study, estimates_of_study(study, None, frame), frame),
             noise={name: [asdict(row) for row in rows] for name, rows in study.files.read_noise().items()},

@@ -21,6 +21,7 @@ from quaver.report.page.worst_tables import (
     worst_paraphrases_table,
 )
 from quaver.report.table_rows import Table, noise_table, statuses, undefined_table
+from quaver.report.tables.accepted_tables import accepted_table, treatment_table
 from quaver.report.tables.audit_tables import (
     compliance_table,
     flips_table,
@@ -64,6 +65,8 @@ def page_tables(
         "unmeasured": undefined_table(results),
         "left-out": _left_out_table(results),
         "edits": edits_table(results),
+        "accepted": accepted_table(results),
+        "treatment": treatment_table(results),
         "frozen": frozen_table(results),
         "checklist": checklist(results, behind is not None and behind.raw, paid),
     }

@@ -121,6 +121,11 @@ class _Frozen(TypedDict):
     frozen: list[Entry]
 
 
+class _AcceptedAs(TypedDict):
+    asked: dict[str, Any]
+    found: dict[str, Any]
+
+
 FileName = Literal[
     "noise.json",
     "rounds.json",
@@ -129,6 +134,7 @@ FileName = Literal[
     "paraphrases.json",
     "certified.json",
     "frozen.json",
+    "accepted.json",
 ]
 
 _FILES: Mapping[FileName, _File] = {
@@ -136,6 +142,7 @@ _FILES: Mapping[FileName, _File] = {
     "rounds.json": _File(_Rounds, "put back a copy of it; without it the rounds are counted from the start"),
     "looks.json": _File(_KeptLooks, "put back a copy of it; without it the looks are counted from the start"),
     "certified.json": _File(_Certified, "move it away; quaver certify makes it again"),
+    "accepted.json": _File(_AcceptedAs, "move it away; quaver accept makes it again"),
     "frozen.json": _File(_Frozen, "put back a copy of it; it cannot be made again for a time that is past"),
     "study.lock.json": _File(_Lock, "move it away; the next run writes it anew", renamed_lock),
     "paraphrases.json": _File(

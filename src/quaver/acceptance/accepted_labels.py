@@ -1,0 +1,177 @@
+"""Which labels may be accepted: the evidence scored, the tests taken, the groups looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from quaver.acceptance.acceptance_result import Acceptance, Accepted
+from quaver.acceptance.equal_treatment import Treated, treated
+from quaver.acceptance.error_test import Floats, upper_bound
+from quaver.acceptance.item_evidence import ItemEvidence
+from quaver.acceptance.item_scores import SCORES, Score, scored
+from quaver.acceptance.selection import Candidates, Selection, select
+from quaver.core.number_format import count, percent
+from quaver.errors import MeasureError, UnknownName
+
+PROMISES: Final = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2)
+"""The shares of wrong labels for which the curve says how many can be accepted."""
+
+CLASSES: Final = "label"
+"""``by="label"`` makes the promise for each class by itself."""
+
+_ENOUGH: Final = 150
+"""Checked labels from which a score is better learned than not, in simulated studies."""
+
+
+def accepted_labels(
+    evidence: ItemEvidence,
+    *,
+    error: float = 0.05,
+    confidence_level: float = 0.95,
+    score: Score | None = None,
+    by: str | None = None,
+    seed: int = 0,
+) -> Acceptance:
+    """Which labels may be accepted so that few of them are wrong, and which need a person.
+
+    Args:
+        evidence: The items.
+        error: The share of the accepted labels that may be wrong.
+        confidence_level: How sure that is: over gold samples, the promise is broken in one case of twenty at
+            most, at 0.95.
+        score: By what labels are ordered (`item_scores`). If left out, ``learned`` from 150 checked labels
+            on, and ``both`` below: so many are needed to learn from.
+        by: A group of the items, or ``label``: the promise is made for each of its levels by itself.
+        seed: Of what is dealt at random: folds.
+
+    Raises:
+        MeasureError: An argument is out of range, or there is no confidence to order by.
+        UnknownName: There is no such score or group.
+    """
+    score = score or ("learned" if evidence.checked.sum() >= _ENOUGH else "both")
+    _check(evidence, error, confidence_level, score, by)
+    risk = 1 - confidence_level
+    scores = scored(evidence, score, seed)
+    open_to = np.flatnonzero(evidence.candidates)
+    candidates = Candidates(
+        scores[open_to], evidence.checked[open_to], evidence.wrong[open_to], evidence.probability[open_to]
+    )
+    levels = _levels(evidence, by)[open_to]
+    found, accepted = [], np.zeros(open_to.size, bool)
+    for name in sorted(set(levels.tolist())) or [""]:
+        own = levels == name
+        selection = select(candidates.some(own), error, risk)
+        accepted[own] = selection.accepted
+        found.append(_accepted(name, error, candidates.some(own), selection, risk))
+    curve = [_accepted("", one, candidates, select(candidates, one, risk), risk) for one in PROMISES]
+    whole = np.zeros(evidence.items.size, bool)
+    whole[open_to] = accepted
+    return Acceptance(
+        promise=error,
+        confidence_level=confidence_level,
+        score=score,
+        by=by or "",
+        found=tuple(found),
+        curve=tuple(curve),
+        groups=tuple(_groups(evidence, open_to, candidates, accepted, error, risk)),
+        table=_table(evidence, scores, whole),
+        notes=tuple(_notes(evidence, found, error)),
+    )
+
+
+def _check(evidence: ItemEvidence, error: float, level: float, score: str, by: str | None) -> None:
+    for name, value in (("error", error), ("confidence_level", level)):
+        if not 0 < value < 1:
+            raise MeasureError("this is no share", where=name, expected="between 0 and 1", found=str(value))
+    if score not in SCORES:
+        raise UnknownName("score", score, SCORES, where="score")
+    if by is not None and by not in (CLASSES, *evidence.groups):
+        raise UnknownName("group", by, (CLASSES, *evidence.groups), where="by")
+
+
+def _levels(evidence: ItemEvidence, by: str | None) -> NDArray[np.str_]:
+    if by is None:
+        return np.full(evidence.items.size, "")
+    return evidence.label if by == CLASSES else evidence.groups[by]
+
+
+def _accepted(
+    level: str, error: float, candidates: Candidates, selection: Selection, risk: float
+) -> Accepted:
+    open_items = ~candidates.checked
+    taken, items = int((selection.accepted & open_items).sum()), int(open_items.sum())
+    known = selection.found
+    return Accepted(
+        level,
+        error,
+        items,
+        taken,
+        taken / items if items else 0.0,
+        selection.threshold,
+        int(known.checked[0]) if known else 0,
+        int(known.wrong[0]) if known else 0,
+        float(known.share[0]) if known else None,
+        float(upper_bound(known, risk)[0]) if known else None,
+        selection.needed,
+    )
+
+
+def _groups(
+    evidence: ItemEvidence,
+    open_to: NDArray[np.int64],
+    candidates: Candidates,
+    accepted: NDArray[np.bool_],
+    error: float,
+    risk: float,
+) -> Iterator[Treated]:
+    """How each class and each group was treated."""
+    columns = {CLASSES: evidence.label, **evidence.groups}
+    for column, levels in columns.items():
+        own = levels[open_to]
+        if len(set(own.tolist())) > 1:
+            yield from treated(column, own, candidates, accepted, error=error, risk=risk)
+
+
+def _table(evidence: ItemEvidence, scores: Floats, accepted: NDArray[np.bool_]) -> pl.DataFrame:
+    decision = np.where(evidence.checked, "gold", np.where(accepted, "accept", "person"))
+    used = np.where(evidence.checked, evidence.gold, np.where(accepted, evidence.label, ""))
+    columns = {
+        "item": evidence.items,
+        "decision": decision,
+        "label": used,
+        "model_label": evidence.label,
+        "score": scores,
+        "agreement": evidence.agreement,
+        "confidence": evidence.confidence,
+        **evidence.groups,
+    }
+    frame = pl.DataFrame({name: pl.Series(values.tolist()) for name, values in columns.items()})
+    text = pl.col("label", "model_label")
+    empty = pl.when(text == "").then(None).otherwise(text).name.keep()
+    return frame.with_columns(empty, pl.col("confidence").fill_nan(None))
+
+
+def _notes(evidence: ItemEvidence, found: list[Accepted], error: float) -> Iterator[str]:
+    checked = int(evidence.checked.sum())
+    for one in (one for one in found if not one.accepted):
+        if checked < one.needed:
+            yield (
+                f"A promise of {percent(error)} takes {one.needed:,} checked labels, none of them wrong; "
+                f"there are {checked:,}."
+            )
+            break
+        what = f"Of {one.level}, " if one.level else ""
+        yield f"{what}too many of the surest labels are wrong, or too few of them were checked.".capitalize()
+    if waiting := int(evidence.waiting.sum()):
+        yield (
+            f"{count(waiting, 'drawn item')} {'has' if waiting == 1 else 'have'} no gold label yet. The "
+            "promise takes them for as often wrong as the others."
+        )
+    outside = int((~np.isfinite(evidence.probability)).sum())
+    if outside:
+        yield f"{count(outside, 'item')} outside the sampled items need a person."

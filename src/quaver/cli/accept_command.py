@@ -1,0 +1,113 @@
+"""``quaver accept``: which labels may be accepted, and which need a person."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quaver.cli.console import JsonOption, print_json, say, screen, table
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
+from quaver.core.number_format import percent
+
+if TYPE_CHECKING:
+    from quaver.acceptance.acceptance_result import Acceptance, Accepted
+
+
+def command(
+    study: StudyArgument = HERE,
+    error: Annotated[
+        float, typer.Option(help="The share of accepted labels that may be wrong.", min=0.0, max=1.0)
+    ] = 0.05,
+    confidence: Annotated[float, typer.Option(help="How sure that must be.", min=0.0, max=1.0)] = 0.95,
+    score: Annotated[
+        str | None,
+        typer.Option(help="Which labels come first: agreement, confidence, both, or learned from the gold."),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(help="Promise it for each group of this column, or with 'label' for each class."),
+    ] = None,
+    evaluator: Annotated[
+        str | None, typer.Option(help="The evaluator; by default the study's first.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The CSV of the items; by default accepted.csv in the study's folder.")
+    ] = None,
+    as_json: JsonOption = False,
+    function: FunctionOption = None,
+) -> None:
+    """Say which labels may be accepted, and which need a person.
+
+    From a gold sample that quaver gold drew: at most so many of the accepted labels are wrong.
+
+    Examples:
+      quaver accept study.yaml
+      quaver accept study.yaml --error 0.1 --by label
+      quaver accept study.yaml --score confidence --out by-confidence.csv
+    """
+    opened = open_study(study, function)
+    found = opened.accept(
+        error=error,
+        confidence_level=confidence,
+        score=score,  # type: ignore[arg-type]  # checked there
+        by=by,
+        evaluator=evaluator,
+    )
+    path = out or (opened.folder / "accepted.csv" if opened.source.owns_folder else None)
+    if path is not None:
+        found.write(path)
+    if as_json:
+        print_json(found.document())
+        return
+    _show(found)
+    if path is not None:
+        say(f"Wrote {path}")
+
+
+def _show(found: Acceptance) -> None:
+    say(found.headline)
+    for note in found.notes:
+        say(note)
+    if found.by:
+        screen.print()
+        screen.print(table((found.by, *_HEADS), [(one.level, *_cells(one)) for one in found.found]))
+    screen.print()
+    rows = [(percent(one.promise), *_cells(one)) for one in found.curve]
+    screen.print(table(("at most wrong", *_HEADS), rows))
+    if found.groups:
+        heads = (
+            "group",
+            "level",
+            "open items",
+            "accepted",
+            "checked",
+            "wrong",
+            "at most wrong",
+            "p",
+            "verdict",
+        )
+        shown = [
+            (
+                one.column,
+                one.level,
+                one.items,
+                "" if one.accepted is None else percent(one.accepted),
+                one.checked,
+                one.wrong,
+                "" if one.at_most is None else percent(one.at_most),
+                "" if one.p is None else f"{one.p:.3f}",
+                one.verdict,
+            )
+            for one in found.groups
+        ]
+        screen.print()
+        screen.print(table(heads, shown))
+
+
+_HEADS = ("accepted", "share", "checked", "wrong")
+
+
+def _cells(one: Accepted) -> tuple[str | int, ...]:
+    return f"{one.accepted:,}", percent(one.share), one.checked, one.wrong

@@ -1,0 +1,107 @@
+"""Which of a study's labels may be accepted, from its gold sample; kept for the report."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import polars as pl
+
+from quaver.acceptance.acceptance_result import Acceptance
+from quaver.acceptance.accepted_labels import accepted_labels
+from quaver.acceptance.item_evidence import evidence_of
+from quaver.acceptance.item_scores import Score
+from quaver.core.seeds import derive
+from quaver.errors import MeasureError, UnknownName
+from quaver.study.analysis.study_estimates import evaluators_of, measurable
+from quaver.study.sources.study_source import StudySource
+
+FILE: Final = "accepted.json"
+_ASKED: Final = ("error", "confidence_level", "score", "by", "evaluator")
+
+
+def accept(
+    study: StudySource,
+    *,
+    error: float = 0.05,
+    confidence_level: float = 0.95,
+    score: Score | None = None,
+    by: str | None = None,
+    evaluator: str | None = None,
+    frame: pl.DataFrame | None = None,
+) -> Acceptance:
+    """Which labels of a study may be accepted (see `Study.accept`), kept in its folder where it has one."""
+    frame = measurable(study) if frame is None else frame
+    found = _accepted(study, frame, error, confidence_level, score, by, evaluator)
+    if study.owns_folder:
+        asked = (error, confidence_level, score, by, evaluator)
+        document = {"asked": dict(zip(_ASKED, asked, strict=True)), "found": found.document()}
+        study.files.write(FILE, document)
+    return found
+
+
+def shown_acceptance(study: StudySource, frame: pl.DataFrame) -> dict[str, Any]:
+    """What a report says of labels that may be accepted: as it was last asked for, from today's gold labels.
+
+    Without a gold sample there is nothing to say.
+    """
+    drawn = "gold_drawn" in frame.columns and bool(frame["gold_drawn"].any())
+    if not drawn:
+        return {}
+    asked = study.files.read(FILE).get("asked", {})
+    given = {"error": 0.05, "confidence_level": 0.95} | asked
+    try:
+        found = _accepted(study, frame, *(given.get(name) for name in _ASKED))
+    except (MeasureError, UnknownName) as error:
+        return {
+            "accepted": {"headline": error.problem, "curve": [], "groups": [], "accepted": [], "notes": []}
+        }
+    return {"accepted": found.document()}
+
+
+def _accepted(
+    study: StudySource,
+    frame: pl.DataFrame,
+    error: Any,
+    confidence_level: Any,
+    score: Any,
+    by: Any,
+    evaluator: Any,
+) -> Acceptance:
+    known = evaluators_of(study)
+    if evaluator is not None and evaluator not in known:
+        raise UnknownName("evaluator", evaluator, known, where="evaluator")
+    named = pl.col("evaluator").cast(pl.String)
+    own = frame.filter(named == (evaluator or _first(known, frame)))
+    sure = _surest(frame)
+    groups = [name for name in study.spec.items.groups if name in frame.columns]
+    evidence = evidence_of(
+        own,
+        study.experiment.labels.codes,
+        groups=groups,
+        confidences=None if sure is None else frame.filter(named == sure),
+    )
+    return accepted_labels(
+        evidence,
+        error=error,
+        confidence_level=confidence_level,
+        score=score,
+        by=by,
+        seed=derive(study.spec.seed, "accept"),
+    )
+
+
+def _first(evaluators: list[str], frame: pl.DataFrame) -> str:
+    """The study's first evaluator that has annotations."""
+    there = set(frame["evaluator"].cast(pl.String).unique().to_list())
+    return next((name for name in evaluators if name in there), evaluators[0])
+
+
+def _surest(frame: pl.DataFrame) -> str | None:
+    """The evaluator with the most token probabilities, else with the most confidences; None without any."""
+    counted = (
+        frame.group_by(pl.col("evaluator").cast(pl.String), maintain_order=True)
+        .agg(pl.col("probabilities").count(), pl.col("confidence").count())
+        .filter(pl.col("confidence") > 0)
+        .sort("probabilities", "confidence", descending=True, maintain_order=True)
+    )
+    return None if counted.is_empty() else str(counted["evaluator"][0])

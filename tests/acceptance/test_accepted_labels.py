@@ -1,0 +1,199 @@
+"""Which labels may be accepted, from annotations to decisions."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.designed_gold import designed
+
+from quaver.acceptance.acceptance_result import Acceptance
+from quaver.acceptance.accepted_labels import accepted_labels
+from quaver.acceptance.item_evidence import evidence_of
+from quaver.acceptance.item_scores import scored
+from quaver.errors import MeasureError, UnknownName
+
+LABELS = ("a", "b")
+PROMPTS = 5
+
+
+def annotations(seed: int = 0, items: int = 1200, *, lean: float = 0.0) -> pl.DataFrame:
+    """Labels of five prompts; an item's are right together or wrong together. ``lean``: also wrong in x."""
+    draw = np.random.default_rng(seed)
+    truth = draw.integers(0, 2, items)
+    group = draw.integers(0, 2, items)
+    ease = draw.beta(5, 0.6, items)
+    misled = (group == 0) & (draw.random(items) < lean)
+    right = (draw.random((items, PROMPTS)) < ease[:, None]) & ~misled[:, None]
+    said = np.where(right, truth[:, None], 1 - truth[:, None]).ravel()
+    each = np.repeat(np.arange(items), PROMPTS)
+    return pl.DataFrame(
+        {
+            "item": [f"i{n}" for n in each],
+            "variant": [f"p{n}" for n in np.tile(np.arange(PROMPTS), items)],
+            "label": [LABELS[n] for n in said],
+            "gold": [LABELS[n] for n in truth[each]],
+            "party": [("x", "y")[n] for n in group[each]],
+            "confidence": np.clip(ease[each] + draw.normal(0, 0.05, each.size), 0.5, 1.0),
+        }
+    )
+
+
+def of(frame: pl.DataFrame, n: int = 300, design: str = "simple", **options: object) -> Acceptance:
+    evidence = evidence_of(designed(frame, n, 1, design), LABELS, groups=("party",))  # type: ignore[arg-type]
+    return accepted_labels(evidence, **options)  # type: ignore[arg-type]
+
+
+def test_every_item_has_a_decision() -> None:
+    found = of(annotations())
+    counts = dict(found.table["decision"].value_counts().iter_rows())
+    assert counts["gold"] == 300
+    assert counts["accept"] == found.accepted
+    assert sum(counts.values()) == 1200
+    person = found.table.filter(pl.col("decision") == "person")
+    assert person["label"].null_count() == person.height > 0
+    assert (
+        found.table.filter(pl.col("decision") == "accept")
+        .select((pl.col("label") == pl.col("model_label")).all())
+        .item()
+    )
+
+
+def test_evidence_is_that_of_the_answers() -> None:
+    frame = pl.DataFrame(
+        {
+            "item": list("111222333"),
+            "label": ["a", "a", "b", None, "b", "b", None, None, None],
+            "gold": ["a"] * 3 + ["a"] * 3 + [None] * 3,
+            "gold_probability": [0.5] * 9,
+            "gold_drawn": [True] * 6 + [False] * 3,
+            "confidence": [0.9, 0.7, 0.6, None, 0.8, 0.6, None, None, None],
+        }
+    )
+    found = evidence_of(frame, LABELS)
+    assert found.label.tolist() == ["a", "b", ""]
+    assert found.agreement == pytest.approx([2 / 3, 2 / 3, 0])
+    assert found.confidence[:2] == pytest.approx([(0.9 + 0.7 + 0.4) / 3, 0.7])
+    assert np.isnan(found.confidence[2])
+    assert (found.checked.tolist(), found.wrong.tolist()) == ([True, True, False], [False, True, False])
+    assert found.candidates.tolist() == [True, True, False]
+
+
+def test_probabilities_say_how_sure_a_label_is_that_was_not_given() -> None:
+    frame = pl.DataFrame(
+        {
+            "item": list("112"),
+            "label": ["a", "b", "a"],
+            "gold": ["a", "a", "a"],
+            "gold_probability": [1.0] * 3,
+            "gold_drawn": [True] * 3,
+            "confidence": [0.9, 0.8, 0.6],
+            "probabilities": [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]],
+        }
+    )
+    assert evidence_of(frame, LABELS).confidence == pytest.approx([(0.9 + 0.2) / 2, 0.6])
+
+
+@pytest.mark.parametrize("design", ["simple", "stratified", "poisson"])
+def test_the_promise_is_kept_whatever_the_design(design: str) -> None:
+    broken, shares = 0, []
+    for seed in range(20):
+        frame = annotations(seed)
+        found = of(frame, 250, design)
+        truth = dict(frame.select("item", "gold").unique().iter_rows())
+        taken = found.table.filter(pl.col("decision") == "accept")
+        wrong = [label != truth[item] for item, label in taken.select("item", "label").iter_rows()]
+        shares.append(found.share)
+        broken += bool(wrong) and np.mean(wrong) > 0.05
+    assert broken <= 3
+    assert np.mean(shares) > 0.2
+
+
+def test_a_score_that_is_learned_looks_at_no_gold_label_of_its_own_fold() -> None:
+    evidence = evidence_of(designed(annotations(), 300, 1), LABELS, groups=("party",))
+    before = scored(evidence, "learned", 3)
+    gold = evidence.gold.copy()
+    first = int(np.flatnonzero(evidence.checked)[0])
+    gold[first] = "b" if gold[first] == "a" else "a"
+    object.__setattr__(evidence, "gold", gold)
+    after = scored(evidence, "learned", 3)
+    assert after[first] == before[first]
+    assert not np.array_equal(after, before)
+
+
+def test_a_group_that_is_treated_worse_is_named() -> None:
+    found = of(annotations(items=4000, lean=0.12), 1000, error=0.15, score="agreement")
+    verdicts = {one.level: one.verdict for one in found.groups if one.column == "party"}
+    assert verdicts == {"x": "more wrong", "y": "as promised"}
+
+
+def test_a_promise_for_each_class_or_group() -> None:
+    for by in ("party", "label"):
+        found = of(annotations(items=4000), 800, error=0.1, by=by)
+        assert [one.level for one in found.found] == (["x", "y"] if by == "party" else ["a", "b"])
+        assert found.accepted == int((found.table["decision"] == "accept").sum())
+
+
+def test_too_few_labels_say_how_many_it_takes() -> None:
+    found = of(annotations(), 30)
+    assert found.accepted == 0
+    assert "59" in found.notes[0]
+    assert found.score == "both"
+
+
+def test_the_curve_accepts_more_for_laxer_promises() -> None:
+    shares = [one.share for one in of(annotations()).curve]
+    assert shares[0] < shares[-1] == 1.0
+
+
+def test_gold_that_was_not_drawn_by_design_is_refused() -> None:
+    frame = annotations()
+    with pytest.raises(MeasureError) as raised:
+        evidence_of(frame, LABELS)
+    assert raised.value.where == "gold_drawn"
+    undrawn = designed(frame, 100, 1).with_columns(gold_drawn=pl.lit(False), gold=pl.lit("a"))
+    with pytest.raises(MeasureError):
+        evidence_of(undrawn, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("options", "where"),
+    [
+        ({"error": 1.2}, "error"),
+        ({"score": "luck"}, "score"),
+        ({"by": "age"}, "by"),
+        ({"confidence_level": 0}, "confidence_level"),
+    ],
+)
+def test_options_are_checked(options: dict[str, object], where: str) -> None:
+    with pytest.raises((MeasureError, UnknownName)) as raised:
+        of(annotations(items=200), 100, **options)
+    assert raised.value.where == where
+
+
+def test_confidence_needs_confidences() -> None:
+    frame = annotations(items=200).drop("confidence")
+    with pytest.raises(MeasureError):
+        of(frame, 100, score="confidence")
+    assert of(frame, 100).score == "both"
+
+
+def test_drawn_items_without_a_label_are_counted() -> None:
+    frame = designed(annotations(), 300, 1)
+    some = frame.filter(pl.col("gold_drawn"))["item"].unique().sort()[:20]
+    frame = frame.with_columns(
+        gold=pl.when(pl.col("item").is_in(some.implode())).then(None).otherwise("gold")
+    )
+    evidence = evidence_of(frame, LABELS)
+    assert (int(evidence.checked.sum()), int(evidence.waiting.sum())) == (280, 20)
+    assert "20" in accepted_labels(evidence).notes[-1]
+
+
+def test_the_csv_is_safe_in_a_spreadsheet() -> None:
+    frame = annotations(items=200).with_columns(item=pl.lit("=") + pl.col("item"))
+    rows = list(csv.DictReader(io.StringIO(of(frame, 100).csv())))
+    assert len(rows) == 200
+    assert rows[0]["item"].startswith("'=")

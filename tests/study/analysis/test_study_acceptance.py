@@ -1,0 +1,120 @@
+"""Which of a study's labels may be accepted: from its folder to its report and its bundle."""
+
+from __future__ import annotations
+
+import json
+import random
+from functools import partial
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.cli.commands import here
+from tests.designed_gold import designed
+from tests.studies import written
+
+from quaver.errors import MeasureError, UnknownName
+from quaver.study.session import Study
+
+STUDY = """\
+task:
+  labels: [positive, negative]
+items: {source: items.csv, id: id, text: "{{ text }}", gold: truth, groups: [party]}
+prompt:
+  instruction: Is this positive or negative?
+variants:
+  - {use: instructions, texts: {curt: "Positive?", kind: "Please, positive?"}}
+models:
+  - {name: fake, use: function}
+measures: [accuracy]
+"""
+N = 400
+FUNCTION = """
+import random
+
+def label(text, prompt):
+    ease, truth = text.split()[1:]
+    right = random.Random(prompt + text).random() < float(ease)
+    return truth if right else {"positive": "negative", "negative": "positive"}[truth]
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study whose gold labels of 150 items were drawn by design."""
+    home = tmp_path_factory.mktemp("accepted")
+    draw = random.Random(1)
+    rows = ["id,party,text,truth"]
+    for n in range(N):
+        truth = draw.choice(["positive", "negative"])
+        rows.append(f"i{n},{draw.choice('xy')},t{n} {draw.betavariate(6, 0.4):.3f} {truth},{truth}")
+    path = written(home, STUDY, "\n".join(rows) + "\n")
+    (home / "functions.py").write_text(FUNCTION)
+    study = opened(path)
+    study.run()
+    study.source.files.write_annotations(designed(study.annotations(), 150, 3))
+    return home
+
+
+def opened(path: Path) -> Study:
+    home = path if path.is_dir() else path.parent
+    spec = spec_from_file_location("functions", home / "functions.py")
+    assert spec is not None
+    assert spec.loader is not None
+    functions = module_from_spec(spec)
+    spec.loader.exec_module(functions)
+    return Study.open(path, functions={"fake": functions.label})
+
+
+def test_a_study_accepts_labels_and_keeps_how(folder: Path) -> None:
+    found = opened(folder).accept(error=0.1)
+    assert found.table.height == N
+    assert set(found.table["decision"]) <= {"accept", "person", "gold"}
+    assert 0 < found.share <= 1
+    assert {one.column for one in found.groups} == {"label", "party"}
+    kept = json.loads((folder / "accepted.json").read_text())
+    assert kept["asked"]["error"] == 0.1
+    assert kept["found"]["headline"] == found.headline
+
+
+def test_a_name_that_does_not_exist_is_refused(folder: Path) -> None:
+    for options in ({"by": "age"}, {"evaluator": "nobody"}):
+        with pytest.raises(UnknownName):
+            opened(folder).accept(**options)  # type: ignore[arg-type]
+
+
+def test_a_study_without_a_gold_sample_is_refused(tmp_path: Path) -> None:
+    items = "id,party,text,truth\ni1,x,t 1.0 positive,positive\ni2,y,t 1.0 negative,negative\n"
+    (tmp_path / "functions.py").write_text(FUNCTION)
+    study = opened(written(tmp_path, STUDY, items))
+    study.run()
+    with pytest.raises(MeasureError) as raised:
+        study.accept()
+    assert "quaver gold" in str(raised.value.fix)
+
+
+def test_the_report_shows_it(folder: Path) -> None:
+    study = opened(folder)
+    study.accept(error=0.1)
+    text = study.report().read_text()
+    assert 'id="accepted"' in text
+    assert study.accept(error=0.1).headline in text
+    table = pl.read_csv(folder / "tables" / "accepted.csv")
+    assert table.height == len(study.accept(error=0.1).curve)
+
+
+def test_the_command_writes_the_items(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = partial(here, monkeypatch=monkeypatch, capsys=capsys)
+    done = run(folder, "accept", "study.yaml", "--error", "0.1", "--function", "fake=functions:label")
+    assert done.returncode == 0, done.stderr
+    found = opened(folder).accept(error=0.1)
+    assert found.headline in done.stdout
+    rows = pl.read_csv(folder / "accepted.csv")
+    assert rows.filter(pl.col("decision") == "accept").height == found.accepted
+    shown = run(folder, "accept", "--json", "--function", "fake=functions:label")
+    assert json.loads(shown.stdout)["promise"] == 0.05
+    refused = run(folder, "accept", "--score", "luck", "--function", "fake=functions:label")
+    assert refused.returncode == 2
