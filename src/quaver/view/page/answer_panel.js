@@ -3,7 +3,7 @@
 import { change, current } from "./address.js";
 import * as parts from "./answer_parts.js";
 import { button, choice, fill, made, percent } from "./elements.js";
-import { columnWords } from "./grid_bands.js";
+import { columnWords, promptName } from "./grid_bands.js";
 import { MarkForm } from "./mark_form.js";
 import { siblings } from "./siblings.js";
 import { term } from "./query_terms.js";
@@ -144,7 +144,7 @@ export class AnswerPanel {
     for (const one of design.columns) {
       if (one.model !== own.model || one.prompt === own.prompt || one.follow_up !== own.follow_up || seen.has(one.prompt)) continue;
       seen.add(one.prompt);
-      others.push([String(one.at), one.short || one.prompt]);
+      others.push([String(one.at), promptName(one.prompt, design)]);
     }
     const against = answer.against;
     const unmarked = current().given.against === "none";

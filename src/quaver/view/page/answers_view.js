@@ -126,8 +126,8 @@ export class AnswersView {
     const focused = this.list.contains(document.activeElement) ? Number(document.activeElement.dataset.at) : -1;
     const rows = [];
     for (let at = first; at < last; at += 1) rows.push(this.#line(at));
-    this.list.style.transform = `translateY(${first * HIGH - scroll.top}px)`;
     fill(this.list, ...rows);
+    if (rows.length) rows[0].style.marginTop = `${first * HIGH - scroll.top}px`;
     if (focused >= first && focused < last) this.list.children[focused - first].firstElementChild.focus({preventScroll: true});
   }
 

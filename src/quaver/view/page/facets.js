@@ -1,10 +1,12 @@
 // Filters by click: what the shown answers have, how often, each a term of the query line.
 
+import { STATUS_WORDS } from "./colours.js";
 import { button, count, fill, made } from "./elements.js";
+import { promptName } from "./grid_bands.js";
 import { hasTerm } from "./query_terms.js";
 
 const SHOWN = 8;
-const TITLES = {label: "Label", status: "Why no label", gold: "Gold label", is: "Answers that are", model: "Model", decoding: "Decoding", prompt: "Prompt", confidence: "Confidence", repeat: "Repeat", mark: "Marks", modal: "Most frequent label", labels: "Labels of an item"};
+const TITLES = {label: "Label", status: "Label or why not", gold: "Gold label", is: "Answers that are", model: "Model", decoding: "Decoding", prompt: "Prompt", confidence: "Confidence", repeat: "Repeat", mark: "Marks", modal: "Most frequent label", labels: "Labels of an item"};
 
 export class Facets {
   constructor(app) {
@@ -35,22 +37,21 @@ export class Facets {
     this.asking = new AbortController();
     try {
       const {fields} = await this.app.source.facets(this.app.study, asked, {signal: this.asking.signal});
-      const {legend} = await this.app.factsOf();
-      this.key = key;
-      this.fields = fields;
-      this.#draw(legend);
+      const known = await this.app.factsOf();
+      Object.assign(this, known, {key, fields});
+      this.#draw();
     } catch (error) {
       this.app.refused(error, this.element);
     }
   }
 
-  #draw(legend) {
+  #draw() {
     const focused = document.activeElement?.closest("#facets") ? document.activeElement.dataset.query : null;
-    fill(this.element, ...this.fields.filter((field) => field.values.length).map((field) => this.#field(field, legend)));
+    fill(this.element, ...this.fields.filter((field) => field.values.length).map((field) => this.#field(field)));
     if (focused) [...this.element.querySelectorAll("button")].find((one) => one.dataset.query === focused)?.focus();
   }
 
-  #field(field, legend) {
+  #field(field) {
     const most = Math.max(1, ...field.values.map((one) => one.count));
     const values = this.whole.has(field.field) ? field.values : field.values.slice(0, SHOWN);
     const rows = values.map((one) => {
@@ -60,7 +61,7 @@ export class Facets {
       return made("li", {}, made(
         "button",
         {type: "button", "aria-pressed": String(on), "data-query": one.query, onclick: () => this.app.toggleTerm(one.query)},
-        bar, made("span", {class: "what"}, this.#words(field.field, one, legend)), made("span", {class: "many"}, count(one.count)),
+        bar, made("span", {class: "what"}, this.#words(field.field, one)), made("span", {class: "many"}, count(one.count)),
       ));
     });
     const more = field.values.length - values.length;
@@ -69,13 +70,16 @@ export class Facets {
       {},
       made("h2", {}, TITLES[field.field] || field.title || field.field),
       made("ul", {}, ...rows),
-      more > 0 ? button(`${count(more)} more`, () => { this.whole.add(field.field); this.#draw(legend); }, {class: "more"}) : null,
+      more > 0 ? button(`${count(more)} more`, () => { this.whole.add(field.field); this.#draw(); }, {class: "more"}) : null,
     );
   }
 
-  #words(field, one, legend) {
-    if (field === "status") return legend.chip(legend.codeOf(null, one.value));
-    if (!["label", "gold", "modal"].includes(field)) return String(one.title ?? one.value ?? "none");
-    return one.value === null || one.value === "none" ? "none" : legend.labelChip(one.value);
+  #words(field, {value, title}) {
+    const {legend, design} = this;
+    if (field === "status") return value === "valid" ? STATUS_WORDS.valid : legend.chip(legend.codeOf(null, value));
+    if (field === "prompt") return title ?? promptName(value, design);
+    if (field === "repeat") return String(Number(value) + 1);
+    if (!["label", "gold", "modal"].includes(field)) return String(title ?? value ?? "none");
+    return value === null || value === "none" ? "none" : legend.labelChip(value);
   }
 }

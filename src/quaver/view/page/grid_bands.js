@@ -1,5 +1,13 @@
 // The bands above the grid: what its columns are of, joined where neighbours have the same.
 
+const NAMES = new WeakMap();
+
+/** What a prompt is called on the page. */
+export function promptName(prompt, design) {
+  if (!NAMES.has(design)) NAMES.set(design, new Map(design.prompts.map((one) => [one.id, one.short || one.id])));
+  return NAMES.get(design).get(prompt) ?? prompt;
+}
+
 /** The bands of some columns: those of model, decoding, each factor and repeat that tell columns apart. */
 export function bandsOf(columns, design) {
   const prompts = new Map(design.prompts.map((one) => [one.id, one]));
@@ -9,12 +17,13 @@ export function bandsOf(columns, design) {
     ["decoding", (one) => one.decoding],
     ...factors.map((name) => [name, (one) => prompts.get(one.prompt)?.factors?.[name] ?? ""]),
   ];
-  if (!factors.length) read.push(["prompt", (one) => one.short]);
+  if (!factors.length) read.push(["prompt", (one) => promptName(one.prompt, design)]);
   read.push(["repeat", (one) => (one.repeat === null || one.repeat === undefined ? "" : String(one.repeat + 1))]);
   return read
     .map(([name, of]) => ({name, values: columns.map((one) => String(of(one) ?? ""))}))
     .filter((band) => new Set(band.values).size > 1 || (band.name === "prompt" && columns.length))
-    .map((band) => ({...band, runs: runs(band.values)}));
+    .map((band) => ({...band, runs: runs(band.values)}))
+    .sort((one, other) => one.runs.length - other.runs.length); // the coarsest on top
 }
 
 /** Neighbours with the same value: from, to and the value. */
@@ -30,7 +39,7 @@ function runs(values) {
 
 /** A column in words. */
 export function columnWords(column, design) {
-  const parts = [design.models.length > 1 ? column.model : "", column.short || column.prompt, design.decodings.length > 1 ? column.decoding : ""];
+  const parts = [design.models.length > 1 ? column.model : "", promptName(column.prompt, design), design.decodings.length > 1 ? column.decoding : ""];
   if (design.repeats > 1 && column.repeat !== null && column.repeat !== undefined) parts.push(`repeat ${column.repeat + 1}`);
   return parts.filter(Boolean).join(" · ") || column.model;
 }

@@ -82,7 +82,7 @@ export class GridCanvas {
       if (!block) {
         pen.fillStyle = this.colours.panel;
         pen.fillRect(x, y, width * zoom.width - 1, rows * zoom.height - 1);
-      } else if (zoom.width < 8) this.#small(block, x, y, state);
+      } else if (Math.min(zoom.width, zoom.height) < 8) this.#small(block, x, y, state);
       else this.#large(block, row, column, state);
     }
     pen.restore();

@@ -12,7 +12,7 @@ import { term } from "./query_terms.js";
 import { ScrollWindow } from "./scroll_window.js";
 
 const FIRST_ZOOM = 3;
-const WHOLE = {name: "whole", width: 2, height: 2};
+const LARGEST = 24; // pixels of a cell where the whole grid has room
 
 const COLUMN_ORDERS = [["design", "as designed"], ["agreement", "by agreement"], ["prompt", "by prompt"], ["model", "by model"], ["repeat", "by repeat"]];
 
@@ -157,12 +157,19 @@ export class GridView {
   #arrange() {
     if (!this.grid) return;
     const {grid, app} = this;
-    this.zoom = this.zoomAt < 0 ? WHOLE : ZOOMS[this.zoomAt];
     this.whole = this.zoomAt < 0;
     const narrow = this.scroll.viewWidth < 640;
-    this.frame = this.drawing.frame({bands: this.bands, zoom: this.zoom, narrow, whole: this.whole});
-    const room = Math.max(50, this.scroll.viewHeight - this.frame.top - 4);
-    this.step = this.whole ? Math.max(1, Math.ceil((grid.rows * this.zoom.height) / room)) : 1;
+    const sized = (zoom) => {
+      this.zoom = zoom;
+      this.frame = this.drawing.frame({bands: this.bands, zoom, narrow, whole: this.whole});
+      return Math.max(50, this.scroll.viewHeight - this.frame.top - 4);
+    };
+    const room = sized(this.whole ? {name: "all of them", width: 2, height: 2} : ZOOMS[this.zoomAt]);
+    if (this.whole) {
+      const fit = (pixels, cells) => Math.max(2, Math.min(LARGEST, Math.floor(pixels / Math.max(1, cells))));
+      sized({...this.zoom, width: fit(this.scroll.viewWidth - this.frame.left - this.frame.right, grid.columns.length), height: fit(room, grid.rows)});
+    }
+    this.step = this.whole ? Math.max(1, Math.ceil((grid.rows * this.zoom.height) / (this.scroll.viewHeight - this.frame.top - 4))) : 1;
     const lines = Math.ceil(grid.rows / this.step);
     const width = this.frame.left + grid.columns.length * this.zoom.width + this.frame.right;
     this.scroll.size(width, this.frame.top + lines * this.zoom.height + (this.whole ? 0 : 6));

@@ -52,7 +52,7 @@ export class OverviewView {
 
   #judged(card) {
     const {app} = this;
-    const without = made("a", {href: app.href("answers", {q: "-is:valid"})}, "See them");
+    const without = made("a", {href: app.href("answers", {q: "-is:valid or is:truncated"})}, "See them");
     const alarm = card.alarms?.length
       ? made("div", {class: `alarm ${card.stopped ? "bad" : "open"}`}, made("p", {}, made("strong", {}, card.stopped ? "The answers cannot be judged." : "Check the answers first."), ` ${card.alarms.join("; ")}. `, without))
       : null;

@@ -2,6 +2,7 @@
 
 import { addressOf, change, current } from "./address.js";
 import { button, counted, fill, made } from "./elements.js";
+import { columnWords } from "./grid_bands.js";
 
 const SHOWN = 60; // conditions that are listed at once
 const ANSWERS = 50; // answers that are fetched at once
@@ -13,8 +14,8 @@ export function siblings(app, answer, {legend, design}) {
   const conditions = new Map();
   for (const one of some) {
     const column = design.columns[one.column] ?? {};
-    const key = [column.model, one.short, column.decoding].join("\n");
-    if (!conditions.has(key)) conditions.set(key, {column, short: one.short, cells: []});
+    const key = [column.model, column.prompt, column.decoding].join("\n");
+    if (!conditions.has(key)) conditions.set(key, {column, cells: []});
     conditions.get(key).cells.push(one);
   }
   const rows = [...conditions.values()];
@@ -33,13 +34,13 @@ export function siblings(app, answer, {legend, design}) {
     made("p", {class: "soft"}, words),
     made("table", {class: "strip"}, made("caption", {class: "unseen"}, "Labels of this item by prompt"), body),
     rows.length > SHOWN ? button(`Show all ${rows.length}`, (event) => { draw(rows.length); event.target.remove(); }, {class: "more"}) : null,
-    app.source.isStatic ? null : button("Show what was answered", (event) => { event.target.remove(); answers(app, answer.item.id, texts, legend); }, {class: "more"}),
+    app.source.isStatic ? null : button("Show what was answered", (event) => { event.target.remove(); answers(app, answer.item.id, texts, {legend, design}); }, {class: "more"}),
     texts,
   );
 }
 
-function condition({column, short, cells}, answer, {legend, design}) {
-  const name = [design.models.length > 1 ? column.model : "", short || column.prompt, design.decodings.length > 1 ? column.decoding : ""].filter(Boolean).join(" · ");
+function condition({column, cells}, answer, {legend, design}) {
+  const name = columnWords({...column, repeat: null}, design);
   const chips = cells.map((one) => {
     const here = one.column === answer.column.at;
     const words = legend.wordsOf(one.legend);
@@ -52,13 +53,13 @@ function condition({column, short, cells}, answer, {legend, design}) {
   return made("tr", {}, made("th", {scope: "row"}, name), made("td", {}, ...chips));
 }
 
-async function answers(app, item, where, legend, from = 0) {
+async function answers(app, item, where, {legend, design}, from = 0) {
   try {
     const known = await app.source.item(app.study, {item, e: app.asked().e, from, count: ANSWERS, excerpt: 300});
-    const rows = known.answers.map((one) => made("li", {}, legend.chip(one.legend), " ", made("span", {class: "soft"}, [one.short, one.decoding, one.repeat ? `repeat ${one.repeat + 1}` : ""].filter(Boolean).join(" · ")), made("p", {class: "said"}, one.text ?? "")));
+    const rows = known.answers.map((one) => made("li", {}, legend.chip(one.legend), " ", made("span", {class: "soft"}, columnWords(one, design)), made("p", {class: "said"}, one.text ?? "")));
     where.append(made("ul", {class: "answers-of"}, ...rows));
     const next = from + known.answers.length;
-    if (next < known.total && known.answers.length) where.append(button(`Show more (${(known.total - next).toLocaleString("en")} left)`, (event) => { event.target.remove(); answers(app, item, where, legend, next); }, {class: "more"}));
+    if (next < known.total && known.answers.length) where.append(button(`Show more (${(known.total - next).toLocaleString("en")} left)`, (event) => { event.target.remove(); answers(app, item, where, {legend, design}, next); }, {class: "more"}));
   } catch (error) {
     app.refused(error, where);
   }
