@@ -35,6 +35,7 @@ GROUPS = {
     "Look and use": (
         "measure",
         "report",
+        "view",
         "compare",
         "worst",
         "accept",

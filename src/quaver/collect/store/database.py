@@ -14,7 +14,7 @@ from typing import Any, Final
 from quaver.collect.store.checksum import add_checksums
 from quaver.collect.store.disk_faults import what_to_do
 from quaver.collect.store.disk_reserve import Reserve, is_full
-from quaver.collect.store.read_only import copied, may_write, read_only_uri
+from quaver.collect.store.read_only import copied, live_uri, may_write, read_only_uri
 from quaver.collect.store.response_tables import CHANGES, SCHEMA, VERSION
 from quaver.errors import StoreError
 
@@ -40,6 +40,8 @@ class Database:
 
     Args:
         path: The file; created if it is missing.
+        only_read: Whether to leave the file as it is, even though it may be written. Another process may
+            write it meanwhile.
 
     Attributes:
         read_only: Whether the file may not be written. Changes, if any, go to a copy.
@@ -48,16 +50,17 @@ class Database:
         StoreError: It is not a store, a newer Quaver wrote it, or it cannot be read.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, only_read: bool = False) -> None:
         self._path = path
         self._reserve = Reserve(path)
         self._reading = threading.Lock()
         self._copy: tempfile.TemporaryDirectory[str] | None = None
-        self.read_only = path.is_file() and not may_write(path)
+        self.read_only = only_read or (path.is_file() and not may_write(path))
         with self._translated():
             self._uri = path.absolute().as_uri()
             if self.read_only:
-                self._uri = read_only_uri(path) or self._copied()
+                live = live_uri(path) if only_read else None
+                self._uri = live or read_only_uri(path) or self._copied()
             self._open()
 
     def _open(self) -> None:

@@ -42,6 +42,15 @@ def read_only_uri(path: Path) -> str | None:
     return f"{path.resolve().as_uri()}?immutable=1"
 
 
+def live_uri(path: Path) -> str | None:
+    """The URI that reads a database while others write it; None if SQLite cannot without a change."""
+    uri = f"{path.resolve().as_uri()}?mode=ro"
+    if (db := _without_changing(uri)) is None:
+        return None
+    db.close()
+    return uri
+
+
 class _Reader(sqlite3.Connection):
     """A connection that keeps its copy alive."""
 
@@ -55,8 +64,8 @@ def open_to_read(path: Path, **how: Any) -> sqlite3.Connection:
         path: The database.
         **how: Further arguments of ``sqlite3.connect``.
     """
-    if (db := _without_changing(f"{path.resolve().as_uri()}?mode=ro", **how)) is not None:
-        return db
+    if (live := live_uri(path)) is not None:
+        return sqlite3.connect(live, uri=True, **how)
     if uri := read_only_uri(path):
         return _Reader(uri, uri=True, **how)
     copy = copied(path)

@@ -6,6 +6,7 @@ Responses are appended and never changed, except that an answer replaces an erro
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -227,17 +228,30 @@ class Responses(PlacedCalls):
             Lists of (condition position, item position, repeat, response, quoted response). The last is None
             except for a follow-up that quotes an answer.
         """
-        some = ", ".join(f"r.{name}" for name in ("id", "checksum", *SUMMED.split(", ")))
-        about = ", ".join(f"p.{name}" for name in COLUMNS.split(", "))
-        plain = f"SELECT c.condition, c.item, c.repeat, {some}, NULL FROM calls c"
-        quoting = f"SELECT c.condition, c.item, c.repeat, {some}, c.parent, {about} FROM calls c"
-        quoting += " LEFT JOIN responses p ON p.id = c.parent"
-        rest = " JOIN responses r ON r.id = c.response ORDER BY c.response"
         # A separate connection, because the annotation frame is written from another thread.
         with self._translated(), closing(self._connect(check_same_thread=False)) as reader:
-            rows = reader.execute((quoting if has_quoting_follow_ups(reader) else plain) + rest)
+            rows = reader.execute(f"{_placed_answers(reader)} ORDER BY c.response")
             while part := list(islice(rows, chunk)):
                 yield [self._stored(row) for row in part]
+
+    def read_after(self, last: int, most: int, also: Sequence[int] = ()) -> list[tuple[int, Stored]]:
+        """Some of the responses that arrived later, each with its number; no snapshot stays open.
+
+        Args:
+            last: The number of the last response that is known; 0 for none.
+            most: As many at most.
+            also: Numbers of earlier responses to read as well.
+        """
+        with self._translated():
+            select = _placed_answers(self._db)
+            rows = self._db.execute(
+                f"{select} WHERE c.response > ? ORDER BY c.response LIMIT ?", (last, most)
+            )
+            found = rows.fetchall()
+            if also:
+                some = f"{select} WHERE c.response IN (SELECT value FROM json_each(?))"
+                found += self._db.execute(some, (json.dumps(list(also)),)).fetchall()
+        return [(row[3], self._stored(row)) for row in found]
 
     def _stored(self, row: Sequence[Any]) -> Stored:
         """The response in a row of place, id, checksum, values, and the values of the quoted answer.
@@ -278,3 +292,14 @@ class Responses(PlacedCalls):
 def _with_checksum(seed: int, received: float, row: Sequence[Any]) -> tuple[Any, ...]:
     """The values of ``checksum`` and ``SUMMED``."""
     return checksum(seed, received, *row), seed, received, *row
+
+
+def _placed_answers(db: sqlite3.Connection) -> str:
+    """The query for the study's calls with their responses, and the responses that follow-ups quote."""
+    some = ", ".join(f"r.{name}" for name in ("id", "checksum", *SUMMED.split(", ")))
+    rest = "JOIN responses r ON r.id = c.response"
+    if not has_quoting_follow_ups(db):
+        return f"SELECT c.condition, c.item, c.repeat, {some}, NULL FROM calls c {rest}"
+    about = ", ".join(f"p.{name}" for name in COLUMNS.split(", "))
+    quoted = "LEFT JOIN responses p ON p.id = c.parent"
+    return f"SELECT c.condition, c.item, c.repeat, {some}, c.parent, {about} FROM calls c {quoted} {rest}"

@@ -44,7 +44,7 @@ def rescore(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.D
             expected="one name or more, or None for the study's own",
             found="none",
         )
-    of = _readable(study, study.plugins.follow_ups(evaluators))
+    of = readable(study, study.plugins.follow_ups(evaluators))
     annotator = annotator_of(study, study.plugins.evaluators(evaluators), of)
     with study.answers() as store:
         path = None if store.read_only else study.files.annotations
@@ -76,7 +76,7 @@ def _kept(study: StudySource) -> pl.DataFrame | None:
         StoreError: Nothing is stored yet.
     """
     with study.answers() as store:
-        fresh = store.noted("annotations") == _mark(study, store)
+        fresh = is_current(study, store)
     if not fresh:
         return None
     try:
@@ -85,7 +85,12 @@ def _kept(study: StudySource) -> pl.DataFrame | None:
         return None
 
 
-def _readable(study: StudySource, of: Mapping[str, str]) -> Mapping[str, str]:
+def is_current(study: StudySource, store: Store) -> bool:
+    """Whether the annotation frame that is kept is that of the answers and the study as they are now."""
+    return store.noted("annotations") == _mark(study, store)
+
+
+def readable(study: StudySource, of: Mapping[str, str]) -> Mapping[str, str]:
     """The follow-ups that evaluators read, all of them in the study."""
     known = study.experiment.follow_ups
     for evaluator, name in of.items():

@@ -30,7 +30,11 @@ def measurable(study: StudySource) -> pl.DataFrame:
     Raises:
         StoreError: Nothing is stored yet.
     """
-    frame = annotations_of(study)
+    return measurable_of(study, annotations_of(study))
+
+
+def measurable_of(study: StudySource, frame: pl.DataFrame) -> pl.DataFrame:
+    """Annotations, less those of evaluators that had nothing to read in a decoding."""
     return with_something_to_read(study, frame) if study.has_answers else frame
 
 

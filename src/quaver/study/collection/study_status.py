@@ -199,13 +199,19 @@ def status(study: StudySource) -> StudyStatus:
         return StudyStatus(total=study.calls, answered=study.calls)
     process = who_collects(study.folder)
     if not study.files.responses.exists():
-        return _asked(study, None, process)
+        return status_in(study, None, process)
     with study.answers() as store, store.at_once():
-        return _asked(study, store, process)
+        return status_in(study, store, process)
 
 
-def _asked(study: StudySource, store: Store | None, process: int | None) -> StudyStatus:
-    """The status of a study of calls; without a store, before the first answer."""
+def status_in(study: StudySource, store: Store | None, process: int | None) -> StudyStatus:
+    """The status of a study of calls by what a store holds; without one, before the first answer.
+
+    Args:
+        study: The study.
+        store: Its store, which may be open for reading only.
+        process: The process that collects, if one does.
+    """
     made = study.spent_on_paraphrases()
     entries = [*made, *(ledger(store) if store else ())]
     prices = study.prices

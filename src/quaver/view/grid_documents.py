@@ -1,0 +1,314 @@
+"""The grid as the page gets it: its columns and margins, windows of rows and cells, lists of answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from quaver.core.level_names import short_name
+from quaver.view.grid_view import GridView, matching
+from quaver.view.index_design import Column, IndexDesign
+from quaver.view.mark_book import Mark
+from quaver.view.query_language import quoted
+from quaver.view.query_scope import Block
+from quaver.view.stored_answers import excerpts
+from quaver.view.viewed_study import Asked, ViewedStudy
+
+_EXCERPT = 200
+_BLOCK = 2_000
+
+
+def grid(study: ViewedStudy, asked: Asked, *, blind: bool = False) -> dict[str, Any]:
+    """A view without its cells: how many rows, which columns, what the margins say."""
+    view = study.view(asked)
+    index, design, margins = study.index, study.index.design, view.margins
+    columns = []
+    for column, group in zip(view.columns(), view.groups, strict=True):
+        sums = [int(part[group].sum()) for part in margins]
+        columns.append(column_document(column, len(group)) | _margin(sums, blind=blind))
+    searches = [one for one in view.scope.searches if one.searched]
+    every = [int(part[view.order].sum()) for part in margins]
+    return {
+        "view": blake2b(repr((asked, study.version)).encode(), digest_size=8).hexdigest(),
+        "version": study.version,
+        "rows": len(view.rows),
+        "items": design.items,
+        "matched": view.matched,
+        "of": int(view.scope.statistics.answered.sum()),
+        "partial": not index.state.complete,
+        "columns": columns,
+        "margin": {name: value for name, value in _margin(every, blind=blind).items() if name in _SHARES},
+        "counts": [] if blind else [[code, int(n)] for code, n in enumerate(view.counts) if n],
+        "clusters": _clusters(view, design),
+        "text_search": {
+            "searched": max(one.searched for one in searches),
+            "seconds": round(max(one.seconds for one in searches), 3),
+            "complete": all(one.complete for one in view.scope.searches),
+        }
+        if searches
+        else None,
+    }
+
+
+_SHARES = ("agreement", "accuracy", "valid")
+
+
+def column_document(column: Column, together: int = 1) -> dict[str, Any]:
+    """A column."""
+    return {
+        "column": column.at,
+        "model": column.model,
+        "prompt": column.prompt,
+        "short": short_name(column.prompt),
+        "decoding": column.decoding,
+        "repeat": column.repeat if together == 1 else None,
+    }
+
+
+def _margin(sums: list[int], *, blind: bool) -> dict[str, Any]:
+    answered, valid, agreeing, right, with_gold, matched = sums
+    return {
+        "answered": answered,
+        "valid": valid / answered if answered else 0.0,
+        "agreement": agreeing / valid if valid and not blind else None,
+        "accuracy": right / with_gold if with_gold and not blind else None,
+        "matched": matched,
+    }
+
+
+def _clusters(view: GridView, design: IndexDesign) -> list[dict[str, Any]] | None:
+    if view.clusters is None:
+        return None
+    starts = np.cumsum([0, *view.clusters.sizes])
+    return [
+        {"cluster": at + 1, "rows": size, "from": int(starts[at]), "label": _code(design, label)}
+        for at, (size, label) in enumerate(zip(view.clusters.sizes, view.clusters.labels, strict=True))
+    ]
+
+
+def _code(design: IndexDesign, legend: int) -> str | None:
+    return design.meanings[legend][0]
+
+
+def rows(
+    study: ViewedStudy, asked: Asked, start: int, count: int, find: str = "", *, blind: bool = False
+) -> dict[str, Any]:
+    """Some rows, with what is known of their items."""
+    view = study.view(asked)
+    found: dict[str, Any] = {}
+    if find:
+        at = study.index.ids.find(find)
+        place: Any = np.flatnonzero(view.rows == at) if at is not None else ()
+        found["found"] = int(place[0]) if len(place) else None
+        start = max(0, found["found"] - count // 2) if len(place) else start
+    marks = study.book.by_item()
+    documents = [
+        row_document(study, view, start + place, int(row), marks, blind=blind)
+        for place, row in enumerate(view.rows[start : start + count])
+    ]
+    return {"version": study.version, "rows": documents, **found}
+
+
+def row_document(
+    study: ViewedStudy, view: GridView, place: int, row: int, marks: Any, *, blind: bool = False
+) -> dict[str, Any]:
+    """An item as the grid shows it beside its row."""
+    index, made = study.index, view.scope.statistics
+    name = index.ids[row]
+    said = marks.get(name, ())
+    known = {
+        "row": place,
+        "at": row,
+        "item": name,
+        "text": index.item_text(row, _EXCERPT),
+        "mark": said[-1].kind if said else None,
+        "groups": groups_of(study, row),
+        "valid": share(made.valid[row], made.answered[row]),
+        "cluster": int(view.clusters.numbers[place]) if view.clusters else None,
+    }
+    hidden = dict.fromkeys(("gold", "modal", "agreement", "instability", "accuracy", "labels"))
+    return known | (hidden if blind else item_numbers(study, view, row))
+
+
+def item_numbers(study: ViewedStudy, view: GridView, row: int) -> dict[str, Any]:
+    """What an item's labels come to."""
+    index, made = study.index, view.scope.statistics
+    agreement, gold = share(made.top[row], made.valid[row]), int(index.gold[row])
+    return {
+        "gold": _code(index.design, gold) if gold else None,
+        "modal": _code(index.design, int(made.modal[row])),
+        "agreement": agreement,
+        "instability": None if agreement is None else 1 - agreement,
+        "accuracy": share(made.right[row], made.answered[row]) if gold else None,
+        "labels": int(made.labels[row]),
+    }
+
+
+def groups_of(study: ViewedStudy, row: int) -> dict[str, str]:
+    """The groups of an item."""
+    index = study.index
+    codes = {name: int(index.groups[name][row]) for name in index.design.groups}
+    return {name: index.design.groups[name][code - 1] for name, code in codes.items() if code}
+
+
+def share(part: Any, whole: Any) -> float | None:
+    """A share; None of nothing."""
+    return float(part) / float(whole) if whole else None
+
+
+def cells(
+    study: ViewedStudy,
+    asked: Asked,
+    place: tuple[int, int, int, int],
+    step: int = 1,
+    *,
+    planes: tuple[bool, bool] = (False, False),
+    blind: bool = False,
+) -> tuple[bytes, int, int]:
+    """A window of cells, row by row, and its size.
+
+    Args:
+        study: The study.
+        asked: The view.
+        place: The first row, how many, the first column, how many.
+        step: Blocks of so many rows give their most frequent codes instead of each row's.
+        planes: Whether which cells match, and how confident the answers are, come after the codes.
+        blind: Whether the labels are hidden.
+    """
+    view = study.view(asked)
+    start, count, left, width = place
+    some = view.rows[start * step : (start + count) * step]
+    found = view.cells(some, left, width)
+    codes, match, sure = (_zoomed(part, step) for part in found) if step > 1 else found
+    if blind:
+        codes = np.where(codes > 0, study.index.design.hidden, 0).astype(codes.dtype)
+        sure = np.zeros_like(sure)
+    kind = "<u1" if codes.dtype.itemsize == 1 else "<u2"
+    parts = [codes.astype(kind).tobytes()]
+    parts += [part.tobytes() for part, wanted in zip((match, sure), planes, strict=True) if wanted]
+    return b"".join(parts), len(codes), len(view.groups[left : left + width])
+
+
+def _zoomed(part: Any, step: int) -> Any:
+    """The most frequent value of each block of rows, column by column."""
+    blocks = []
+    for start in range(0, len(part), step):
+        block = part[start : start + step]
+        kinds = np.unique(block)
+        counts = np.array([np.count_nonzero(block == kind, axis=0) for kind in kinds])
+        blocks.append(kinds[counts.argmax(axis=0)])
+    return np.array(blocks, part.dtype).reshape(-1, part.shape[1])
+
+
+def answers(
+    study: ViewedStudy, asked: Asked, start: int, count: int, excerpt: int, *, blind: bool = False
+) -> dict[str, Any]:
+    """Some of the matching answers, in the order of rows and columns."""
+    view, found, seen = study.view(asked), [], 0
+    for first in range(0, len(view.rows), _BLOCK):
+        if seen >= start + count:
+            break
+        some = view.rows[first : first + _BLOCK]
+        block = Block(view.scope, some)
+        match = np.broadcast_to(matching(view.condition, block), block.codes.shape)[:, view.order]
+        size = int(np.count_nonzero(match))
+        if seen + size > start:
+            places = np.argwhere(match)[max(0, start - seen) : start + count - seen]
+            found += [(first + int(row), int(view.order[column])) for row, column in places]
+        seen += size
+    columns = view.scope.columns.places
+    cells_of = [(int(view.rows[row]), int(columns[column])) for row, column in found]
+    texts = excerpts(study.index, cells_of, excerpt)
+    marks = study.book.by_item()
+    total = int(view.margins.matched[view.order].sum())
+    documents = [
+        _answer(study, view, row, cell, text, marks, blind=blind)
+        for (row, _), cell, text in zip(found, cells_of, texts, strict=True)
+    ]
+    return {"total": total, "version": study.version, "answers": documents}
+
+
+def _answer(
+    study: ViewedStudy,
+    view: GridView,
+    row: int,
+    cell: tuple[int, int],
+    text: str | None,
+    marks: Any,
+    *,
+    blind: bool,
+) -> dict[str, Any]:
+    index, (at, column) = study.index, cell
+    name, known = index.ids[at], column_document(index.design.columns[column])
+    about = [one for one in marks.get(name, ()) if about_column(one, index.design.columns[column])]
+    read = {"label": None, "status": None, "legend": index.design.hidden, "confidence": None, "flip": None}
+    if not blind:
+        read = reading_of(study, view.scope.evaluator, at, column, int(view.scope.statistics.modal[at]))
+    gold = int(index.gold[at])
+    return {
+        "item": name,
+        "row": row,
+        **known,
+        **read,
+        "gold": None if blind or not gold else _code(index.design, gold),
+        "text": text,
+        "length": index.plane("length", "uint32").cell(at, column),
+        "mark": about[-1].kind if about else None,
+    }
+
+
+def about_column(mark: Mark, column: Column) -> bool:
+    """Whether a mark is about an answer of a column."""
+    return mark.place == (column.model, column.prompt, column.decoding, column.repeat)
+
+
+def reading_of(study: ViewedStudy, evaluator: int, at: int, column: int, modal: int) -> dict[str, Any]:
+    """How an answer was read, as far as the index knows."""
+    index = study.index
+    legend = index.labels(evaluator).cell(at, column)
+    label, status = index.design.meanings[legend]
+    raw = index.plane(f"confidence-{evaluator}", "float32")
+    sure = float(raw.rows(at, at + 1)[0, column]) if raw.exists else 0.0
+    return {
+        "label": label,
+        "status": status,
+        "legend": legend,
+        "confidence": round(sure - 1, 6) if sure else None,
+        "flip": label is not None and legend != modal,
+    }
+
+
+def facets(study: ViewedStudy, asked: Asked) -> dict[str, Any]:
+    """How many matching answers have each value of each field."""
+    view, design = study.view(asked), study.index.design
+    fields = [
+        _field("label", ((code, int(view.counts[at])) for at, code in enumerate(design.codes, start=1)))
+    ]
+    statuses: Counter[str] = Counter()
+    for (_, status), n in zip(design.meanings, view.counts, strict=True):
+        statuses[status] += int(n)
+    fields.append(_field("status", statuses.items()))
+    columns = [design.columns[int(at)] for at in view.scope.columns.places]
+    for name in ("model", "prompt", "decoding", "repeat"):
+        counted: Counter[str] = Counter()
+        for column, n in zip(columns, view.margins.matched, strict=True):
+            counted[str(getattr(column, name))] += int(n)
+        fields.append(_field(name, counted.items()))
+    shown = view.rows
+    golds = np.bincount(study.index.gold[shown], minlength=len(design.codes) + 1)
+    fields.append(_field("gold", ((code, int(golds[at])) for at, code in enumerate(design.codes, start=1))))
+    for name, values in design.groups.items():
+        counts = np.bincount(study.index.groups[name][shown], minlength=len(values) + 1)
+        fields.append(_field(name, ((value, int(counts[at])) for at, value in enumerate(values, start=1))))
+    return {"fields": fields, "version": study.version}
+
+
+def _field(name: str, counted: Any) -> dict[str, Any]:
+    values: Iterator[tuple[str, int]] = iter(counted)
+    known = sorted(((value, n) for value, n in values if n), key=lambda one: -one[1])[:50]
+    shown = [{"value": value, "count": n, "query": f"{quoted(name)}:{quoted(value)}"} for value, n in known]
+    return {"field": name, "values": shown}

@@ -1,0 +1,272 @@
+"""What is shown of the grid: which rows in which order, which columns, and what fits the query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from quaver.view.index_design import Column
+from quaver.view.index_reader import Columns, Index
+from quaver.view.item_statistics import folded_codes
+from quaver.view.query_language import QueryError
+from quaver.view.query_scope import Block, Condition, Scope
+from quaver.view.row_clusters import Clusters, clustered
+
+SORTS = {
+    "item": "in the study's order",
+    "id": "by id",
+    "instability": "least stable first",
+    "agreement": "most stable first",
+    "cluster": "alike rows together",
+    "gold": "by gold label",
+    "accuracy": "least accurate first",
+    "confidence": "least confident first",
+    "unlabelled": "most answers without a label first",
+    "marked": "marked items first",
+}
+"""The orders of rows and what they are for."""
+
+BY = ("design", "agreement", "prompt", "model", "repeat")
+"""The orders of columns."""
+
+
+class Shape(NamedTuple):
+    """How the grid is shown.
+
+    Attributes:
+        sort: The order of the rows; with a hyphen before it, the other way round.
+        by: The order of the columns.
+        matching: Whether columns without a matching answer are left out.
+        folded: Whether the repeats of a condition share a column.
+    """
+
+    sort: str = "item"
+    by: str = "design"
+    matching: bool = False
+    folded: bool = False
+
+
+class Margins(NamedTuple):
+    """Counts over the rows that are shown, for each column."""
+
+    answered: Any
+    valid: Any
+    agreeing: Any
+    right: Any
+    with_gold: Any
+    matched: Any
+
+
+@dataclass
+class GridView:
+    """A view of the grid, computed once for all windows onto it.
+
+    Attributes:
+        scope: Where it was asked.
+        condition: What must hold.
+        rows: The numbers of the items, in order.
+        order: The places of the shown columns among those of the scope, in order.
+        groups: For each column that is shown, the columns of the scope that share it.
+        margins: Counts for each column of the scope.
+        counts: How many matching answers have each legend code.
+        clusters: The clusters, where rows are sorted by these.
+    """
+
+    scope: Scope
+    condition: Condition
+    rows: Any
+    order: Any
+    groups: list[Any]
+    margins: Margins
+    counts: Any
+    clusters: Clusters | None = None
+
+    @property
+    def matched(self) -> int:
+        """How many answers match."""
+        return int(self.margins.matched.sum())
+
+    def columns(self) -> list[Column]:
+        """The columns that are shown; of those that share one, the first."""
+        design = self.scope.index.design
+        return [design.columns[int(self.scope.columns.places[group[0]])] for group in self.groups]
+
+    def cells(self, rows: Any, left: int, width: int) -> tuple[Any, Any, Any]:
+        """A window: legend codes, which cells match, and how confident the answers are (0 for unknown)."""
+        block, groups = Block(self.scope, rows), self.groups[left : left + width]
+        if not len(rows) or not groups:
+            empty = np.zeros((len(rows), len(groups)), self.scope.index.design.cell_type)
+            return empty, empty.astype(np.uint8), empty.astype(np.uint8)
+        found = np.broadcast_to(matching(self.condition, block), block.codes.shape)
+        places = np.concatenate(groups)
+        starts = np.cumsum([0, *(len(group) for group in groups[:-1])])
+        codes, sure = block.codes[:, places], block.plane(f"confidence-{self.scope.evaluator}", "float32")
+        if len(places) > len(groups):
+            codes = folded_codes(codes, starts, self.scope.index.design)
+        match = np.maximum.reduceat(found[:, places].astype(np.uint8), starts, axis=1)
+        sure = np.maximum.reduceat(sure[:, places], starts, axis=1)
+        scaled = np.where(sure > 0, 1 + np.round(254 * np.clip(sure - 1, 0, 1)), 0).astype(np.uint8)
+        return codes, match, scaled
+
+
+def matching(condition: Condition, block: Block) -> Any:
+    """The answers of some rows that match; calls without an answer only where the query is about these."""
+    held = condition.holds(block)
+    return held if condition.of_missing else held & (block.codes > 0)
+
+
+def grid_view(scope: Scope, condition: Condition, shape: Shape) -> GridView:
+    """A view.
+
+    Raises:
+        QueryError: There is no such order.
+    """
+    sort = shape.sort.removeprefix("-")
+    if sort not in SORTS or shape.by not in BY:
+        name = shape.sort if sort not in SORTS else shape.by
+        raise QueryError("there is no such order", (0, 0), expected=", ".join((*SORTS, *BY)), found=name)
+    rows, margins, counts = _selected(scope, condition)
+    clusters = None
+    if sort == "cluster":
+        clusters = clustered(scope, rows)
+        rows = rows[clusters.order]
+    else:
+        rows = rows[_ordered(scope, rows, sort)]
+    if shape.sort.startswith("-"):
+        rows = rows[::-1]
+        clusters = None if clusters is None else clusters.reversed()
+    order = _ordered_columns(scope, margins, shape)
+    groups = _grouped(scope, order) if shape.folded else [np.array([one]) for one in order]
+    return GridView(scope, condition, rows, order, groups, margins, counts, clusters)
+
+
+def _selected(scope: Scope, condition: Condition) -> tuple[Any, Margins, Any]:
+    """The rows with a match, in the study's order, and what there is in them."""
+    design, width = scope.index.design, len(scope.columns.places)
+    rows: list[Any] = []
+    sums = np.zeros((6, width), np.int64)
+    counts = np.zeros(len(design.meanings), np.int64)
+    for start, stop in scope.index.blocks():
+        block = Block(scope, slice(start, stop))
+        shape = (stop - start, width)
+        if condition.level == "item":
+            match: Any = None
+            chosen: Any = np.broadcast_to(condition.holds(block), (stop - start, 1))[:, 0]
+        else:
+            match = np.broadcast_to(matching(condition, block), shape)
+            chosen = match.any(axis=1)
+        if not chosen.any():
+            continue
+        rows.append(start + np.flatnonzero(chosen))
+        _count(block, chosen, match, sums, counts, len(design.codes))
+    kinds = np.concatenate(rows) if rows else np.zeros(0, np.int64)
+    return kinds.astype(np.uint32), Margins(*sums), counts
+
+
+def _count(block: Block, chosen: Any, match: Any, sums: Any, counts: Any, labels: int) -> None:
+    """Add what some rows hold to the sums of the columns and to the counts of codes."""
+    whole = bool(chosen.all())
+    codes, modal, gold = (one if whole else one[chosen] for one in (block.codes, block.modal, block.gold))
+    answered = codes > 0
+    match = answered if match is None else match if whole else match[chosen]
+    parts = (
+        answered,
+        answered & (codes <= labels),
+        (codes == modal) & (modal > 0),
+        (codes == gold) & (gold > 0),
+        answered & (gold > 0),
+        match,
+    )
+    for total, part in zip(sums, parts, strict=True):
+        total += np.count_nonzero(part, axis=0)
+    counts += np.bincount(codes[match], minlength=len(counts))
+
+
+def _ordered(scope: Scope, rows: Any, sort: str) -> Any:
+    """The order of rows; equal ones stay in the study's order."""
+    made, index = scope.statistics, scope.index
+    if sort == "item":
+        return np.arange(len(rows))
+    if sort == "id":
+        names = [index.ids[int(row)] for row in rows]
+        return np.array(sorted(range(len(names)), key=lambda at: names[at]), np.int64)
+    unlabelled = made.answered[rows] - made.valid[rows]
+    keys: dict[str, Any] = {
+        "instability": (-unlabelled.astype(np.int64), -_known(made.instability[rows], 0.0)),
+        "agreement": (-_known(made.agreement[rows], -1.0),),
+        "gold": (made.modal[rows], _last(index.gold[rows])),
+        "accuracy": (_known(made.accuracy(index.gold)[rows], 2.0),),
+        "unlabelled": (-unlabelled.astype(np.int64),),
+    }
+    if sort == "confidence":
+        keys[sort] = (_confidence(scope, rows),)
+    if sort == "marked":
+        marked = np.zeros(index.design.items, np.int8)
+        marked[list(scope.marks.get("mark", {}))] = 1
+        keys[sort] = (-marked[rows],)
+    return np.lexsort(keys[sort])
+
+
+def _known(numbers: Any, otherwise: float) -> Any:
+    return np.where(np.isnan(numbers), np.float32(otherwise), numbers)
+
+
+def _last(codes: Any) -> Any:
+    """Codes with those without a meaning after all others."""
+    return np.where(codes == 0, np.iinfo(codes.dtype).max, codes)
+
+
+def _confidence(scope: Scope, rows: Any) -> Any:
+    """The mean confidence of items; 2 where none is known."""
+    found = np.full(scope.index.design.items, np.float32(2))
+    for start, stop in scope.index.blocks():
+        known = Block(scope, slice(start, stop)).plane(f"confidence-{scope.evaluator}", "float32")
+        count = np.count_nonzero(known, axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = known.sum(axis=1) / count - 1
+        found[start:stop] = np.where(count > 0, mean, 2)
+    return found[rows]
+
+
+def _ordered_columns(scope: Scope, margins: Margins, shape: Shape) -> Any:
+    columns = [scope.index.design.columns[int(at)] for at in scope.columns.places]
+    places = np.arange(len(columns))
+    if shape.matching:
+        places = places[margins.matched > 0]
+    if shape.by == "agreement":
+        share = margins.agreeing / np.maximum(margins.valid, 1)
+        if shape.folded:  # the repeats of a condition stay together
+            share = _of_conditions(share, columns)
+        return places[np.argsort(-share[places], kind="stable")]
+    if shape.by == "repeat" and not shape.folded:
+        return np.array(sorted(places, key=lambda at: columns[at].repeat), np.int64)
+    if shape.by in ("prompt", "model"):
+        names = [getattr(one, shape.by) for one in columns]
+        first = {name: at for at, name in reversed(list(enumerate(names)))}
+        return np.array(sorted(places, key=lambda at: first[names[at]]), np.int64)
+    return places
+
+
+def _of_conditions(share: Any, columns: list[Column]) -> Any:
+    sums: dict[int, list[float]] = {}
+    for one, number in zip(columns, share, strict=True):
+        sums.setdefault(one.condition, []).append(float(number))
+    return np.array([np.mean(sums[one.condition]) for one in columns])
+
+
+def _grouped(scope: Scope, order: Any) -> list[Any]:
+    """The columns of each condition, in the order of the first of each."""
+    found: dict[int, list[int]] = {}
+    for at in order:
+        column = scope.index.design.columns[int(scope.columns.places[at])]
+        found.setdefault(column.condition, []).append(int(at))
+    return [np.array(group) for group in found.values()]
+
+
+def columns_of(index: Index, places: Any) -> Columns:
+    """Some columns by their numbers."""
+    wanted = np.asarray(places, np.int64)
+    every = len(wanted) == index.width and bool((wanted == np.arange(index.width)).all())
+    return Columns(wanted, every)

@@ -1,0 +1,188 @@
+"""What an index says of its study: labels, columns, legend; a JSON document that holds no answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from quaver.core.records import LabelSet, Variant
+
+MISSING = 0
+TRUNCATED, LOOPING = 1, 2
+STATUSES = ("tied", "no_label", "ambiguous", "refused", "empty", "error")
+"""Why an answer has no label, in the legend's order; ``tied`` is a valid answer that prefers none."""
+
+_COLOURS = (
+    *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b07d00", "#3a9bd6"),
+    *("#7a5195", "#8c564b", "#5b8c00", "#c44e52", "#2f7f8f", "#a05195"),
+)
+"""The report's colours, and some more for larger label sets."""
+
+_GREYS = {
+    "tied": "#8d8d8d",
+    "no_label": "#767676",
+    "ambiguous": "#9a8f7a",
+    "refused": "#7d6b8a",
+    "empty": "#b5b5b5",
+    "error": "#3d3d3d",
+}
+_MARKS = {"tied": "=", "no_label": "?", "ambiguous": "~", "refused": "!", "empty": "∅", "error": "×"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the grid: a condition and a repeat."""
+
+    at: int
+    model: str
+    prompt: str
+    decoding: str
+    repeat: int
+    condition: int
+
+
+@dataclass(frozen=True)
+class IndexDesign:
+    """The fixed part of an index.
+
+    Attributes:
+        name: The study's name.
+        kind: What it was opened from, in words.
+        items: How many items there are.
+        labels: The label set.
+        evaluators: Their names, the study's first one first.
+        of: The follow-up that an evaluator reads, by the evaluator's name.
+        conditions: Model, variant, decoding, repeats, of all that are no follow-ups.
+        variants: Every prompt variant.
+        groups: The items' group columns, each with its values in the order of their codes.
+        has: What there is: ``gold``, ``texts``, ``answers``.
+        task: The instruction and the kind of study.
+        decodings: Options by name.
+        readers: The study's evaluators, as its file has them.
+        text_field: The field that is the items' text; empty where the text is put together.
+        store: Where the answers are; empty where there are labels only.
+        folder: The study's folder.
+        marks: Where marks are kept.
+    """
+
+    name: str
+    kind: str
+    items: int
+    labels: LabelSet
+    evaluators: tuple[str, ...]
+    of: dict[str, str]
+    conditions: tuple[tuple[str, str, str, int], ...]
+    variants: tuple[Variant, ...]
+    groups: dict[str, tuple[str, ...]]
+    has: dict[str, bool]
+    task: dict[str, str] = field(default_factory=dict)
+    decodings: dict[str, dict[str, Any]] = field(default_factory=dict)
+    readers: list[dict[str, Any]] = field(default_factory=list)
+    text_field: str = ""
+    store: str = ""
+    folder: str = ""
+    marks: str = ""
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """Every column, conditions outermost."""
+        found: list[Column] = []
+        for place, (model, variant, decoding, repeats) in enumerate(self.conditions):
+            for repeat in range(repeats):
+                found.append(Column(len(found), model, variant, decoding, repeat, place))
+        return tuple(found)
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """The first column of each condition."""
+        starts = [0]
+        for *_, repeats in self.conditions:
+            starts.append(starts[-1] + repeats)
+        return tuple(starts[:-1])
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The labels' codes."""
+        return self.labels.codes
+
+    @property
+    def cell_type(self) -> str:
+        """NumPy's name of what a cell takes."""
+        return "uint8" if len(self.codes) + len(STATUSES) < 250 else "uint16"
+
+    @property
+    def hidden(self) -> int:
+        """The legend code of a cell that must not be seen."""
+        return 255 if self.cell_type == "uint8" else 65535
+
+    def status_code(self, status: str) -> int:
+        """The legend code of a status without a label."""
+        return 1 + len(self.codes) + STATUSES.index(status)
+
+    @cached_property
+    def meanings(self) -> tuple[tuple[str | None, str], ...]:
+        """By legend code: the label and the status."""
+        statuses = [(None, "valid" if one == "tied" else one) for one in STATUSES]
+        return ((None, "missing"), *((code, "valid") for code in self.codes), *statuses)
+
+    @cached_property
+    def prompts(self) -> tuple[str, ...]:
+        """The variants that are asked, in order."""
+        return tuple(dict.fromkeys(variant for _, variant, _, _ in self.conditions))
+
+    @cached_property
+    def variants_by_id(self) -> dict[str, Variant]:
+        """Every variant by its id."""
+        return {one.id: one for one in self.variants}
+
+    def legend(self) -> list[dict[str, Any]]:
+        """The codes of cells, as the page shows them."""
+        found: list[dict[str, Any]] = [_entry(MISSING, "missing", "missing", "not answered", "#ffffff", "")]
+        for place, label in enumerate(self.labels.labels):
+            colour = _COLOURS[place % len(_COLOURS)]
+            found.append(_entry(place + 1, "label", label.code, label.name, colour, _initial(label.name)))
+        for status in STATUSES:
+            code, title = self.status_code(status), status.replace("_", " ")
+            found.append(_entry(code, "status", status, title, _GREYS[status], _MARKS[status]))
+        found.append(_entry(self.hidden, "hidden", "hidden", "hidden", "#e4e4e4", ""))
+        return found
+
+    def document(self) -> dict[str, Any]:
+        """All of it as a mapping for JSON."""
+        return asdict(self)
+
+
+_ADAPTER = TypeAdapter(IndexDesign)
+
+
+def design_of(document: Any) -> IndexDesign:
+    """The design in a JSON document.
+
+    Raises:
+        ValueError: It is none.
+    """
+    return _ADAPTER.validate_python(document)
+
+
+def legend_codes(design: IndexDesign, labels: Sequence[str | None], statuses: Sequence[str]) -> list[int]:
+    """The legend codes of annotations."""
+    of_label = {code: place for place, code in enumerate(design.codes, start=1)}
+    of_status = {status: design.status_code(status) for status in STATUSES} | {
+        "valid": design.status_code("tied")
+    }
+    return [
+        of_status[status] if label is None else of_label[label]
+        for label, status in zip(labels, statuses, strict=True)
+    ]
+
+
+def _entry(code: int, kind: str, name: str, title: str, colour: str, mark: str) -> dict[str, Any]:
+    return {"code": code, "kind": kind, "name": name, "title": title, "colour": colour, "mark": mark}
+
+
+def _initial(name: str) -> str:
+    return next((one for one in name if one.isalnum()), "")

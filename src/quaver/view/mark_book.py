@@ -1,0 +1,218 @@
+"""Marks: what people said of answers and items, kept a line of JSON each in the study's folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from hashlib import blake2b
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
+
+from quaver._secrets import Keys
+from quaver.collect.store.sole_writer import writing
+from quaver.errors import QuaverError
+
+Verdict = Literal["agree", "disagree", "unclear"]
+_Text = Annotated[str, Field(max_length=20_000)]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What somebody said of an answer, or of an item.
+
+    Attributes:
+        id: The same for all that one person said of one thing; what was said last counts.
+        item: The item's id.
+        model: The answer's model; None if the mark is about the item.
+        prompt: Its prompt variant.
+        decoding: Its decoding.
+        repeat: Its repeat.
+        mark: Whether the person agrees with the label; None if they did not say.
+        label: The label that they would give; None if they did not say.
+        note: What else they said.
+        who: Who they are.
+        when: When, in UTC.
+        blind: Whether the model's label was hidden from them.
+        seen: The model's label that they saw.
+        removed: Whether they took the mark back.
+    """
+
+    id: str
+    item: str
+    model: str | None = None
+    prompt: str | None = None
+    decoding: str | None = None
+    repeat: int | None = None
+    mark: Verdict | None = None
+    label: str | None = None
+    note: str = ""
+    who: str = ""
+    when: str = ""
+    blind: bool = False
+    seen: str | None = None
+    removed: bool = False
+
+    @property
+    def place(self) -> tuple[str | None, str | None, str | None, int | None]:
+        """The answer that it is about; nothing but None where it is about the item."""
+        return self.model, self.prompt, self.decoding, self.repeat
+
+    @property
+    def kind(self) -> str:
+        """What the page shows of it in a row."""
+        return self.mark or ("label" if self.label else "note")
+
+
+class Given(TypedDict, total=False):
+    """A mark as it is given."""
+
+    item: Annotated[str, Field(max_length=2_000)]
+    model: str | None
+    prompt: str | None
+    decoding: str | None
+    repeat: int | None
+    mark: Verdict | None
+    label: str | None
+    note: _Text
+    who: Annotated[str, Field(min_length=1, max_length=200)]
+    blind: bool
+    seen: str | None
+
+
+_GIVEN = TypeAdapter(Given)
+_NAMES = tuple(one.name for one in fields(Mark))
+
+
+class MarkBook:
+    """The marks of a study: ``marks.jsonl`` in a folder of its own, to which lines are only added.
+
+    Args:
+        folder: The folder; made with the first mark.
+        labels: The codes of the study's labels.
+
+    Attributes:
+        path: The file.
+    """
+
+    def __init__(self, folder: Path, labels: Sequence[str]) -> None:
+        self.path, self._labels = folder / "marks.jsonl", labels
+        self._lock = threading.Lock()
+        self._read: tuple[int, int] = (-1, -1)
+        self._marks: dict[str, Mark] = {}
+
+    def marks(self) -> list[Mark]:
+        """Those that count: of each person and thing the last one, unless it was taken back."""
+        with self._lock:
+            self._refresh()
+            return [one for one in self._marks.values() if not one.removed]
+
+    @property
+    def version(self) -> str:
+        """Changes when a mark is added."""
+        try:
+            about = self.path.stat()
+        except OSError:
+            return "0"
+        return f"{about.st_size}.{about.st_mtime_ns}"
+
+    def by_item(self) -> Mapping[str, list[Mark]]:
+        """The marks by item."""
+        found: dict[str, list[Mark]] = defaultdict(list)
+        for one in self.marks():
+            found[one.item].append(one)
+        return found
+
+    def add(self, given: Mapping[str, Any], who: str, when: str | None = None) -> Mark:
+        """Add a mark.
+
+        Raises:
+            QuaverError: It says nothing, or names a label that the study does not have.
+            StoreError: The study's folder cannot be written.
+        """
+        return self.add_all([given], who, when)[0]
+
+    def add_all(self, some: Sequence[Mapping[str, Any]], who: str, when: str | None = None) -> list[Mark]:
+        """Add marks, all or none."""
+        made = [self._made(one, who, when) for one in some]
+        self._write(made)
+        return made
+
+    def remove(self, name: str) -> Mark | None:
+        """Take a mark back; None where there is no such mark."""
+        known = next((one for one in self.marks() if one.id == name), None)
+        if known is not None:
+            self._write([Mark(**{**asdict(known), "removed": True, "when": now()})])
+        return known
+
+    def _made(self, given: Mapping[str, Any], who: str, when: str | None) -> Mark:
+        try:
+            checked = _GIVEN.validate_python({"who": who, **given})
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(map(str, first["loc"]))
+            raise QuaverError("this is not a mark", where=f"marks: {place}", found=first["msg"]) from None
+        if not (checked.get("mark") or checked.get("label") or checked.get("note")):
+            raise QuaverError("this mark says nothing", where="marks", expected="a mark, a label or a note")
+        if (label := checked.get("label")) and label not in self._labels:
+            raise QuaverError(
+                "the study has no such label",
+                where="marks: label",
+                expected=", ".join(self._labels[:20]),
+                found=label,
+            )
+        about = [checked.get(name) for name in ("who", "item", "model", "prompt", "decoding", "repeat")]
+        name = blake2b(json.dumps(about).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        return Mark(id=name, when=when or now(), **checked)
+
+    def _write(self, marks: Sequence[Mark]) -> None:
+        text = "".join(Keys().out_of(json.dumps(_bare(one), ensure_ascii=False)) + "\n" for one in marks)
+        with self._lock, writing(self.path.parent):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # One write call each, at the end of the file: two servers do not tear each other's lines.
+            file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            try:
+                os.write(file, text.encode("utf-8", "backslashreplace"))
+            finally:
+                os.close(file)
+
+    def _refresh(self) -> None:
+        try:
+            about = self.path.stat()
+        except OSError:
+            self._marks, self._read = {}, (-1, -1)
+            return
+        if (about.st_size, about.st_mtime_ns) == self._read:
+            return
+        found: dict[str, Mark] = {}
+        for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
+            if (one := _mark_in(line)) is not None:
+                found[one.id] = one
+        self._marks, self._read = found, (about.st_size, about.st_mtime_ns)
+
+
+def _mark_in(line: str) -> Mark | None:
+    """The mark in a line; None where there is none, as in a line that a full disk cut off."""
+    try:
+        document = json.loads(line)
+        checked = _GIVEN.validate_python(document)
+        rest = {name: document[name] for name in ("id", "when", "removed") if name in document}
+        return Mark(**{"who": "", **checked, **rest})
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def _bare(mark: Mark) -> dict[str, Any]:
+    return {name: value for name in _NAMES if (value := getattr(mark, name)) not in (None, "", False)}
+
+
+def now() -> str:
+    """The time, in UTC, as marks have it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

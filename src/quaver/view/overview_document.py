@@ -1,0 +1,237 @@
+"""What the page shows of a study before any answer: its state, design, progress and verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quaver.core.level_names import short_name
+from quaver.view.grid_view import SORTS
+from quaver.view.index_reader import Index
+from quaver.view.viewed_study import ViewedStudy
+
+EXAMPLES = (
+    ("is:flip", "answers that differ from the item's most frequent label"),
+    ("instability>0.3", "items whose labels move most"),
+    ("is:unlabelled", "answers without a usable label"),
+    ("is:wrong", "answers that are not the gold label"),
+    ("confidence<0.6", "answers of which the model was not sure"),
+    ("is:changed", "items whose label has changed since you last looked"),
+    ("mark:disagree", "what somebody disagreed with"),
+)
+_MOST_VALUES = 200
+
+
+def index_state(study: ViewedStudy) -> dict[str, Any]:
+    """How far the index has come."""
+    index = study.index_or_none()
+    failure = None if study.failure is None else error_document(study.failure)
+    if index is None:
+        state = "failed" if failure else "waiting"
+        return {"state": state, "done": 0, "of": 0, "version": "", "error": failure, "seconds": 0.0}
+    now = index.state
+    return {
+        "state": "failed" if failure else "ready" if now.complete else "building",
+        "done": now.done or now.frame,
+        "of": max(now.of, now.done),
+        "version": study.version,
+        "error": failure,
+        "seconds": round(now.seconds, 3),
+    }
+
+
+def brief(study: ViewedStudy) -> dict[str, Any]:
+    """A study in a line."""
+    index, state = study.index_or_none(), index_state(study)
+    found: dict[str, Any] = {"id": study.id, "name": study.id, "kind": "", "items": 0, "columns": 0}
+    found |= {"answers": 0, "total": 0, "has_answers": False, "has_texts": False, "index": state}
+    if index is None:
+        return found
+    design = index.design
+    return found | {
+        "name": design.name,
+        "kind": design.kind,
+        "items": design.items,
+        "columns": index.width,
+        "answers": state["done"],
+        "total": design.items * index.width if design.has["answers"] else state["done"],
+        "has_answers": design.has["answers"],
+        "has_texts": design.has["texts"],
+    }
+
+
+def pulse(study: ViewedStudy) -> dict[str, Any]:
+    """What changes while a study is looked at; cheap."""
+    state = index_state(study)
+    progress, verdict = study.document("progress.json") or {}, study.document("verdict.json") or {}
+    answered = state["done"] if state["of"] else progress.get("answered", 0)
+    return {
+        "version": state["version"],
+        "marks": study.book.version if study.index_or_none() else "0",
+        "index": state,
+        "answered": max(answered, progress.get("answered", 0)),
+        "total": progress.get("total", state["of"]),
+        "process": study.collecting,
+        "verdict": verdict.get("state", "none"),
+    }
+
+
+def overview(study: ViewedStudy) -> dict[str, Any]:
+    """The first screen."""
+    index = study.index_or_none()
+    progress = study.document("progress.json") or {}
+    verdict = study.document("verdict.json") or {"state": "none"}
+    made = {
+        "lines": [],
+        "card": None,
+        "error": None,
+        "made": None,
+        "answers": 0,
+        "too_large": False,
+    } | verdict
+    found = {
+        "brief": brief(study),
+        "progress": {**_NO_PROGRESS, **progress, "process": study.collecting},
+        "verdict": {name: value for name, value in made.items() if name != "charts"},
+        "charts": [_chart(study, one) for one in made.get("charts", ())],
+        "since": None,
+        "report": None,
+        "task": {"instruction": "", "kind": ""},
+        "design": None,
+    }
+    if index is None:
+        return found
+    return found | {
+        "since": _since(study, index),
+        "report": f"api/studies/{study.id}/report" if report_of(study) else None,
+        "task": index.design.task,
+        "design": design_document(study),
+    }
+
+
+def report_of(study: ViewedStudy) -> Path | None:
+    """The study's report; None where it was not made."""
+    path = Path(study.index.design.folder) / "report.html"
+    return path if path.is_file() else None
+
+
+_NO_PROGRESS: dict[str, Any] = {
+    "answered": 0,
+    "total": 0,
+    "errors": 0,
+    "by_kind": {},
+    "rate": 0.0,
+    "left": None,
+    "last": None,
+    "money": None,
+    "tokens": 0,
+    "warnings": [],
+}
+
+
+def _chart(study: ViewedStudy, chart: dict[str, Any]) -> dict[str, Any]:
+    place = f"api/studies/{study.id}/charts/{chart['name']}"
+    return {**chart, "href": f"{place}.svg", "narrow": f"{place}.narrow.svg", "dark": None}
+
+
+def _since(study: ViewedStudy, index: Index) -> dict[str, Any] | None:
+    before = study.looks.before()
+    if before is None:
+        return None
+    now, changed = look_numbers(study), study.changed(0)
+    return {
+        "when": before.get("when"),
+        "answers": max(0, now["answers"] - before.get("answers", 0)),
+        "errors": max(0, now["errors"] - before.get("errors", 0)),
+        "items_changed": 0 if changed is None else int(np.count_nonzero(changed)),
+        "marks": max(0, now["marks"] - before.get("marks", 0)),
+        "query": "is:changed",
+    }
+
+
+def look_numbers(study: ViewedStudy) -> dict[str, int]:
+    """The numbers that tell what is new since a look."""
+    errors = (study.document("progress.json") or {}).get("errors", 0)
+    return {"answers": study.index.state.done, "errors": errors, "marks": len(study.book.marks())}
+
+
+def design_document(study: ViewedStudy) -> dict[str, Any]:
+    """Legends, menus and columns."""
+    index = study.index
+    design = index.design
+    variants, codes = design.variants_by_id, {code: at for at, code in enumerate(design.codes, start=1)}
+    prompts = [
+        {
+            "id": name,
+            "short": short_name(name),
+            "factors": dict(variants[name].factors) if name in variants else {},
+            "original": place == 0,
+        }
+        for place, name in enumerate(design.prompts)
+    ]
+    return {
+        "legend": design.legend(),
+        "cell_bytes": 1 if design.cell_type == "uint8" else 2,
+        "labels": [
+            {"code": one.code, "name": one.name, "definition": one.definition, "legend": codes[one.code]}
+            for one in design.labels.labels
+        ],
+        "evaluators": list(design.evaluators),
+        "models": list(dict.fromkeys(one[0] for one in design.conditions)),
+        "decodings": list(dict.fromkeys(one[2] for one in design.conditions)),
+        "repeats": max((one[3] for one in design.conditions), default=0),
+        "prompts": prompts,
+        "factors": _factors(prompts),
+        "groups": {
+            name: {"values": list(values[:_MOST_VALUES]), "count": len(values)}
+            for name, values in design.groups.items()
+        },
+        "columns": [
+            {
+                "at": one.at,
+                "model": one.model,
+                "prompt": one.prompt,
+                "decoding": one.decoding,
+                "follow_up": "",
+                "repeat": one.repeat,
+            }
+            for one in design.columns
+        ],
+        "has": _has(index),
+        "sorts": [{"name": name, "title": title} for name, title in SORTS.items()],
+        "examples": [{"query": query, "means": means} for query, means in EXAMPLES],
+        "may_mark": True,
+    }
+
+
+def _factors(prompts: list[dict[str, Any]]) -> dict[str, list[str]]:
+    found: dict[str, dict[str, None]] = {}
+    for one in prompts:
+        for name, level in one["factors"].items():
+            found.setdefault(name, {})[level] = None
+    return {name: list(levels) for name, levels in found.items()}
+
+
+def _has(index: Index) -> dict[str, bool]:
+    design = index.design
+    sure = any(index.plane(f"confidence-{at}", "float32").exists for at in range(len(design.evaluators)))
+    return {
+        "gold": design.has["gold"],
+        "confidence": sure,
+        "logprobs": index.plane("tokens", "uint8").exists,
+        "thinking": index.plane("thought", "uint32").exists,
+        "texts": design.has["texts"],
+        "answers": design.has["answers"],
+        "marks": True,
+        "repeats": any(one[3] > 1 for one in design.conditions),
+    }
+
+
+def error_document(error: Exception) -> dict[str, Any]:
+    """An error for the page."""
+    names = ("problem", "where", "expected", "found", "fix")
+    return {name: getattr(error, name, None) for name in names} | (
+        {} if hasattr(error, "problem") else {"problem": str(error)}
+    )

@@ -1,0 +1,161 @@
+"""What a query is asked of: cells in pieces, with what is known of their items and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from quaver.view.index_reader import Columns, Index
+from quaver.view.item_statistics import ItemStatistics, chosen
+from quaver.view.kept_texts import TextSearch
+
+Level = Literal["item", "column", "cell"]
+"""What a condition is about; a condition on cells is the most specific one."""
+
+
+@dataclass
+class Scope:
+    """Where a query is asked.
+
+    Attributes:
+        index: The study's.
+        evaluator: Whose readings.
+        columns: The columns that are shown.
+        statistics: Of the items, over these columns.
+        statistics_of: The same over other columns.
+        search: Searches for a text among ``texts``, ``answers``, ``thinking`` or ``ids``.
+        marks: What is marked: by kind (``mark``, ``who``, ``label``, ``note``), the values by item.
+        changed: The items whose most frequent label has changed since the last look; None if unknown.
+        modal_in: The most frequent labels of another study, for each item of this one; None if it is none.
+        searches: The searches that the query began.
+    """
+
+    index: Index
+    evaluator: int
+    columns: Columns
+    statistics: ItemStatistics
+    statistics_of: Callable[[Columns], ItemStatistics]
+    search: Callable[[str, str], TextSearch]
+    marks: Mapping[str, Mapping[int, tuple[str, ...]]] = field(default_factory=dict)
+    changed: Any = None
+    modal_in: Callable[[str], Any] = lambda _: None
+    searches: list[TextSearch] = field(default_factory=list)
+
+    @cached_property
+    def other_evaluators(self) -> list[int]:
+        """The evaluators whose readings are not shown."""
+        return [at for at in range(len(self.index.design.evaluators)) if at != self.evaluator]
+
+
+class Block:
+    """Some rows of the grid.
+
+    Args:
+        scope: Where.
+        rows: Which: a slice of consecutive ones, or their numbers.
+    """
+
+    def __init__(self, scope: Scope, rows: slice | Any) -> None:
+        self._scope, self.rows = scope, rows
+        self._planes: dict[str, Any] = {}
+
+    def plane(self, name: str, kind: str) -> Any:
+        """The cells of a plane in the columns that are shown."""
+        if name not in self._planes:
+            plane = self._scope.index.plane(name, kind)
+            rows = self.rows
+            cells = plane.rows(rows.start, rows.stop) if isinstance(rows, slice) else plane.some(rows)
+            self._planes[name] = chosen(cells, self._scope.columns)
+        return self._planes[name]
+
+    def readings(self, evaluator: int) -> Any:
+        """The legend codes of an evaluator's readings."""
+        return self.plane(f"label-{evaluator}", self._scope.index.design.cell_type)
+
+    @property
+    def codes(self) -> Any:
+        """The legend codes of the readings that are shown."""
+        return self.readings(self._scope.evaluator)
+
+    @cached_property
+    def modal(self) -> Any:
+        """The items' most frequent labels, as a column."""
+        return self._scope.statistics.modal[self.rows][:, None]
+
+    @cached_property
+    def gold(self) -> Any:
+        """The items' gold labels, as a column; 0 for none."""
+        return self._scope.index.gold[self.rows][:, None]
+
+
+class Condition(NamedTuple):
+    """What must hold.
+
+    Attributes:
+        level: What it is about.
+        holds: Where it holds in some rows: an array that has a row for each item, or one row for all, and a
+            column for each column, or one for all.
+        of_missing: Whether it may be about calls that are not answered.
+    """
+
+    level: Level
+    holds: Callable[[Block], Any]
+    of_missing: bool = False
+
+
+def of_cells(holds: Callable[[Block], Any]) -> Condition:
+    """A condition on answers."""
+    return Condition("cell", holds)
+
+
+def of_codes(codes: Any, size: int) -> Condition:
+    """A condition on the legend codes of answers."""
+    table = np.zeros(size, bool)
+    table[list(codes)] = True
+    return of_cells(lambda block: table[block.codes])
+
+
+def of_columns(known: Any, scope: Scope) -> Condition:
+    """A condition on columns, by an answer for each column of the design."""
+    shown = np.asarray(known, bool)[scope.columns.places][None, :]
+    return Condition("column", lambda block: shown)
+
+
+def of_items(known: Any) -> Condition:
+    """A condition on items, by an answer for each item."""
+    every = np.asarray(known, bool)
+    return Condition("item", lambda block: every[block.rows][:, None])
+
+
+def both(parts: list[Condition]) -> Condition:
+    """All of some conditions."""
+    return _joined(parts, np.logical_and, True)
+
+
+def either(parts: list[Condition]) -> Condition:
+    """One or more of some conditions."""
+    return _joined(parts, np.logical_or, False)
+
+
+def negated(part: Condition) -> Condition:
+    """The opposite of a condition."""
+    return part._replace(holds=lambda block: ~part.holds(block))
+
+
+_LEVELS: tuple[Level, ...] = ("item", "column", "cell")
+
+
+def _joined(parts: list[Condition], join: Any, nothing: bool) -> Condition:
+    level = _LEVELS[max((_LEVELS.index(part.level) for part in parts), default=0)]
+
+    def holds(block: Block) -> Any:
+        found = np.full((1, 1), nothing)
+        for part in parts:
+            found = join(found, part.holds(block))
+        return found
+
+    return Condition(level, holds, any(part.of_missing for part in parts))

@@ -1,0 +1,145 @@
+"""Single answers from the store, read without ever holding more of a huge one than is shown."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from quaver.collect.store.read_only import open_to_read
+from quaver.collect.store.response_tables import COLUMNS, response_of
+from quaver.core.records import Response
+from quaver.view.index_reader import Index
+
+_PIECE = 1 << 20
+_BYTES_A_CHARACTER = 4
+
+_FACTS = """
+    SELECT r.id, r.prompt, r.seed, r.finish, r.error, r.prompt_tokens, r.cached_tokens, r.completion_tokens,
+           r.thinking_tokens, r.latency, r.received, r.served_model, r.fingerprint, lower(hex(r.key)) AS key,
+           s.reused, s.model, s.identity
+    FROM responses r LEFT JOIN sources s ON s.id = r.source WHERE r.id = ?"""
+
+
+class Part(NamedTuple):
+    """The beginning of a long text.
+
+    Attributes:
+        text: As much of it as was asked for.
+        whole: Whether that is all.
+        size: Bytes of all of it.
+    """
+
+    text: str
+    whole: bool
+    size: int
+
+
+@contextmanager
+def stored(index: Index) -> Iterator[sqlite3.Connection | None]:
+    """The store of an index, only read; None where there is none."""
+    path = Path(index.design.store) if index.design.store else None
+    if path is None or not path.exists():
+        yield None
+        return
+    with closing(open_to_read(path, check_same_thread=False)) as db:
+        db.row_factory = sqlite3.Row
+        yield db
+
+
+def number_of(index: Index, at: int, column: int, follow_up: str = "") -> int:
+    """The number of the response in a cell; 0 where there is none."""
+    name = f"response-{follow_up}" if follow_up else "response"
+    return index.plane(name, "uint32").cell(at, column)
+
+
+def facts_of(db: sqlite3.Connection, number: int) -> dict[str, Any] | None:
+    """What is stored beside a response's texts."""
+    row = db.execute(_FACTS, (number,)).fetchone()
+    return None if row is None else dict(row)
+
+
+def beginning(db: sqlite3.Connection, table: str, column: str, number: int, longest: int) -> Part:
+    """The first characters of a text; empty where there is none."""
+    kind = db.execute(f"SELECT typeof({column}) FROM {table} WHERE id = ?", (number,)).fetchone()
+    if kind is None or kind[0] == "null":
+        return Part("", True, 0)
+    with db.blobopen(table, column, number, readonly=True) as blob:
+        size = len(blob)
+        some = blob.read(min(size, _BYTES_A_CHARACTER * longest))
+    text = some.decode("utf-8", "ignore" if len(some) < size else "replace")
+    return Part(text[:longest], len(some) == size and len(text) <= longest, size)
+
+
+def pieces(
+    db: sqlite3.Connection, table: str, column: str, number: int, start: int = 0, count: int | None = None
+) -> Iterator[str]:
+    """A text in pieces, from a character on."""
+    kind = db.execute(f"SELECT typeof({column}) FROM {table} WHERE id = ?", (number,)).fetchone()
+    if kind is None or kind[0] == "null":
+        return
+    left = count
+    with db.blobopen(table, column, number, readonly=True) as blob:
+        rest, skipped = b"", 0
+        while (piece := blob.read(_PIECE)) or rest:
+            whole, rest = _at_characters(rest + piece, last=not piece)
+            size = _characters(whole)
+            if skipped + size <= start:
+                skipped += size
+                continue
+            text = whole.decode("utf-8", "replace")[max(0, start - skipped) :]
+            skipped += size
+            text = text if left is None else text[:left]
+            left = None if left is None else left - len(text)
+            yield text
+            if left == 0:
+                return
+
+
+def _at_characters(piece: bytes, *, last: bool) -> tuple[bytes, bytes]:
+    """A piece up to the end of its last whole character, and the rest."""
+    if last:
+        return piece, b""
+    end = len(piece)
+    while end and end > len(piece) - _BYTES_A_CHARACTER and piece[end - 1] & 0xC0 == 0x80:
+        end -= 1
+    end = end - 1 if end and piece[end - 1] >= 0xC0 else len(piece)
+    return piece[:end], piece[end:]
+
+
+def _characters(piece: bytes) -> int:
+    """How many characters begin in a piece."""
+    return int(np.count_nonzero((np.frombuffer(piece, np.uint8) & 0xC0) != 0x80))
+
+
+def whole_response(db: sqlite3.Connection, number: int) -> Response | None:
+    """A response as evaluators read it."""
+    row = db.execute(f"SELECT {COLUMNS} FROM responses WHERE id = ?", (number,)).fetchone()
+    return None if row is None else response_of(tuple(row))
+
+
+def messages_of(db: sqlite3.Connection, number: int, longest: int) -> list[dict[str, Any]]:
+    """The messages of a prompt as they were sent, long ones cut."""
+    part = beginning(db, "prompts", "messages", number, 20 * longest)
+    if not part.text:
+        return []
+    if not part.whole:
+        return [{"role": "user", "content": part.text[:longest], "length": part.size, "cut": True}]
+    return [
+        {"role": role, "content": content[:longest], "length": len(content), "cut": len(content) > longest}
+        for role, content in json.loads(part.text)
+    ]
+
+
+def excerpts(index: Index, cells: Sequence[tuple[int, int]], longest: int) -> list[str | None]:
+    """The beginnings of some answers; None where there is none."""
+    with stored(index) as db:
+        if db is None:
+            return [None] * len(cells)
+        numbers = [number_of(index, at, column) for at, column in cells]
+        return [beginning(db, "responses", "text", one, longest).text if one else None for one in numbers]

@@ -1,0 +1,318 @@
+"""One study as the server has it open: its index, what was computed of it, its marks and looks."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from quaver.collect.store.sole_writer import who_collects
+from quaver.errors import QuaverError, UnknownName
+from quaver.view.grid_view import GridView, Shape, columns_of, grid_view
+from quaver.view.index_reader import Columns, Index, index_in, require
+from quaver.view.item_statistics import ItemStatistics, statistics_of
+from quaver.view.kept_texts import TextSearch
+from quaver.view.looks import Looks
+from quaver.view.mark_book import MarkBook
+from quaver.view.query_language import parsed, quoted
+from quaver.view.query_scope import Block, Scope
+from quaver.view.query_terms import Terms, condition_of
+
+_PATIENCE = 1.5
+"""Seconds for which a search of texts is waited for."""
+
+ValueT = TypeVar("ValueT")
+
+
+class Asked(NamedTuple):
+    """What a request asks to see.
+
+    Attributes:
+        query: The query line.
+        evaluator: Whose readings; empty for the study's first.
+        shape: How the grid is shown.
+        models: Only these models, separated by commas; empty for all.
+        prompts: Only these prompts.
+        decodings: Only these decodings.
+        repeats: Only these repeats.
+    """
+
+    query: str = ""
+    evaluator: str = ""
+    shape: Shape = Shape()
+    models: str = ""
+    prompts: str = ""
+    decodings: str = ""
+    repeats: str = ""
+
+
+class _Kept(Generic[ValueT]):
+    """The last few results of a function, each computed once."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._lock = most, threading.Lock()
+        self._found: OrderedDict[Any, ValueT] = OrderedDict()
+        self._locks: defaultdict[Any, threading.Lock] = defaultdict(threading.Lock)
+
+    def get(
+        self, key: Any, make: Callable[[], ValueT], keep: Callable[[ValueT], bool] = lambda _: True
+    ) -> ValueT:
+        """What is kept under a key, or what is made now."""
+        with self._lock:
+            own = self._locks[key]
+        with own:
+            with self._lock:
+                if key in self._found:
+                    self._found.move_to_end(key)
+                    return self._found[key]
+            made = make()
+            with self._lock:
+                if keep(made):
+                    self._found[key] = made
+                while len(self._found) > self._most:
+                    self._found.popitem(last=False)
+                self._locks.pop(key, None)
+        return made
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A study that the server shows.
+
+    Attributes:
+        id: Its name in addresses.
+        path: What the user named.
+        root: Where its indexes are.
+    """
+
+    id: str
+    path: Path
+    root: Path
+
+
+class ViewedStudy:
+    """A study that is looked at.
+
+    Args:
+        opened: Which.
+        others: The other open studies by id.
+    """
+
+    def __init__(self, opened: Opened, others: Mapping[str, ViewedStudy]) -> None:
+        self.id, self.path, self.root, self._others = opened.id, opened.path, opened.root, others
+        self._index: Index | None = None
+        self._lock = threading.Lock()
+        self._views: _Kept[GridView] = _Kept(6)
+        self._statistics: _Kept[ItemStatistics] = _Kept(4)
+        self._searches: _Kept[TextSearch] = _Kept(4)
+        self._changed: _Kept[Any] = _Kept(1)
+        self._book: MarkBook | None = None
+        self.looks = Looks(self.root)
+        self.failure: QuaverError | None = None
+
+    # ----------------------------------------------------------------------- state
+
+    @property
+    def index(self) -> Index:
+        """The index in use.
+
+        Raises:
+            StoreError: There is none yet.
+        """
+        return require(self.index_or_none())
+
+    def index_or_none(self) -> Index | None:
+        """The index in use; None before there is one."""
+        with self._lock:
+            try:
+                name = (self.root / "current").read_text(encoding="utf-8").strip()
+            except OSError:
+                name = ""
+            if self._index is None or self._index.folder.name != name:
+                self._index = index_in(self.root) or self._index
+            return self._index
+
+    def document(self, name: str) -> Any:
+        """A document that the indexing process wrote beside the index; None where there is none."""
+        index = self.index_or_none()
+        try:
+            return json.loads((index.folder / name).read_text(encoding="utf-8")) if index else None
+        except (OSError, ValueError):
+            return None
+
+    @property
+    def version(self) -> str:
+        """Changes with answers."""
+        index = self.index_or_none()
+        if index is None:
+            return ""
+        state = index.state
+        return (
+            f"{index.folder.name}.{state.last}.{state.done}.{state.frame}.{state.changed}.{state.complete:d}"
+        )
+
+    @property
+    def book(self) -> MarkBook:
+        """The study's marks."""
+        index = self.index
+        folder = Path(index.design.marks)
+        if self._book is None or self._book.path.parent != folder:
+            self._book = MarkBook(folder, index.design.codes)
+        return self._book
+
+    @property
+    def collecting(self) -> int | None:
+        """The process that collects for it."""
+        index = self.index_or_none()
+        return who_collects(Path(index.design.folder)) if index else None
+
+    # ------------------------------------------------------------------------ views
+
+    def evaluator(self, name: str) -> int:
+        """The number of an evaluator; the first if none is named.
+
+        Raises:
+            UnknownName: There is no such evaluator.
+        """
+        known = self.index.design.evaluators
+        if not name:
+            return 0
+        if name not in known:
+            raise UnknownName("evaluator", name, known, where="e")
+        return known.index(name)
+
+    def view(self, asked: Asked) -> GridView:
+        """A view of the grid.
+
+        Raises:
+            QueryError: The query cannot be read.
+        """
+        key = (asked, self.version, self.book.version, self.looks.version)
+        return self._views.get(
+            key, lambda: self._view(asked), lambda made: all(one.complete for one in made.scope.searches)
+        )
+
+    def _view(self, asked: Asked) -> GridView:
+        scope = self.scope(asked)
+        condition = condition_of(parsed(asked.query), scope)
+        return grid_view(scope, condition, asked.shape)
+
+    def scope(self, asked: Asked) -> Scope:
+        """Where a query is asked."""
+        evaluator, columns = self.evaluator(asked.evaluator), self._columns(asked)
+        return Scope(
+            index=self.index,
+            evaluator=evaluator,
+            columns=columns,
+            statistics=self.statistics(evaluator, columns),
+            statistics_of=lambda some: self.statistics(evaluator, some),
+            search=self.search,
+            marks=self._marks(),
+            changed=self.changed(evaluator),
+            modal_in=self._modal_in,
+        )
+
+    def statistics(self, evaluator: int, columns: Columns | None = None) -> ItemStatistics:
+        """The statistics of every item."""
+        index = self.index
+        some = columns_of(index, range(index.width)) if columns is None else columns
+        key = (evaluator, "all" if some.every else some.places.tobytes(), self.version)
+        return self._statistics.get(key, lambda: statistics_of(index, evaluator, some))
+
+    def search(self, texts: str, wanted: str) -> TextSearch:
+        """A search for a text, which goes on if it takes long."""
+        index = self.index
+        begun = self._searches.get(
+            (texts, wanted, self.version),
+            lambda: index.ids.search(wanted) if texts == "ids" else index.texts(texts).search(wanted),
+        )
+        return begun.wait(_PATIENCE)
+
+    def _columns(self, asked: Asked) -> Columns:
+        """The columns that a request is restricted to."""
+        design = self.index.design
+        names = {
+            "model": (asked.models, {one[0] for one in design.conditions}),
+            "prompt": (asked.prompts, set(design.prompts)),
+            "decoding": (asked.decodings, {one[2] for one in design.conditions}),
+            "repeat": (asked.repeats, set()),
+        }
+        terms = (f"{name}:{_listed(values, known)}" for name, (values, known) in names.items() if values)
+        return self.columns_named(" ".join(terms))
+
+    def columns_named(self, query: str) -> Columns:
+        """The columns that a query line about columns means; all of them if it is empty.
+
+        Raises:
+            QuaverError: It is about something else.
+        """
+        index = self.index
+        every = columns_of(index, range(index.width))
+        if not query:
+            return every
+        empty = ItemStatistics(*(np.zeros(0) for _ in range(6)))
+        scope = Scope(index, 0, every, empty, lambda _: empty, self.search)
+        condition = condition_of(parsed(query), scope)
+        if condition.level != "column":
+            expected = "prompt:…, model:…, decoding:… or repeat:…"
+            raise QuaverError("this chooses no columns", where="query", expected=expected, found=query)
+        shown = np.broadcast_to(condition.holds(Block(scope, slice(0, 0))), (1, index.width))[0]
+        return columns_of(index, np.flatnonzero(shown))
+
+    def terms(self, asked: Asked) -> Terms:
+        """The fields of a query with their values."""
+        return Terms(self.scope(asked))
+
+    # ------------------------------------------------------------------------ beside
+
+    def _marks(self) -> dict[str, dict[int, tuple[str, ...]]]:
+        found: dict[str, dict[int, list[str]]] = {kind: {} for kind in ("mark", "who", "label", "note")}
+        for name, marks in self.book.by_item().items():
+            if (at := self.index.ids.find(name)) is None:
+                continue
+            for one in marks:
+                for kind, value in (
+                    ("mark", one.kind),
+                    ("who", one.who),
+                    ("label", one.label),
+                    ("note", one.note),
+                ):
+                    if value:
+                        found[kind].setdefault(at, []).append(value)
+        return {kind: {at: tuple(values) for at, values in some.items()} for kind, some in found.items()}
+
+    def changed(self, evaluator: int) -> Any:
+        """The items whose most frequent label has changed since the last look; None without one."""
+        before = self.looks.modal()
+        if before is None or evaluator != 0:
+            return None
+        modal = self.statistics(0).modal
+        if len(before) != len(modal):
+            return None
+        return before != modal
+
+    def _modal_in(self, name: str) -> Any:
+        """The most frequent labels that another open study has for this one's items."""
+        other = self._others.get(name)
+        if other is None or other is self:
+            return None
+        return aligned_modal(self.index, other.index, other.statistics(0).modal)
+
+
+def aligned_modal(index: Index, other: Index, modal: Any) -> Any:
+    """The labels of another study's items in the order and the codes of this one; 0 for none."""
+    places = {code: at for at, code in enumerate(index.design.codes, start=1)}
+    codes = np.array([0, *(places.get(code, 0) for code in other.design.codes)], index.design.cell_type)
+    place = index.ids.places_in(other.ids)
+    return np.where(place >= 0, codes[modal[place]], 0) if len(modal) else np.zeros(len(place), codes.dtype)
+
+
+def _listed(values: str, known: Iterable[str]) -> str:
+    """Names in a list as the query line has them: one that holds a comma itself is meant as a whole."""
+    return quoted(values) if values in known else values

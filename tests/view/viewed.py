@@ -1,0 +1,102 @@
+"""Studies with answers, opened as the server opens them, and a client of the server's application."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from starlette.testclient import TestClient
+from tests.studies import written
+
+import quaver
+from quaver.view.application import Viewer
+from quaver.view.guard import MARK, Guard
+from quaver.view.index_builder import IndexBuilder
+from quaver.view.serving import studies_of
+from quaver.view.study_summary import write_progress
+from quaver.view.viewed_study import ViewedStudy
+
+STUDY = """\
+name: tones
+task:
+  labels: [{code: pos, name: positive}, {code: neg, name: negative}, {code: neu, name: neutral}]
+items:
+  source: items.csv
+  id: id
+  text: "{{ text }}"
+  gold: truth
+  groups: [side]
+prompt:
+  instruction: Is this positive, negative or neutral?
+variants:
+  - {use: instructions, texts: {curt: "Tone?", plain: "How does it sound?"}, factor: words}
+models:
+  - {name: fake, use: function}
+decoding:
+  warm: {temperature: 1.0}
+repeats: 3
+evaluators: [first_label, exact]
+"""
+
+PORT, TOKEN = 8360, "secret-token"
+
+
+def items(count: int = 40) -> str:
+    """The items of a study."""
+    rows = (
+        f"i{n},{'Good' if n % 3 else 'Bad'} thing no. {n}.,{('pos', 'neg', 'neu', '')[n % 4]},{'ab'[n % 2]}"
+        for n in range(count)
+    )
+    return "id,text,truth,side\n" + "\n".join(rows) + "\n"
+
+
+def annotate(text: str, prompt: str) -> str:
+    """Answers of which some have labels, some are wordy and some have none."""
+    annotate.calls += 1  # type: ignore[attr-defined]
+    random = np.random.default_rng(annotate.calls)  # type: ignore[attr-defined]
+    said = ["positive", "negative", "neutral", "I think it is Positive, really.", "no idea", ""]
+    return str(random.choice(said, p=[0.3, 0.2, 0.15, 0.15, 0.1, 0.1]))
+
+
+annotate.calls = 0  # type: ignore[attr-defined]
+
+
+def collected(folder: Path, study: str = STUDY, count: int = 40, answer: Any = annotate) -> Path:
+    """A study with its answers; its file."""
+    path = written(folder, study, items(count))
+    annotate.calls = 0  # type: ignore[attr-defined]
+    quaver.Study.open(path, functions={"fake": answer}).run(watch=lambda _: None)
+    return path
+
+
+def index(path: Path) -> ViewedStudy:
+    """A study with its index."""
+    (study,) = studies_of([path]).values()
+    again(study)
+    return study
+
+
+def again(study: ViewedStudy) -> None:
+    """Bring a study's index up to date."""
+    source = quaver.Study.open(study.path).source
+    builder = IndexBuilder(source, study.root)
+    assert builder.update()
+    write_progress(source, builder.folder)
+
+
+def client(*paths: Path, headers: dict[str, str] | None = None) -> TestClient:
+    """A browser that has the address; its URLs begin at the token."""
+    studies = studies_of(paths)
+    for one in studies.values():
+        again(one)
+    return client_of(studies, headers)
+
+
+def client_of(studies: dict[str, ViewedStudy], headers: dict[str, str] | None = None) -> TestClient:
+    """A browser on studies that have indexes."""
+    app = Guard(Viewer(studies).app(), TOKEN, PORT)
+    known = {"host": f"127.0.0.1:{PORT}", MARK.decode(): "1"} | (headers or {})
+    return TestClient(
+        app, base_url=f"http://127.0.0.1:{PORT}/{TOKEN}/", headers=known, raise_server_exceptions=True
+    )
