@@ -65,7 +65,8 @@ def open_to_read(path: Path, **how: Any) -> sqlite3.Connection:
         **how: Further arguments of ``sqlite3.connect``.
     """
     if (live := live_uri(path)) is not None:
-        return sqlite3.connect(live, uri=True, **how)
+        found: sqlite3.Connection = sqlite3.connect(live, uri=True, **how)
+        return found
     if uri := read_only_uri(path):
         return _Reader(uri, uri=True, **how)
     copy = copied(path)
