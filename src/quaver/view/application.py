@@ -6,6 +6,7 @@ import getpass
 import json
 import time
 from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-import quaver
 from quaver._secrets import Keys
 from quaver.errors import QuaverError, UnknownName
 from quaver.view import answer_document, grid_documents, overview_document
@@ -110,7 +110,7 @@ class Viewer:
     def list(self, given: Parameters) -> dict[str, Any]:
         """The open studies."""
         studies = [overview_document.brief(one) for one in self.studies.values()]
-        return {"quaver": quaver.__version__, "who": self.who, "studies": studies}
+        return {"quaver": version("quaver"), "who": self.who, "studies": studies}
 
     def pulse(self, given: Parameters) -> dict[str, Any]:
         """What changes while studies are looked at."""
