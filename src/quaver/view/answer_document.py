@@ -15,12 +15,7 @@ from quaver.design.spec.study_file import Positions, bind
 from quaver.errors import QuaverError, UnknownName
 from quaver.score.annotation import read
 from quaver.score.parsing.evaluator import Evaluator
-from quaver.view.evaluator_spans import Spans, spans_of
-from quaver.view.grid_documents import about_column, column_document, groups_of, item_numbers, reading_of
-from quaver.view.index_design import Column
-from quaver.view.mark_book import Mark
-from quaver.view.prompt_diff import diffed
-from quaver.view.stored_answers import (
+from quaver.view.answer_reading import (
     beginning,
     excerpts,
     facts_of,
@@ -29,6 +24,11 @@ from quaver.view.stored_answers import (
     stored,
     whole_response,
 )
+from quaver.view.evaluator_spans import Spans, spans_of
+from quaver.view.grid_documents import about_column, column_document, groups_of, item_numbers, reading_of
+from quaver.view.index_design import Column
+from quaver.view.mark_book import Mark
+from quaver.view.prompt_diff import diffed
 from quaver.view.viewed_study import Asked, ViewedStudy
 
 _LONGEST = 200_000

@@ -19,11 +19,11 @@ from starlette.routing import Route
 from quaver._secrets import Keys
 from quaver.errors import QuaverError, UnknownName
 from quaver.view import answer_document, grid_documents, overview_document
+from quaver.view.answer_reading import number_of, pieces, stored
 from quaver.view.asked_parameters import Parameters
 from quaver.view.index_process import IndexProcess
 from quaver.view.query_completion import completions
 from quaver.view.query_language import QueryError
-from quaver.view.stored_answers import number_of, pieces, stored
 from quaver.view.viewed_study import ViewedStudy
 
 PAGE = Path(__file__).parent / "page"

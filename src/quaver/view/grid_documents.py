@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from quaver.core.level_names import short_name
+from quaver.view.answer_reading import excerpts
 from quaver.view.grid_view import GridView, matching
 from quaver.view.index_design import Column, IndexDesign
 from quaver.view.mark_book import Mark
 from quaver.view.query_language import quoted
 from quaver.view.query_scope import Block
-from quaver.view.stored_answers import excerpts
 from quaver.view.viewed_study import Asked, ViewedStudy
 
 _EXCERPT = 200
