@@ -177,7 +177,7 @@ def _to_compare(study: ViewedStudy, column: Column) -> int | None:
 
 
 def _distance(one: Column, other: Column) -> tuple[bool, bool, bool]:
-    """How unlike two columns are but for their prompts."""
+    """How much two columns differ apart from their prompts."""
     return one.model != other.model, one.decoding != other.decoding, one.repeat != other.repeat
 
 

@@ -79,7 +79,7 @@ def _in_response(found: Spans, answer: Answer, response: Response) -> Spans:
 
 
 def _places_in(raw: str, text: str) -> dict[int, int]:
-    """For each character of an answer its place in the text as it came, as far as that can be told."""
+    """For each character of an answer its place in the text as it came, as far as it can be found."""
     start = raw.rfind(text)
     if start >= 0:
         return {at: start + at for at in range(len(text))}

@@ -135,7 +135,7 @@ def row_document(
 
 
 def item_numbers(study: ViewedStudy, view: GridView, row: int) -> dict[str, Any]:
-    """What an item's labels come to."""
+    """An item's labels in numbers."""
     index, made = study.index, view.scope.statistics
     agreement, gold = share(made.top[row], made.valid[row]), int(index.gold[row])
     return {
