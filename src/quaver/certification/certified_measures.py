@@ -85,7 +85,7 @@ _BUILT_IN: Mapping[str, Options] = {
     "inter_model": {"models": 2},
     "inter_pss_subsamples": {"why_not": _SUBSAMPLES},
     "intra_pss_subsamples": {"why_not": _SUBSAMPLES},
-    "mixed_effects": {"options": {"formula": "correct ~ tone * length"}, "every": 6},
+    "mixed_effects": {"options": {"formula": "correct ~ tone * length"}, "every": 50},
     "readiness": {"options": {"second": "f", "token": "e"}, "evaluators": 2},
     "recovered_share": {"options": {"variant": "v00"}, "evaluators": 2},
     "verbal_calibration": {"options": {"columns": {"confidence": "stated"}}},
