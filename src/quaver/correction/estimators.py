@@ -49,6 +49,7 @@ class Corrected(NamedTuple):
         spread: How far it may be off.
         tuning: How far predictions were used: 0 for not at all, 1 for as they are.
         coefficients: Of each predictor, where there are several.
+        contributions: What each item adds to the error.
         residuals: What each gold item leaves after the correction, times its lever; None of a naive estimate.
     """
 
@@ -56,6 +57,7 @@ class Corrected(NamedTuple):
     spread: Spread
     tuning: float
     coefficients: Floats
+    contributions: Floats
     residuals: Floats | None = None
 
 
@@ -77,9 +79,11 @@ def naive(asked: Question, prediction: Floats) -> Corrected | None:
     lever = levers(kind, sample.matrix, mean, sample.all_weights, contrast, sample.matrix)
     if lever is None:
         return None
-    sums = sample.unit_sums(sample.all_weights * (lever * (prediction - mean)).sum(1))
+    each = sample.all_weights * (lever * (prediction - mean)).sum(1)
+    sums = sample.unit_sums(each)
     freedom = max(float(sums.size - sample.matrix.shape[1]), 1.0)
-    return Corrected(_value(contrast, found), spread_of(sums, freedom), 1.0, np.ones(1))
+    spread = spread_of(sums, freedom, grouped=sample.clusters is not None)
+    return Corrected(_value(contrast, found), spread, 1.0, np.ones(1), each)
 
 
 def gold_alone(asked: Question) -> Corrected | None:
@@ -162,12 +166,10 @@ def _adjusted(asked: Question, residuals: Residuals | None, stack: Stack) -> Cor
         if across is None:
             return None
         explained = (across * residuals.combined(stack.mean)).sum(1)
-    spread = spread_of(
-        sample.unit_sums(contributions(sample, left, explained)),
-        design_freedom(sample, lever),
-        grouped=sample.clusters is not None,
-    )
-    return Corrected(_value(contrast, found), spread, stack.tuning, stack.mean, left)
+    each = contributions(sample, left, explained)
+    freedom, grouped = design_freedom(sample, lever), sample.clusters is not None
+    spread = spread_of(sample.unit_sums(each), freedom, grouped=grouped)
+    return Corrected(_value(contrast, found), spread, stack.tuning, stack.mean, each, left)
 
 
 def contributions(sample: GoldSample, left: Floats, explained: Floats) -> Floats:

@@ -70,8 +70,9 @@ def ppi(asked: Question, prediction: Floats, tuning: float | None = None) -> Cor
     freedom = design_freedom(sample, lever)
     left = own - tuning * predicted
     grouped = sample.clusters is not None
-    sums = sample.unit_sums(_contributions(asked, parts, left, tuning * others))
-    return Corrected(value, spread_of(sums, freedom, grouped=grouped), tuning, np.array([tuning]), left)
+    each = _contributions(asked, parts, left, tuning * others)
+    spread = spread_of(sample.unit_sums(each), freedom, grouped=grouped)
+    return Corrected(value, spread, tuning, np.array([tuning]), each, left)
 
 
 class _Parts(NamedTuple):
@@ -217,11 +218,11 @@ def dsl(asked: Question, predictions: Floats, seed: int = 0, *, fitted: bool = T
     if lever is None:
         return None
     left = (lever * (outcome - mean)).sum(1)
-    sums = sample.unit_sums(sample.all_weights * left)
+    each = sample.all_weights * left
     freedom = design_freedom(sample, lever[sample.gold])
     value = float(contrast.ravel() @ found.ravel())
-    spread = spread_of(sums, freedom, grouped=sample.clusters is not None)
-    return Corrected(value, spread, 1.0, np.ones(1), left[sample.gold])
+    spread = spread_of(sample.unit_sums(each), freedom, grouped=sample.clusters is not None)
+    return Corrected(value, spread, 1.0, np.ones(1), each, left[sample.gold])
 
 
 def _cross_fitted(sample: GoldSample, predictions: Floats, seed: int) -> Floats:

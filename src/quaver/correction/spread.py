@@ -46,8 +46,8 @@ def spread_of(contributions: Floats, freedom: float, *, grouped: bool = False) -
     variance = float(squares.sum())
     if not variance > 0:
         return Spread(0.0, freedom, 0.0, 0.0)
-    skewness = float((contributions**3).sum()) / variance**1.5
-    events = variance**2 / float((squares**2).sum())
+    skewness = float(squares @ contributions) / variance**1.5
+    events = variance**2 / float(squares @ squares)
     if grouped:
         variance *= contributions.size / max(contributions.size - 1, 1)
     return Spread(variance, freedom, skewness, events)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats
@@ -122,23 +123,29 @@ def _columns(frame: pl.DataFrame, name: str) -> list[tuple[str, Floats]]:
     if name not in frame.columns:
         raise UnknownColumn(name, frame.columns, where="formula")
     column = frame[name]
-    encoded = encode(column, name)
-    if (encoded.codes < 0).any():
-        row = int(np.argmax(encoded.codes < 0))
-        raise MeasureError(
-            "a row without a value",
-            where=f"frame[{name!r}]",
-            expected="a value in every row",
-            found=f"none in row {row}",
-        )
-    if len(encoded.values) < 2:
-        raise MeasureError(
-            "a column that does not vary", where="formula", expected="two values or more", found=name
-        )
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
-        return [(name, column.cast(pl.Float64).to_numpy())]
+        numbers = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
+        _check_values(name, np.isnan(numbers), varies=bool(np.ptp(numbers) > 0) if numbers.size else False)
+        return [(name, numbers)]
+    encoded = encode(column, name)
+    _check_values(name, encoded.codes < 0, varies=len(encoded.values) > 1)
     return [
         (f"{name}[{level}]", (encoded.codes == code).astype(np.float64))
         for code, level in enumerate(encoded.values)
         if code
     ]
+
+
+def _check_values(name: str, without: NDArray[np.bool_], *, varies: bool) -> None:
+    """Refuse a column with a row that has no value, and one that does not vary."""
+    if without.any():
+        raise MeasureError(
+            "a row without a value",
+            where=f"frame[{name!r}]",
+            expected="a value in every row",
+            found=f"none in row {int(np.argmax(without))}",
+        )
+    if not varies:
+        raise MeasureError(
+            "a column that does not vary", where="formula", expected="two values or more", found=name
+        )

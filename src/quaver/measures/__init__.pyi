@@ -682,4 +682,26 @@ def conclusion(
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
+def corrected_conclusion(
+    annotations: Frame,
+    *,
+    formula: str,
+    effect: str,
+    items: Any = None,
+    name: str | None = None,
+    regression: Literal["linear", "logistic", "multinomial"] = "linear",
+    categories: Sequence[str] = (),
+    weights: str | None = None,
+    each: bool = True,
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence_level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    columns: Columns | None = None,
+    group: str | None = None,
+    interval: IntervalKind | None = "jackknife",
+    keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
+) -> Estimates: ...
 def __getattr__(name: str) -> Measure: ...  # of other packages

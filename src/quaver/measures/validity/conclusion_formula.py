@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from quaver.agreement.ratings import label_set_of
 from quaver.core.records import LabelSet
@@ -69,17 +70,35 @@ def read_formula(formula: str) -> Regression:
 
 
 class ItemTable:
-    """The items' columns as a design matrix, and the claim in its terms."""
+    """The items' columns as a design matrix, and the claim in its terms.
+
+    Args:
+        items: A frame with ``item`` and the columns.
+        asked: The regression.
+        categories: Columns that are categories although they look like numbers.
+        effect: The claim.
+        outcomes: Labels with coefficients of their own, ``LABEL:column``, in a multinomial regression.
+        weights: A column that says what each item counts for.
+    """
 
     def __init__(
-        self, items: pl.DataFrame, asked: Regression, categories: Sequence[str], effect: str
+        self,
+        items: pl.DataFrame,
+        asked: Regression,
+        categories: Sequence[str],
+        effect: str,
+        outcomes: Sequence[str] = (),
+        weights: str | None = None,
     ) -> None:
         if "item" not in items.columns:
             raise UnknownColumn("item", items.columns, where="items")
         for name in asked.columns:
             if name not in items.columns:
                 raise UnknownColumn(name, items.columns, where="formula")
-        own = items.select("item", *asked.columns).unique(maintain_order=True)
+        if weights is not None and weights not in items.columns:
+            raise UnknownColumn(weights, items.columns, where="weights")
+        kept = ["item", *asked.columns, *({weights} - set(asked.columns) if weights else ())]
+        own = items.select(kept).unique(maintain_order=True)
         own = own.with_columns(
             _typed(own[name], name in {*asked.categories, *categories}) for name in asked.columns
         )
@@ -96,16 +115,28 @@ class ItemTable:
             n for n in asked.columns if not (whole[n].dtype.is_numeric() or whole[n].dtype == pl.Boolean)
         ]
         levels = [f"{n}[{v}]" for n in texts for v in whole[n].unique().cast(pl.String).to_list()]
-        self.effect = read_effect(effect, made.names, [one for one in levels if one not in made.names])
-        self.names = made.names
-        rows = whole["item"].cast(pl.String).to_list()
-        self._place = {item: at for at, item in enumerate(rows)}
-        self._matrix = made.matrix
+        references = [one for one in levels if one not in made.names]
+        self.names = tuple(f"{label}:{one}" for label in outcomes for one in made.names) or made.names
+        if outcomes:
+            references = [f"{label}:{one}" for label in outcomes for one in references]
+        self.effect = read_effect(effect, self.names, references)
+        self._place = whole.select(pl.col("item").cast(pl.String), place=pl.int_range(pl.len()))
+        self._matrix = np.concatenate([made.matrix, np.full((1, made.matrix.shape[1]), np.nan)])
+        given = np.ones(whole.height) if weights is None else whole[weights].cast(pl.Float64).to_numpy()
+        self._weights = np.append(given, np.nan)
 
-    def rows(self, items: Sequence[str]) -> Floats:
+    def rows(self, items: Sequence[str] | pl.Series) -> Floats:
         """The design matrix of some items; NaN where a column has no value."""
-        padded = np.concatenate([self._matrix, np.full((1, self._matrix.shape[1]), np.nan)])
-        return np.asarray(padded[[self._place.get(item, -1) for item in items]])
+        return np.asarray(self._matrix[self._places(items)])
+
+    def weights(self, items: Sequence[str] | pl.Series) -> Floats:
+        """What some items count for: 1, unless a column says it; NaN where it has no value."""
+        return np.asarray(self._weights[self._places(items)])
+
+    def _places(self, items: Sequence[str] | pl.Series) -> NDArray[np.int64]:
+        asked = pl.DataFrame({"item": pl.Series(items, dtype=pl.String)})
+        found = asked.join(self._place, on="item", how="left", maintain_order="left")["place"]
+        return np.asarray(found.fill_null(-1).to_numpy())
 
 
 def _typed(column: pl.Series, category: bool) -> pl.Series:

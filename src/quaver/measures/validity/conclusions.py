@@ -20,6 +20,8 @@ from quaver.estimation.means import differing
 from quaver.estimation.reading import Reading
 from quaver.estimation.regression import contrast_bound, linear, logistic
 from quaver.estimation.statistic import Statistic
+from quaver.measures.corrected.corrected_conclusion import CORRECTED, DSL, PPI, Concluding
+from quaver.measures.corrected.labelled_items import designed, populations
 from quaver.measures.validity.conclusion_formula import ItemTable, Regression, label_numbers, read_formula
 from quaver.measures.validity.conclusion_joint import Drawn, joint_estimate
 from quaver.measures.validity.consensus import dawid_skene, majority, votes
@@ -35,7 +37,7 @@ VERDICTS = {
 }
 """The measures that count verdicts over variants."""
 
-ESTIMATED = ("conclusion", "conclusion_majority", "conclusion_dawid_skene", GOLD)
+ESTIMATED = (CORRECTED, "conclusion", "conclusion_majority", "conclusion_dawid_skene", GOLD, PPI, DSL)
 """The measures that are estimates of the effect."""
 
 JOINT = "conclusion_joint"
@@ -75,9 +77,11 @@ def conclusion(
         missing: ``"drop"``: an answer without a label is left out; ``"category"``: it is not LABEL.
 
     Returns:
+        With a gold sample that was drawn by design, first what `corrected_conclusion` gives: estimates of
+        the true labels' effect, which no error of the labels biases. All others are about these labels.
         For each cell and variant a ``conclusion`` (``details``: ``verdict``, ``effect``, ``threshold``, its
         two-sided ``p``, ``accuracy`` against the gold labels). Of the labels that all variants give together
-        ``conclusion_majority`` and ``conclusion_dawid_skene``; of the true labels ``conclusion_gold``.
+        ``conclusion_majority`` and ``conclusion_dawid_skene``; of the gold labels ``conclusion_gold``.
         ``conclusion_holds``, ``_reverses`` and ``_undecided``: the shares of variants, with Clopper &
         Pearson's interval, which takes them for a random sample of all that might have been used.
         ``conclusion_joint``, of each cell and of all: see `joint_estimate`.
@@ -97,9 +101,13 @@ def conclusion(
     rows = reading.frame if items is None else frame_of(items, "items")
     table = ItemTable(rows, asked, categories, effect)
     title = name or f"{formula.strip()}; {effect.strip()}"
+    known = designed(reading.frame)
+    for population in populations(reading) if known else ():
+        for found in Concluding(reading, population, table, asked, regression).estimates(each=True):
+            yield replace(found, cell={"conclusion": title, **found.cell})
     drawn: list[Drawn] = []
     for cell in reading.cells(raters=("repeat",), within=("model", "decoding", "variant"), gold=True):
-        one = _Conclusion(cell, asked, table, regression, missing)
+        one = _Conclusion(cell, asked, table, regression, missing, designed=known)
         for found in (*one.estimates(), *joint_estimate(one.drawn, table, reading.resampling)):
             yield replace(found, cell={"conclusion": title, **found.cell})
         drawn += one.drawn
@@ -139,8 +147,11 @@ class _Conclusion:
         table: ItemTable,
         regression: Literal["linear", "logistic"],
         missing: Missing,
+        *,
+        designed: bool,
     ) -> None:
         self._cell, self._table, self._regression, self._missing = cell, table, regression, missing
+        self._designed = designed
         self._numbers = label_numbers(asked.label, cell.labels, cell.label_set)
         self._matrix = table.rows(cell.items)
         self._complete = np.isfinite(self._matrix).all(1)
@@ -160,7 +171,7 @@ class _Conclusion:
             best = np.eye(labels)[np.where(known[:, None], likeliest, 0).argmax(1)]
             others.append(("_majority", _Labelled(majority(counts), known, {}), {}))
             others.append(("_dawid_skene", _Labelled(best, known, {}), {}))
-        if cell.gold is not None and (cell.gold >= 0).any():
+        if not self._designed and cell.gold is not None and (cell.gold >= 0).any():
             true = label_counts(cell.gold[:, None], labels)
             others.append(("_gold", _Labelled(true, cell.gold >= 0, {}), {}))
         made = list(self._drawn_from(single))

@@ -1,0 +1,1 @@
+"""Measures that a designed sample of gold labels corrects for the labels' errors."""

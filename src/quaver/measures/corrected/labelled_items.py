@@ -1,0 +1,285 @@
+"""Items with all their labels and a designed sample of gold labels, read from annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from quaver.correction.gold_sample import GoldSample
+from quaver.errors import MeasureError
+from quaver.estimation.bootstrap import Floats
+from quaver.estimation.cell import Ints
+from quaver.estimation.encoding import Codes, combine, encode, encode_labels
+from quaver.estimation.reading import Reading
+
+ASKED = ("model", "decoding", "evaluator", "variant")
+"""The roles whose combinations label an item: each is a predictor of the true label."""
+
+_FEWEST_OF_A_STRATUM = 2
+
+
+@dataclass(frozen=True)
+class LabelledItems:
+    """The items of one population: their labels, and what is known of their gold labels.
+
+    Attributes:
+        where: The population, by column.
+        names: The items' ids.
+        labels: The names of labels.
+        gold: Each item's gold label as a code, -1 where it was not drawn or has none.
+        probability: Of being drawn.
+        strata: See `GoldSample`.
+        clusters: See there.
+        unit: What is independent: ``"item"`` or the group's column.
+        raters: What each predictor is, by column.
+        excluded: What was left out, counted.
+        item: The item of each annotation.
+        rater: Its predictor.
+        label: Its label's code, -1 for none.
+        confidence: How sure the model was of it, NaN where that is not known; None of a frame without it.
+    """
+
+    where: Mapping[str, str]
+    names: pl.Series
+    labels: tuple[str, ...]
+    gold: Ints
+    probability: Floats
+    strata: Ints | None
+    clusters: Ints | None
+    unit: str
+    raters: tuple[dict[str, str], ...]
+    excluded: Mapping[str, int]
+    item: Ints
+    rater: Ints
+    label: Ints
+    confidence: Floats | None
+
+    def sample(
+        self,
+        matrix: Floats,
+        outcome: Floats,
+        kept: NDArray[np.bool_] | None = None,
+        weights: Floats | None = None,
+    ) -> GoldSample:
+        """The sample that a regression is of.
+
+        Args:
+            matrix: Its columns.
+            outcome: True outcomes, shape (items, outcomes), NaN where there is no gold label.
+            kept: The items that take part; all if left out.
+            weights: What each item counts for.
+        """
+        rows = slice(None) if kept is None else kept
+        clusters = None if self.clusters is None else np.unique(self.clusters[rows], return_inverse=True)[1]
+        strata = self.strata
+        if strata is not None:
+            strata = _with_gold(strata[rows], np.asarray(np.isfinite(outcome[rows]).all(1)))
+        own = np.ones(len(self.gold)) if weights is None else weights
+        return GoldSample(matrix[rows], outcome[rows], self.probability[rows], own[rows], clusters, strata)
+
+    @cached_property
+    def _places(self) -> tuple[Ints, bool]:
+        """Each annotation's place in a table of items × predictors; whether each has one of its own."""
+        place = self.item * len(self.raters) + self.rater
+        taken = np.zeros(len(self.gold) * len(self.raters), bool)
+        taken[place] = True
+        return place, int(taken.sum()) == place.size
+
+    def table(self, values: Floats, some: NDArray[np.bool_]) -> Floats:
+        """The mean of annotations over repeats, shape (items, predictors); NaN where there is none."""
+        shape = (len(self.gold), len(self.raters))
+        place, alone = self._places
+        if alone:
+            found = np.full(shape, np.nan)
+            found.ravel()[place] = np.where(some, values, np.nan)
+            return found
+        total = np.bincount(place[some], values[some], minlength=shape[0] * shape[1])
+        count = np.bincount(place[some], minlength=shape[0] * shape[1])
+        return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan).reshape(shape))
+
+    def valued(self, numbers: Floats) -> Floats:
+        """Each predictor's outcome of each item, NaN where it gave no label.
+
+        Args:
+            numbers: What each label counts as.
+        """
+        return self.table(numbers[np.maximum(self.label, 0)], self.label >= 0)
+
+    def probable(self, numbers: Floats) -> Floats | None:
+        """How probable each predictor holds it that the outcome is 1; None without confidences.
+
+        An answer's confidence is the probability of its own label; the other labels share the rest.
+        """
+        if self.confidence is None or set(np.unique(numbers)) - {0.0, 1.0}:
+            return None
+        own = numbers[np.maximum(self.label, 0)]
+        others = max(len(self.labels) - 1, 1)
+        rest = (numbers.sum() - own) / others
+        values = self.confidence * own + (1 - self.confidence) * rest
+        return self.table(np.nan_to_num(values), (self.label >= 0) & np.isfinite(self.confidence))
+
+
+def filled(table: Floats) -> Floats:
+    """A table of predictions without gaps: where a predictor says nothing, what it says on average."""
+    if not np.isnan(table).any():
+        return table
+    known = np.isfinite(table)
+    mean = np.where(known, table, 0.0).sum(0) / np.maximum(known.sum(0), 1)
+    return np.where(known, table, mean)
+
+
+def designed(frame: pl.DataFrame) -> bool:
+    """Whether annotations hold a designed gold sample of which some labels are there."""
+    if not {"gold", "gold_drawn", "gold_probability"} <= set(frame.columns):
+        return False
+    return bool(frame.select((pl.col("gold_drawn") & pl.col("gold").is_not_null()).any()).item())
+
+
+def populations(reading: Reading, asked: Sequence[str] = ASKED) -> Iterator[LabelledItems]:
+    """The items of each population: the columns in ``by`` that belong to items, not to how they were asked.
+
+    Args:
+        reading: The annotations.
+        asked: The roles whose combinations are predictors.
+
+    Raises:
+        MeasureError: No gold sample was drawn by design.
+    """
+    frame = reading.frame
+    if not designed(frame):
+        raise MeasureError(
+            "there is no gold sample that was drawn by design",
+            where="annotations",
+            expected="the columns gold, gold_drawn and gold_probability, with gold labels of drawn items",
+            found=", ".join(name for name in frame.columns if name.startswith("gold")) or "no gold labels",
+            fix="draw one: `quaver gold STUDY --n 200`",
+        )
+    item, names = item_codes(frame[reading.column("item") or "item"])
+    first = np.full(len(names), -1, np.int64)
+    first[item[::-1]] = np.arange(len(item))[::-1]
+    own = [name for name in reading.by if name not in ASKED and _of_items(frame, name, item, first)]
+    parts = combine([(name, encode(frame[name].gather(first), name)) for name in own], len(names))
+    raters = _raters(reading, asked)
+    for at, where in enumerate(parts.values or ({},)):
+        inside = parts.codes == at if own else np.ones(len(names), bool)
+        yield _population(reading, where, inside, item, names, first, raters)
+
+
+def item_codes(column: pl.Series) -> tuple[Ints, pl.Series]:
+    """Each row's item as a number from 0, and the items' ids."""
+    if not isinstance(column.dtype, (pl.Categorical, pl.Enum)):
+        column = column.cast(pl.String).cast(pl.Categorical)
+    codes = column.to_physical().to_numpy().astype(np.int64)
+    row = np.full(int(codes.max(initial=-1)) + 1, -1, np.int64)
+    row[codes] = np.arange(codes.size)
+    there = row >= 0
+    return (np.cumsum(there) - 1)[codes], column.gather(row[there]).cast(pl.String)
+
+
+def _of_items(frame: pl.DataFrame, name: str, item: Ints, first: Ints) -> bool:
+    """Whether a column has one value in all rows of an item."""
+    codes = encode(frame[name], name).codes
+    return bool((codes == codes[first][item]).all())
+
+
+def _raters(reading: Reading, asked: Sequence[str]) -> Codes:
+    """Each row's predictor."""
+    frame, names = reading.frame, []
+    for role in asked:
+        column = reading.column(role)
+        if column is not None:
+            names.append(column)
+    return combine([(name, encode(frame[name], name)) for name in names], frame.height)
+
+
+def _population(
+    reading: Reading,
+    where: Mapping[str, str],
+    inside: NDArray[np.bool_],
+    item: Ints,
+    names: pl.Series,
+    first: Ints,
+    raters: Codes,
+) -> LabelledItems:
+    frame = reading.frame
+    probability = frame["gold_probability"].gather(first).cast(pl.Float64).to_numpy()
+    sampled = inside & np.isfinite(probability) & (probability > 0)
+    labels, label, gold = _labels(reading, first)
+    drawn = frame["gold_drawn"].gather(first).fill_null(value=False).to_numpy()
+    true = np.where(drawn, gold, -1)[sampled]
+    excluded = {
+        "not in the sampled population": int((inside & ~sampled).sum()),
+        "gold label outside the sample": int((inside & ~drawn & (gold >= 0)).sum()),
+        "drawn, without a gold label yet": int((drawn[sampled] & (true < 0)).sum()),
+    }
+    kept: slice | NDArray[np.bool_] = slice(None) if sampled.all() else sampled[item]
+    place = np.cumsum(sampled) - 1
+    confidence = reading.numbers("confidence")
+    if confidence is not None and not np.isfinite(confidence).any():
+        confidence = None
+    groups = None
+    if reading.group is not None:
+        groups = _groups(frame[reading.group].gather(first), reading.group)[sampled]
+        groups = np.unique(groups, return_inverse=True)[1].astype(np.int64)
+    return LabelledItems(
+        where=dict(where),
+        names=names if sampled.all() else names.filter(pl.Series(sampled)),
+        labels=labels,
+        gold=true,
+        probability=probability[sampled],
+        strata=_strata(frame, first[sampled], probability[sampled]),
+        clusters=groups,
+        unit=reading.group or "item",
+        raters=raters.values or ({},),
+        excluded={name: count for name, count in excluded.items() if count},
+        item=place[item[kept]],
+        rater=raters.codes[kept] if raters.values else np.zeros(item[kept].size, np.int64),
+        label=label[kept],
+        confidence=None if confidence is None else confidence[kept],
+    )
+
+
+def _labels(reading: Reading, first: Ints) -> tuple[tuple[str, ...], Ints, Ints]:
+    """The labels' names, each row's label, and each item's gold label, as codes among them."""
+    frame = reading.frame
+    given = encode_labels(frame[reading.column("label") or "label"], "label")
+    true = encode_labels(frame["gold"].gather(first), "gold")
+    names = reading.labels.codes if reading.labels else tuple(sorted({*given.values, *true.values}))
+    place = {name: at for at, name in enumerate(names)}
+
+    def recoded(values: Sequence[str], codes: Ints) -> Ints:
+        return np.array([*(place.get(one, -1) for one in values), -1], np.int64)[codes]
+
+    return names, recoded(given.values, given.codes), recoded(true.values, true.codes)
+
+
+def _groups(column: pl.Series, name: str) -> Ints:
+    codes = encode(column, name).codes
+    alone = codes.max(initial=0) + 1 + np.arange(codes.size)
+    return np.where(codes < 0, alone, codes)
+
+
+def _strata(frame: pl.DataFrame, rows: Ints, probability: Floats) -> Ints | None:
+    """The strata of which fixed numbers were drawn; None of one, and where items were drawn by themselves."""
+    if "gold_stratum" not in frame.columns:
+        return None
+    codes = encode(frame["gold_stratum"].gather(rows), "gold_stratum").codes
+    if not codes.size or codes.min() < 0 or codes.max() == 0:
+        return None
+    size = int(codes.max()) + 1
+    low, high = np.full(size, np.inf), np.full(size, -np.inf)
+    np.minimum.at(low, codes, probability)
+    np.maximum.at(high, codes, probability)
+    return codes if bool((high - low < 1e-9).all()) else None
+
+
+def _with_gold(strata: Ints, gold: NDArray[np.bool_]) -> Ints:
+    """Strata from 0 without gaps; those with too few gold items to show a spread are one together."""
+    counts = np.bincount(strata[gold], minlength=int(strata.max(initial=0)) + 1)
+    small = counts[strata] < _FEWEST_OF_A_STRATUM
+    return np.unique(np.where(small, -1, strata), return_inverse=True)[1].astype(np.int64)

@@ -1,0 +1,120 @@
+"""Conclusions about true labels, from a designed gold sample and labels whose errors lean on a covariate."""
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.designed_gold import designed
+from tests.measures.corrected.leaning_labels import leaning
+
+from quaver.core.records import Label, LabelSet
+from quaver.errors import MeasureError
+from quaver.measures import conclusion, corrected_conclusion
+
+ASKED = {"formula": "share(yes) ~ x", "effect": "x > 0"}
+LABELS = LabelSet((Label("no", "no"), Label("yes", "yes")))
+
+
+def by_name(found):
+    return {one.measure: one for one in found}
+
+
+@pytest.mark.parametrize("design", ["simple", "stratified", "poisson"])
+@pytest.mark.parametrize("regression", ["linear", "logistic"])
+def test_every_prompt_agrees_on_a_falsehood_and_the_corrected_estimate_does_not(design, regression):
+    frame = designed(leaning(), 300, 1, design)
+    found = conclusion(frame, **ASKED, regression=regression, resamples=50)
+    naive = [one.details["verdict"] for one in found if one.measure == "conclusion"]
+    assert naive == ["holds"] * 6
+    corrected = found[0]
+    assert corrected.measure == "conclusion_corrected"
+    assert corrected.details["verdict"] == "not distinguishable"
+    assert corrected.low <= 0 <= corrected.high
+
+
+def test_precision_is_gained_and_said():
+    frame = designed(leaning(slope=0.8), 300, 2)
+    found = by_name(corrected_conclusion(frame, **ASKED))
+    corrected, alone = found["conclusion_corrected"], found["conclusion_gold"]
+    assert corrected.details["verdict"] == "holds"
+    assert corrected.high - corrected.low < 0.85 * (alone.high - alone.low)
+    assert corrected.details["effective_gold"] > 1.4 * corrected.details["gold"] == 1.4 * 300
+    assert corrected.details["gold_alone"]["value"] == alone.value
+    assert {"conclusion_ppi", "conclusion_dsl"} <= found.keys()
+
+
+def test_gold_labels_without_a_design_are_refused():
+    with pytest.raises(MeasureError) as caught:
+        corrected_conclusion(leaning(items=50), **ASKED)
+    assert "quaver gold" in caught.value.fix
+
+
+def test_gold_labels_from_elsewhere_are_left_out_and_counted():
+    frame = designed(leaning(items=500), 100, 3)
+    from_worst = pl.when(pl.col("item") == frame.filter(~pl.col("gold_drawn"))["item"][0]).then(pl.lit("yes"))
+    more = frame.with_columns(pl.coalesce("gold", from_worst).alias("gold"))
+    one, other = (corrected_conclusion(some, **ASKED)[0] for some in (frame, more))
+    assert (one.value, one.low) == (other.value, other.low)
+    assert other.excluded["gold label outside the sample"] == 1
+
+
+def test_a_rare_label_has_a_reason_instead_of_an_interval():
+    frame = leaning(items=1000).with_columns(
+        pl.when(pl.col("x") > 2.2).then(pl.col("gold")).otherwise(pl.lit("no")).alias("gold")
+    )
+    found = corrected_conclusion(designed(frame, 100, 4), **ASKED)
+    assert all(one.value is None and one.low is None for one in found)
+    assert found[0].reason
+    assert found[0].details["verdict"] == "not distinguishable"
+
+
+def test_populations_of_items_apart_and_groups_of_items():
+    frame = designed(leaning(), 400, 5)
+    found = corrected_conclusion(frame, **ASKED, by=["model", "half"], each=False)
+    halves = [one for one in found if one.measure == "conclusion_corrected"]
+    assert [one.cell["half"] for one in halves] == ["even", "odd"]
+    assert "model" not in halves[0].cell
+    assert sum(one.n for one in halves) == 400
+    grouped = corrected_conclusion(frame, **ASKED, group="author", each=False)[0]
+    assert grouped.unit == "author"
+    assert grouped.low < grouped.value < grouped.high
+
+
+def test_a_share_from_unequal_probabilities():
+    frame = leaning(slope=0.5)
+    truth = frame.filter(pl.col("variant") == "v0").select((pl.col("gold") == "yes").mean()).item()
+    for design in ("stratified", "poisson"):
+        found = corrected_conclusion(
+            designed(frame, 300, 6, design), formula="share(yes) ~ 1", effect="Intercept > 0.1"
+        )
+        assert found[0].low <= truth <= found[0].high
+
+
+def test_a_multinomial_regression_of_two_labels_is_a_logistic_one():
+    frame = designed(leaning(slope=0.5), 300, 7)
+    logistic = corrected_conclusion(frame, **ASKED, regression="logistic", labels=LABELS)
+    other = corrected_conclusion(
+        frame, formula="label ~ x", effect="yes:x > 0", regression="multinomial", labels=LABELS
+    )
+    for one, same in zip(logistic, other, strict=True):
+        assert (one.value, one.low, one.high) == pytest.approx((same.value, same.low, same.high), abs=1e-8)
+
+
+def test_weights_of_items_are_those_of_their_copies():
+    frame = designed(leaning(items=600, prompts=2), 200, 8)
+    twice = frame.with_columns(pl.when(pl.col("half") == "odd").then(2.0).otherwise(1.0).alias("counts"))
+    copies = twice.filter(pl.col("half") == "odd").with_columns(pl.col("item") + "copy")
+    weighted = corrected_conclusion(twice, **ASKED, weights="counts")
+    copied = corrected_conclusion(pl.concat([twice, copies]), **ASKED)
+    gold = [by_name(found)["conclusion_gold"].value for found in (weighted, copied)]
+    assert gold[0] == pytest.approx(gold[1])
+
+
+def test_two_corrected_estimates_of_the_same_items_are_compared_in_pairs():
+    frame = designed(leaning(items=1000), 300, 9)
+    options = {**ASKED, "each": False, "keep": ["draws"], "resamples": 200}
+    first = corrected_conclusion(frame, **options)[0]
+    second = corrected_conclusion(frame.filter(pl.col("variant") != "v5"), **options)[0]
+    assert first.draws.units.count == 1000
+    spread = np.sqrt(first.draws.variance)
+    assert spread == pytest.approx(first.details["standard_error"], rel=0.15)
+    assert np.corrcoef(first.draws.values, second.draws.values)[0, 1] > 0.9
