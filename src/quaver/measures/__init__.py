@@ -20,7 +20,7 @@ FUNCTIONS = {
     "conclusion": "quaver.measures.validity.conclusions",
     "consensus": "quaver.measures.validity.consensus",
     "consistency_matrix": "quaver.measures.variation.consistency",
-    "corrected_conclusion": "quaver.measures.corrected.corrected_conclusion",
+    "corrected_conclusion": "quaver.measures.validity.corrected_conclusion",
     "covariate_correlation": "quaver.estimation.rank_correlation",
     "dawid_skene": "quaver.measures.validity.consensus",
     "dependability": "quaver.measures.stability.smallest_design",

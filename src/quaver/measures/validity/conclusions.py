@@ -20,11 +20,11 @@ from quaver.estimation.means import differing
 from quaver.estimation.reading import Reading
 from quaver.estimation.regression import contrast_bound, linear, logistic
 from quaver.estimation.statistic import Statistic
-from quaver.measures.corrected.corrected_conclusion import CORRECTED, DSL, PPI, Concluding
 from quaver.measures.corrected.labelled_items import designed, populations
 from quaver.measures.validity.conclusion_formula import ItemTable, Regression, label_numbers, read_formula
 from quaver.measures.validity.conclusion_joint import Drawn, joint_estimate
 from quaver.measures.validity.consensus import dawid_skene, majority, votes
+from quaver.measures.validity.corrected_conclusion import CORRECTED, DSL, PPI, Concluding
 from quaver.measures.validity.specifications import Specifications
 
 GOLD = "conclusion_gold"
