@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from quaver.core.annotations import GOLD_COLUMNS
-from quaver.gold.gold_draw import Design, first_draw, poisson_draw, stratified_draw
+from quaver.gold.gold_draw import Design, drawn, first_draw
 
 
 def designed(
@@ -27,10 +27,8 @@ def designed(
     )
     strata = items["stratum"].cast(pl.String).fill_null("none").to_list() if design == "stratified" else None
     before = first_draw(items["item"].to_list(), strata)
-    if design == "poisson":
-        draw = poisson_draw(before, n, seed, worth=items["doubt"].to_numpy() + 0.1)
-    else:
-        draw = stratified_draw(before, n, seed)
+    worth = items["doubt"].to_numpy() + 0.1 if design == "poisson" else None
+    draw = drawn(before, n, seed, design, worth=worth)
     columns = draw.rename({name: f"gold_{name}" for name in draw.columns if name != "item"})
     kept = frame.drop(set(GOLD_COLUMNS[1:]) & set(frame.columns)).with_columns(pl.col("item").cast(pl.String))
     joined = kept.join(columns, on="item", how="left", maintain_order="left")

@@ -6,45 +6,44 @@ import numpy as np
 import polars as pl
 import pytest
 
-from quaver.gold.gold_draw import FLOOR, first_draw, joined, poisson_draw, stratified_draw
+from quaver.gold.gold_draw import FLOOR, Design, drawn, first_draw, joined
 
 ITEMS = [f"i{at}" for at in range(60)]
 STRATA = ["a"] * 10 + ["b"] * 50
 WORTH = np.array([0.5] * 10 + [0.1] * 50)
 VALUES = np.arange(60.0) ** 1.5
 SEEDS = 300
+DESIGNS: tuple[Design, ...] = ("simple", "stratified", "poisson")
 
 
-def draw(design: str, rounds: list[int], seed: int) -> pl.DataFrame:
+def draw(design: Design, rounds: list[int], seed: int) -> pl.DataFrame:
     found = first_draw(ITEMS, STRATA if design == "stratified" else None)
     for number, n in enumerate(rounds, 1):
-        if design == "poisson":
-            found = poisson_draw(found, n, seed, number, WORTH)
-        else:
-            found = stratified_draw(found, n, seed, number, WORTH if design == "stratified" else None)
+        worth = None if design == "simple" else WORTH
+        found = drawn(found, n, seed, design, number=number, worth=worth)
     return found
 
 
 @pytest.mark.parametrize("rounds", [[20], [8, 20]])
-@pytest.mark.parametrize("design", ["simple", "stratified", "poisson"])
-def test_probabilities_are_what_happens_over_seeds(design: str, rounds: list[int]) -> None:
+@pytest.mark.parametrize("design", DESIGNS)
+def test_probabilities_are_what_happens_over_seeds(design: Design, rounds: list[int]) -> None:
     """Each item is drawn as often as recorded, and the Horvitz-Thompson total is unbiased."""
-    drawn = np.zeros(60)
+    taken = np.zeros(60)
     totals = []
     for seed in range(SEEDS):
         found = draw(design, rounds, seed)
         here, probability = found["drawn"].to_numpy(), found["probability"].to_numpy()
-        drawn += here
+        taken += here
         totals.append((VALUES * here / probability).sum())
     error = np.sqrt(probability * (1 - probability) / SEEDS)
-    assert (np.abs(drawn / SEEDS - probability) < 4.2 * error + 1e-12).all()
+    assert (np.abs(taken / SEEDS - probability) < 4.2 * error + 1e-12).all()
     assert abs(np.mean(totals) - VALUES.sum()) < 3.5 * np.std(totals) / np.sqrt(SEEDS)
     assert probability.sum() == pytest.approx(20)
     assert probability.min() >= FLOOR * 20 / 60 - 1e-12
 
 
-@pytest.mark.parametrize("design", ["simple", "stratified", "poisson"])
-def test_a_round_adds_to_the_one_before_and_ends_where_one_draw_would(design: str) -> None:
+@pytest.mark.parametrize("design", DESIGNS)
+def test_a_round_adds_to_the_one_before_and_ends_where_one_draw_would(design: Design) -> None:
     small, grown, once = draw(design, [8], 3), draw(design, [8, 20], 3), draw(design, [20], 3)
     assert set(small.filter("drawn")["item"]) <= set(grown.filter("drawn")["item"])
     assert grown.select("item", "drawn").equals(once.select("item", "drawn"))
@@ -61,21 +60,22 @@ def test_fixed_sizes_are_kept_within_strata() -> None:
 
 
 def test_the_order_of_items_does_not_matter() -> None:
-    there = stratified_draw(first_draw(ITEMS), 10, 5)
-    back = stratified_draw(first_draw(ITEMS[::-1]), 10, 5)
+    there = drawn(first_draw(ITEMS), 10, 5)
+    back = drawn(first_draw(ITEMS[::-1]), 10, 5)
     assert there.sort("item").equals(back.sort("item"))
 
 
 def test_items_that_join_later_are_strata_of_their_own() -> None:
-    first = stratified_draw(first_draw(ITEMS), 10, 5)
+    first = drawn(first_draw(ITEMS), 10, 5)
     more = joined(first, [*ITEMS, *(f"n{at}" for at in range(20))], ["all"] * 80, 2)
-    found = stratified_draw(more, 16, 5, 2)
+    found = drawn(more, 16, 5, number=2)
     assert found["stratum"].unique().sort().to_list() == ["all", "all; since round 2"]
     assert found.filter(pl.col("stratum") == "all; since round 2")["probability"].unique().to_list() == [0.2]
     assert joined(first, ITEMS, ["all"] * 60, 2).equals(first)
 
 
 def test_more_than_there_are_is_all_of_them() -> None:
-    for found in (stratified_draw(first_draw(ITEMS), 99, 1), poisson_draw(first_draw(ITEMS), 99, 1)):
+    for design in DESIGNS:
+        found = drawn(first_draw(ITEMS), 99, 1, design)
         assert found["drawn"].all()
         assert found["probability"].unique().to_list() == [1.0]

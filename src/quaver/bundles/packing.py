@@ -24,10 +24,12 @@ from quaver.design.spec import ItemsSpec, StudySpec
 from quaver.errors import QuaverError, StoreError
 from quaver.report.tables.estimates_csv import write_estimates
 from quaver.study.analysis.study_estimates import measurable
+from quaver.study.gold_sample.packed_gold import pack_gold
 from quaver.study.session import Study
 from quaver.study.sources.archive import MANIFEST, is_archive, pack
 from quaver.study.sources.bundle_source import FORM
 from quaver.study.sources.conclusion_measures import concluded_about
+from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.outgoing_check import check_outgoing
 from quaver.study.sources.study_folder import FileName
 from quaver.study.study_verdict import shown_with
@@ -204,6 +206,7 @@ def _derived(
     for name in _KEPT:
         if kept := study.source.files.read(name):
             _write(folder / name, kept)
+    pack_gold(GoldFiles(study.folder), folder, texts=texts)
     annotations.write_parquet(folder / "annotations.parquet")
 
 

@@ -16,6 +16,7 @@ from quaver.core.records import Estimate
 from quaver.estimation.declaration import Measure, registered
 from quaver.study.analysis.study_estimates import measurable, own_measurements
 from quaver.study.analysis.study_measures import taken
+from quaver.study.gold_sample.packed_gold import gold_differences
 from quaver.study.session import Study
 from quaver.study.sources.archive import extract
 from quaver.study.sources.bundle_schema import Place, estimates_in, fitting_together, places_in
@@ -103,6 +104,7 @@ def _anew(study: Study, digest: str) -> Verification:
     if study.source.has_answers:
         read, differing = _reread(study, stored, withheld)
         stored.write_parquet(study.folder / "annotations.parquet")
+    differing += gold_differences(study.source, stored)
     estimates = study.estimates()
     packed, now = (_countable(some, withheld) for some in (estimates_in(study.folder), estimates))
     if len(packed) != len(now):

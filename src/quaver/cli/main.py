@@ -38,6 +38,7 @@ GROUPS = {
         "view",
         "compare",
         "worst",
+        "gold",
         "accept",
         "evaluators",
         "rescore",

@@ -74,81 +74,81 @@ def joined(before: pl.DataFrame, items: Sequence[str], strata: Sequence[str], nu
     return pl.concat([before, first_draw([one[0] for one in new], [one[1] for one in new])])
 
 
-def stratified_draw(
-    before: pl.DataFrame, n: int, seed: int, number: int = 1, worth: Floats | None = None
-) -> pl.DataFrame:
-    """Draw a fixed number from each stratum, without replacement: simple sampling where there is one stratum.
+def probabilities(before: pl.DataFrame, n: float, design: Design, worth: Floats | None = None) -> Floats:
+    """Each item's probability of being in a sample of a size, after what was drawn before.
 
-    The items of a stratum with the smallest permanent numbers are in the sample. An item's probability is
-    ``n_h / N_h``, also after several rounds: a round moves ``n_h`` up and never looks at a gold label.
+    With ``poisson`` in proportion to the item's worth. Otherwise ``n_h / N_h`` in its stratum, which gets
+    labels in proportion to its size times the root mean square of its items' worth (Neyman 1934). Both as far
+    as their limits allow: no probability is below `FLOOR` times the mean one, or below that of an earlier
+    round.
 
     Args:
         before: The draw until now, or ``first_draw``.
-        n: The size of the whole sample, with what was drawn before. Where strata need more, it is larger.
-        seed: The sample's seed, the same in all rounds.
-        number: The round's number.
-        worth: For each item, how far a label of it is expected to narrow the interval (the standard deviation
-            of its residual). A stratum gets labels in proportion to its size times the root mean square of
-            these (Neyman 1934); without them, in proportion to its size.
-
-    Returns:
-        The draw.
+        n: The size of the whole sample, with what was drawn before; with ``poisson``, its mean. Where the
+            limits need more, it is larger.
+        design: How items are drawn.
+        worth: For each item, how far its label is expected to narrow the interval: the standard deviation
+            that is expected of its residual. The same for all if left out.
     """
-    frame = before.with_columns(
-        number=permanent_numbers(seed, before["item"]),
-        worth=np.ones(before.height) if worth is None else worth,
-    )
+    worth = np.ones(before.height) if worth is None else worth
+    if design == "poisson":
+        least = np.full(before.height, min(1.0, FLOOR * n / before.height))
+        least = np.maximum(least, before["probability"].to_numpy())
+        return allocated(worth, least, np.ones(before.height), n)
     strata = (
-        frame.group_by("stratum")
-        .agg(
-            size=pl.len(), had=pl.col("drawn").sum(), worth=(pl.col("worth").pow(2).mean().sqrt() * pl.len())
-        )
+        before.select("stratum", "drawn", square=pl.Series(worth) ** 2)
+        .group_by("stratum")
+        .agg(size=pl.len(), had=pl.col("drawn").sum(), square=pl.col("square").mean())
         .sort("stratum")
     )
-    size, had = (strata[name].to_numpy().astype(float) for name in ("size", "had"))
+    size, had, square = (strata[name].to_numpy().astype(float) for name in ("size", "had", "square"))
     least = np.minimum(size, np.maximum(_FEWEST, np.ceil(FLOOR * n * size / size.sum() - 1e-9)))
-    least = np.maximum(least, had)
-    counts = whole(allocated(strata["worth"].to_numpy(), least, size, n), size)
-    taken = strata.select("stratum", "size", wanted=pl.Series(counts))
-    rank = pl.struct("number", "item").rank("ordinal").over("stratum")
-    drawn = frame.join(taken, on="stratum", how="left", maintain_order="left").with_columns(rank=rank)
-    return drawn.select(
-        "item",
-        probability=pl.col("wanted") / pl.col("size"),
-        drawn=pl.col("rank") <= pl.col("wanted"),
-        stratum="stratum",
-        round=pl.when(pl.col("rank") <= pl.col("wanted")).then(pl.col("round").fill_null(number)),
-    ).cast(DRAW_COLUMNS)  # type: ignore[arg-type]
+    counts = whole(allocated(size * np.sqrt(square), np.maximum(least, had), size, n), size)
+    shares = strata.select("stratum", share=pl.Series(counts / size))
+    found: Floats = before.join(shares, on="stratum", how="left", maintain_order="left")["share"].to_numpy()
+    return found
 
 
-def poisson_draw(
-    before: pl.DataFrame, n: float, seed: int, number: int = 1, worth: Floats | None = None
+def drawn(
+    before: pl.DataFrame,
+    n: float,
+    seed: int,
+    design: Design = "simple",
+    *,
+    number: int = 1,
+    worth: Floats | None = None,
 ) -> pl.DataFrame:
-    """Draw each item by itself, with a probability of its own: the sample's size is random, ``n`` its mean.
+    """Draw a sample, or let one grow.
 
-    An item is in the sample if its permanent number is at most its probability. The probability of a later
-    round is never below that of an earlier one, so that it is the item's probability over all rounds.
+    With ``poisson`` an item is in the sample if its permanent number is at most its probability, so that the
+    sample's size is random. Otherwise the items of a stratum with the smallest permanent numbers are in it,
+    as many as their probability says; simple sampling has one stratum. Either way a later round keeps what
+    was drawn, and the probability that it records is that of being in the sample after all rounds: the
+    sample is the one that would have been drawn at once.
 
     Args:
         before: The draw until now, or ``first_draw``.
-        n: The expected size of the whole sample.
+        n: The size of the whole sample.
         seed: The sample's seed, the same in all rounds.
+        design: How items are drawn, the same in all rounds.
         number: The round's number.
-        worth: What the probabilities are in proportion to, as far as their limits allow: the standard
-            deviation that is expected of each item's residual.
+        worth: As in `probabilities`.
 
     Returns:
         The draw.
     """
-    floor = np.full(before.height, min(1.0, FLOOR * n / before.height))
-    least = np.maximum(floor, before["probability"].to_numpy())
-    size = np.ones(before.height) if worth is None else worth
-    probability = allocated(size, least, np.ones(before.height), n)
-    drawn = permanent_numbers(seed, before["item"]) <= probability
-    known = before["round"].to_list()
-    rounds = [(old or number) if here else None for old, here in zip(known, drawn, strict=True)]
-    return before.with_columns(
-        probability=pl.Series(probability),
-        drawn=pl.Series(drawn),
-        round=pl.Series(rounds, dtype=pl.Int32),
-    )
+    chances = probabilities(before, n, design, worth)
+    frame = before.with_columns(probability=pl.Series(chances, dtype=pl.Float64))
+    frame = frame.with_columns(drawn=in_sample(frame, seed, design))
+    rounds = pl.when("drawn").then(pl.col("round").fill_null(number))
+    return frame.with_columns(round=rounds).select(list(DRAW_COLUMNS)).cast(DRAW_COLUMNS)  # type: ignore[arg-type]
+
+
+def in_sample(draw: pl.DataFrame, seed: int, design: Design) -> pl.Series:
+    """Which items of a population the seed and the probabilities draw; `drawn` says how."""
+    frame = draw.with_columns(number=permanent_numbers(seed, draw["item"]))
+    if design == "poisson":
+        return frame.select(pl.col("number") <= pl.col("probability")).to_series()
+    rank = pl.struct("number", "item").rank("ordinal").over("stratum")
+    count = (pl.col("probability") * pl.len().over("stratum")).round()
+    return frame.select(rank <= count).to_series()

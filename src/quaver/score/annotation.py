@@ -12,7 +12,7 @@ from typing import NamedTuple
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from quaver.core.annotations import ADDED_COLUMNS, ANNOTATION_COLUMNS, Reading
+from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS, Reading
 from quaver.core.records import Condition, Decoding, Item, LabelSet, Response, Variant
 from quaver.errors import SpecError, StoreError
 from quaver.score.parsing.evaluator import Answer, Evaluator, Reader
@@ -293,8 +293,10 @@ def _columns(
     for name in dict.fromkeys(name for item in items for name in item.groups):
         _claim(name, "a group of the items", taken)
         of_item[name] = [item.groups.get(name) for item in items]
-    later = {name: pl.Series([None] * len(items), dtype=ANNOTATION_COLUMNS[name]) for name in ADDED_COLUMNS}
-    return _categorical(of_condition) | covariates, _categorical(of_item) | later
+    sample = {
+        name: pl.Series([None] * len(items), dtype=ANNOTATION_COLUMNS[name]) for name in GOLD_COLUMNS[1:]
+    }
+    return _categorical(of_condition) | covariates, _categorical(of_item) | sample
 
 
 def _typed(name: str, values: Sequence[str | float | bool | None]) -> pl.Series:

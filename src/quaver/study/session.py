@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from quaver.report.findings.verdict_card import Card
     from quaver.report.page.paper_parts import Paper
     from quaver.study.analysis.study_certification import StudyCertificate
+    from quaver.study.gold_sample.study_gold import StudyGold
     from quaver.study.sources.answers_source import Answers
     from quaver.study.study_freeze import Frozen
 
@@ -190,6 +191,13 @@ class Study:
         from quaver.study.study_freeze import frozen
 
         return frozen(self.source)
+
+    @property
+    def gold(self) -> StudyGold:
+        """Its gold sample: ``draw`` items by design, ``take`` back labels, ``adjudicate``, ``status``."""
+        from quaver.study.gold_sample.study_gold import StudyGold
+
+        return StudyGold(self.source)
 
     # ------------------------------------------------------------------- collect
 

@@ -12,9 +12,11 @@ import polars as pl
 from quaver.collect.store.response_store import Store
 from quaver.core.annotations import with_added_columns
 from quaver.errors import QuaverError, StoreError
+from quaver.gold.gold_columns import with_gold
 from quaver.score.annotation import Annotator, annotate
 from quaver.score.parsing.evaluator import Evaluator
 from quaver.score.rule_fingerprint import mark_of_rules
+from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.study_source import StudySource
 
 
@@ -25,7 +27,7 @@ def annotations_of(study: StudySource) -> pl.DataFrame:
         StoreError: Nothing is stored yet.
     """
     if study.annotations is not None:
-        return study.annotations
+        return _with_gold_of(study, with_added_columns(study.annotations), GoldFiles(study.folder))
     kept = _kept(study)
     return rescore(study) if kept is None else kept
 
@@ -49,8 +51,24 @@ def rescore(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.D
     with study.answers() as store:
         path = None if store.read_only else study.files.annotations
         frame = annotate(store.read(), annotator, path).collect()
+        gold = GoldFiles(study.folder)
+        if digest := gold.digest():
+            frame = _with_gold_of(study, frame, gold)
+            if path is not None:
+                study.files.write_annotations(frame)
+        if (store.noted("gold") or "") != digest:  # noting it anew would change the store's bytes
+            store.note("gold", digest)
         store.note("annotations", _mark(study, store))
     return frame
+
+
+def _with_gold_of(study: StudySource, frame: pl.DataFrame, files: GoldFiles) -> pl.DataFrame:
+    """A frame with the gold sample as it is now; the same frame where there is none."""
+    state = files.state()
+    if state.draw is None and state.coded.is_empty():
+        return frame
+    known = {item.id: item.gold for item in study.experiment.items}
+    return with_gold(frame, known, state.draw, state.settled.gold, state.apart)
 
 
 def annotator_of(
@@ -75,14 +93,27 @@ def _kept(study: StudySource) -> pl.DataFrame | None:
     Raises:
         StoreError: Nothing is stored yet.
     """
+    gold = GoldFiles(study.folder)
+    digest = gold.digest()
     with study.answers() as store:
         fresh = is_current(study, store)
+        same_gold = (store.noted("gold") or "") == digest
     if not fresh:
         return None
     try:
-        return with_added_columns(pl.read_parquet(study.files.annotations))
+        frame = with_added_columns(pl.read_parquet(study.files.annotations))
     except (OSError, pl.exceptions.PolarsError):  # it is missing or damaged, and nothing is lost with it
         return None
+    if same_gold:
+        return frame
+    if not digest:
+        return None  # the sample was moved away
+    frame = _with_gold_of(study, frame, gold)
+    with study.answers() as store:
+        if not store.read_only:
+            study.files.write_annotations(frame)
+            store.note("gold", digest)
+    return frame
 
 
 def is_current(study: StudySource, store: Store) -> bool:

@@ -1,0 +1,152 @@
+"""``quaver gold``: items drawn by design for people to label, their sheets, and their labels taken back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from quaver.cli.console import JsonOption, print_json, say, screen
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
+from quaver.errors import QuaverError
+
+if TYPE_CHECKING:
+    from quaver.study.gold_sample.gold_forecast import GoldForecast
+    from quaver.study.gold_sample.study_gold import StudyGold
+
+_N = Annotated[int | None, typer.Option("--n", "-n", min=1, help="Items in the whole sample.")]
+_More = Annotated[int | None, typer.Option(min=1, help="Items beyond those drawn before.")]
+_Target = Annotated[
+    float | None, typer.Option(help="The width of the widest 95% interval of a label's corrected share.")
+]
+_Budget = Annotated[float | None, typer.Option(help="What this round's labels may cost; with --label-cost.")]
+_LabelCost = Annotated[float | None, typer.Option(help="What one label costs.")]
+_Design = Annotated[
+    str | None,
+    typer.Option(help="simple, stratified or poisson; stratified where models have labelled the items."),
+]
+_By = Annotated[
+    str | None, typer.Option(help="Strata: columns of groups, predicted, disagreement; separated by commas.")
+]
+_Coders = Annotated[str | None, typer.Option(help="The coders' names, separated by commas.")]
+_Overlap = Annotated[
+    float | None, typer.Option(help="The share of items that every coder labels; 0.2 by default.")
+]
+_Seed = Annotated[int | None, typer.Option(min=0, help="What is drawn from; by default the study's seed.")]
+_Form = Annotated[
+    str, typer.Option("--format", help="The sheets: xlsx, csv, label-studio or argilla.", metavar="FORMAT")
+]
+_Forecast = Annotated[bool, typer.Option("--forecast", help="Only say what the sample would cost and bring.")]
+_Sheets = Annotated[bool, typer.Option("--sheets", help="Write sheets anew, of what is not labelled yet.")]
+_Take = Annotated[list[Path] | None, typer.Option(help="Take back a file of labels.")]
+_Coder = Annotated[str | None, typer.Option(help="Who labelled, where the file does not say.")]
+_Apart = Annotated[
+    str | None, typer.Option(help="Why these items were chosen, if not by the design; they are kept apart.")
+]
+_Adjudicate = Annotated[
+    str | None, typer.Option(help="Who decides where coders disagree; writes their sheet.", metavar="NAME")
+]
+_Rule = Annotated[
+    str | None,
+    typer.Option(help="majority: the label of more than half of the coders holds; or adjudicator."),
+]
+
+
+def command(
+    study: StudyArgument = HERE,
+    n: _N = None,
+    more: _More = None,
+    target: _Target = None,
+    budget: _Budget = None,
+    label_cost: _LabelCost = None,
+    design: _Design = None,
+    by: _By = None,
+    coders: _Coders = None,
+    overlap: _Overlap = None,
+    seed: _Seed = None,
+    form: _Form = "xlsx",
+    forecast: _Forecast = False,
+    sheets: _Sheets = False,
+    take: _Take = None,
+    coder: _Coder = None,
+    apart: _Apart = None,
+    adjudicate: _Adjudicate = None,
+    rule: _Rule = None,
+    as_json: JsonOption = False,
+    function: FunctionOption = None,
+) -> None:
+    """Draw items for people to label, and take their labels back.
+
+    Each item's probability of being drawn is known and recorded, so that estimates can be corrected with the
+    labels. Sheets never show a model's label. Without a size or a file, says where the sample stands.
+
+    Examples:
+      quaver gold study.yaml --n 200 --forecast
+      quaver gold study.yaml --n 200 --coders ada,ben
+      quaver gold study.yaml --target 0.1 --format label-studio
+      quaver gold study.yaml --take gold/round-1-ada.xlsx
+      quaver gold study.yaml --adjudicate carla
+      quaver gold study.yaml --more 100
+      quaver gold study.yaml --take hard.csv --apart "hardest items"
+    """
+    gold = open_study(study, function).gold
+    size = {"n": n, "more": more, "target": target, "budget": budget, "label_cost": label_cost}
+    how = {"design": design, "by": _names(by), "coders": _names(coders), "overlap": overlap}
+    asked: dict[str, Any] = size | how
+    draws = forecast or any(value is not None for value in (*asked.values(), seed))
+    settles = adjudicate is not None or rule is not None
+    _check_one(draws, sheets, bool(take), settles)
+    files: list[Path] = []
+    found: GoldForecast | None = None
+    if forecast:
+        found = gold.forecast(**asked)
+    elif draws:
+        made = gold.draw(**asked, seed=seed, form=form)  # type: ignore[arg-type]
+        found, files = made.forecast, list(made.files)
+    elif sheets:
+        files = gold.sheets(form)  # type: ignore[arg-type]
+    elif settles:
+        files = gold.adjudicate(adjudicate, rule=rule, form=form)  # type: ignore[arg-type]
+    for path in take or ():
+        _take_back(gold, path, coder, apart, quiet=as_json)
+    _report(gold, found, files, as_json=as_json)
+
+
+def _check_one(*asked: bool) -> None:
+    if sum(asked) > 1:
+        raise QuaverError(
+            "this asks for several things at once",
+            where="quaver gold",
+            expected="a size, --sheets, --take, or --adjudicate and --rule",
+            found="more than one of them",
+            fix="run the command once for each",
+        )
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _take_back(gold: StudyGold, path: Path, coder: str | None, apart: str | None, *, quiet: bool) -> None:
+    taken = gold.take(path, coder=coder, apart=apart)
+    if not quiet:
+        changed = f", {taken.changed:,} changed" if taken.changed else ""
+        say(f"{path}: {taken.new:,} new labels{changed}")
+
+
+def _report(gold: StudyGold, found: GoldForecast | None, files: list[Path], *, as_json: bool) -> None:
+    """Say what was done, and where the sample stands."""
+    status = gold.status()
+    if as_json:
+        print_json(
+            status.document()
+            | {"forecast": found.rows()[0] if found else None, "files": [str(path) for path in files]}
+        )
+        return
+    if found is not None:
+        say(str(found))
+    for path in files:
+        say(f"Wrote {path}")
+    if found is None or files:
+        screen.print(str(status))

@@ -1,0 +1,1 @@
+"""A study's gold sample: kept in its folder, drawn, sent to coders, taken back."""

@@ -1,0 +1,164 @@
+"""A round of a gold sample: drawn, recorded, and sent out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from quaver.core.seeds import derive
+from quaver.errors import QuaverError
+from quaver.gold.gold_draw import FLOOR, Design, drawn
+from quaver.gold.sheet_files import Format
+from quaver.study.gold_sample.coder_sheets import CoderSheets, write_sheets
+from quaver.study.gold_sample.gold_forecast import GoldForecast, Wish
+from quaver.study.gold_sample.sample_plan import SamplePlan
+from quaver.study.sources.gold_files import DesignFile, GoldFiles, GoldState, Round
+from quaver.study.sources.study_source import StudySource
+
+CODER: Final = "coder"
+"""The name of a coder who has none."""
+
+_HOW: Final = (
+    "u(item) is the first 53 bits of BLAKE2b (8 bytes) of seed, 'draw' and the item's id, joined by U+001F, "
+    "plus one half, over 2^53. poisson: an item is drawn if u <= probability. simple, stratified: the items "
+    "of a stratum with the smallest u are drawn, as many as probability times the stratum's size. "
+    "probability is that of being in the sample after all rounds."
+)
+_STRATA_FOR: Final = 200
+"""The size that strata are made for where the size is what is asked."""
+_OVERLAP: Final = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class GoldDrawn:
+    """A round that was drawn.
+
+    Attributes:
+        forecast: What the sample is expected to bring.
+        round: The round's number.
+        drawn: How many items it drew.
+        files: The coders' sheets, and what belongs to them.
+    """
+
+    forecast: GoldForecast
+    round: int
+    drawn: int
+    files: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RoundAsked:
+    """What a round is asked to be.
+
+    Attributes:
+        wish: The sample's size.
+        design: How to draw.
+        by: What tells strata apart.
+        coders: The coders' names.
+        overlap: The share of items that every coder labels.
+        seed: What is drawn from.
+        form: Which files are written.
+    """
+
+    wish: Wish
+    design: Design | None = None
+    by: Sequence[str] | None = None
+    coders: Sequence[str] | None = None
+    overlap: float | None = None
+    seed: int | None = None
+    form: Format = "xlsx"
+
+    def plan(self, source: StudySource, state: GoldState) -> SamplePlan:
+        """The sample that this would be a round of."""
+        self.wish.check()
+        size = self.wish.n or self.wish.more or _STRATA_FOR
+        return SamplePlan(source, state, self.design, self.by, size)
+
+    def shared(self, state: GoldState) -> tuple[list[str], float]:
+        """The coders, and the share of items that all of them label: by default those of the round before."""
+        before = state.design["rounds"][-1] if state.design else None
+        coders = coders_of(self.coders or (before["coders"] if before else [CODER]))
+        usual = before["overlap"] if before else _OVERLAP
+        return coders, usual if self.overlap is None else self.overlap
+
+
+def draw_round(source: StudySource, files: GoldFiles, asked: RoundAsked) -> GoldDrawn:
+    """Draw a round, keep it, and write the coders' sheets.
+
+    Raises:
+        QuaverError: The sample would be no larger, or a later round differs from the first.
+        StoreError: The folder cannot be written.
+    """
+    state = files.state()
+    coders, overlap = asked.shared(state)
+    plan = asked.plan(source, state)
+    forecast = plan.forecast(asked.wish, len(coders), overlap)
+    design = _design_of(source, state, plan, asked.seed)
+    number = len(design["rounds"]) + 1
+    after = drawn(plan.before, forecast.size, design["seed"], plan.design, number=number, worth=plan.worth)
+    about: Round = {
+        "round": number,
+        "when": now(),
+        "asked": asked.wish.document(),
+        "size": forecast.size,
+        "drawn": after.filter(pl.col("round") == number).height,
+        "coders": coders,
+        "overlap": overlap,
+    }
+    state = GoldState({**design, "rounds": [*design["rounds"], about]}, after, state.coded)
+    files.write(state)
+    sheets = CoderSheets(source, state).of_round(number)
+    written = write_sheets(files, sheets, f"round-{number}", asked.form)
+    return GoldDrawn(forecast, number, about["drawn"], tuple(written))
+
+
+def coders_of(names: Sequence[str]) -> list[str]:
+    """Coders' names, each once.
+
+    Raises:
+        QuaverError: One is empty, twice there, or has brackets, which mark an adjudicator.
+    """
+    found = [name.strip() for name in ([names] if isinstance(names, str) else names)]
+    if not found or not all(found) or len({*found}) < len(found) or any("(" in name for name in found):
+        raise QuaverError(
+            "coders need names that tell them apart",
+            where="coders",
+            expected="each name once, without brackets",
+            found=", ".join(map(repr, found)) or "none",
+        )
+    return found
+
+
+def now() -> str:
+    """The time, as it is recorded."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _design_of(source: StudySource, state: GoldState, plan: SamplePlan, seed: int | None) -> DesignFile:
+    """The design's document, before the round that comes."""
+    if state.design is None:
+        return {
+            "form": "quaver gold 1",
+            "seed": derive(source.spec.seed, "gold") if seed is None else seed,
+            "design": plan.design,
+            "by": list(plan.by),
+            "floor": FLOOR,
+            "how": _HOW,
+            "rounds": [],
+            "rule": "adjudicator",
+            "taken": [],
+        }
+    if seed not in (None, state.design["seed"]):
+        raise QuaverError(
+            "a later round is drawn with the seed of the first",
+            where="seed",
+            expected=str(state.design["seed"]),
+            found=str(seed),
+            fix="leave the seed out",
+        )
+    return state.design

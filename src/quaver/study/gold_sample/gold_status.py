@@ -1,0 +1,137 @@
+"""How far a study's gold sample is: drawn, labelled, agreed on, and how well its coders agree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any
+
+import polars as pl
+
+from quaver.agreement import krippendorff_alpha
+from quaver.core.records import Estimate, LabelSet
+from quaver.core.rows import Rows
+from quaver.gold.coded_labels import current, ratings
+from quaver.gold.coder_assignment import assigned
+from quaver.study.sources.gold_files import GoldState
+
+
+@dataclass(frozen=True, slots=True)
+class GoldStatus(Rows):
+    """Where a gold sample stands.
+
+    Attributes:
+        design: How items are drawn; None where nothing was drawn.
+        by: What tells strata apart.
+        population: How many items it was drawn from.
+        rounds: How many rounds there were.
+        drawn: How many items are in it.
+        labelled: How many of them have a gold label.
+        open: The items on which coders disagree and nobody has decided, with each coder's label.
+        coders: For each coder, how many items were given to them and how many they have labelled.
+        twice: How many items several coders have labelled.
+        agreement: The coders' agreement: Krippendorff's alpha, with the share of pairs that agree in
+            ``details["percent"]``; None where no item has two labels.
+        apart: How many items have a label that is kept apart, since they were chosen in another way.
+    """
+
+    design: str | None
+    by: tuple[str, ...]
+    population: int
+    rounds: int
+    drawn: int
+    labelled: int
+    open: dict[str, dict[str, str]]
+    coders: dict[str, tuple[int, int]]
+    twice: int
+    agreement: Estimate | None
+    apart: int = 0
+    decided: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every drawn item has a gold label."""
+        return self.design is not None and self.labelled == self.drawn
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each coder: items given and labelled."""
+        return [{"coder": name, "given": a, "labelled": b} for name, (a, b) in self.coders.items()]
+
+    def document(self) -> dict[str, Any]:
+        """All of it, as a mapping for JSON."""
+        names = ("design", "population", "rounds", "drawn", "labelled", "open", "twice", "apart", "decided")
+        agreement = None if self.agreement is None else self.agreement.document()
+        return {name: getattr(self, name) for name in names} | {
+            "by": list(self.by),
+            "coders": self.rows(),
+            "complete": self.complete,
+            "agreement": agreement,
+        }
+
+    def __str__(self) -> str:
+        """A line for each fact."""
+        lines = ["No gold sample has been drawn."]
+        if self.design is not None:
+            by = f" by {', '.join(self.by)}" if self.by else ""
+            rounds = f"{self.rounds} round{'s' * (self.rounds != 1)}"
+            lines = [
+                f"{self.drawn:,} of {self.population:,} items drawn in {rounds}, {self.design} sampling{by}; "
+                f"{self.labelled:,} have a gold label."
+            ]
+        lines += [f"  {name}: {b:,} of {a:,} labelled" for name, (a, b) in self.coders.items()]
+        if self.agreement is not None:
+            percent = self.agreement.details.get("percent")
+            share = "" if percent is None else f"; {percent:.0%} of the pairs of labels agree"
+            alpha = "undefined" if self.agreement.value is None else f"{self.agreement.value:.2f}"
+            lines.append(f"Coders agree with alpha {alpha} on {self.twice:,} items{share}.")
+        if self.open:
+            lines.append(
+                f"Coders disagree on {len(self.open):,} items that nobody has decided: --adjudicate NAME."
+            )
+        if self.apart:
+            lines.append(f"{self.apart:,} items chosen in another way have a label that is kept apart.")
+        return "\n".join(lines)
+
+
+def gold_status(state: GoldState, labels: LabelSet) -> GoldStatus:
+    """Where a gold sample stands."""
+    done = current(state.coded).filter(pl.col("role") == "coder")
+    counts = Counter(done["coder"].to_list())
+    given: Counter[str] = Counter()
+    design, draw = state.design, state.draw
+    drawn = 0
+    if design is not None and draw is not None:
+        drawn = int(draw["drawn"].sum())
+        for about in design["rounds"]:
+            items = draw.filter(pl.col("round") == about["round"])["item"].to_list()
+            for coder, own in assigned(items, about["coders"], about["overlap"], design["seed"]).items():
+                given[coder] += len(own)
+    table = ratings(state.coded)
+    twice, agreement = _agreement(table, labels)
+    return GoldStatus(
+        design["design"] if design else None,
+        tuple(design["by"]) if design else (),
+        0 if draw is None else draw.height,
+        len(design["rounds"]) if design else 0,
+        drawn,
+        len(state.settled.gold),
+        state.settled.open,
+        {name: (given[name], counts[name]) for name in dict.fromkeys([*given, *counts])},
+        twice,
+        agreement,
+        len(state.apart),
+        dict(state.settled.decided),
+    )
+
+
+def _agreement(table: pl.DataFrame, labels: LabelSet) -> tuple[int, Estimate | None]:
+    """How many items several coders labelled, and how well they agree."""
+    rows = [[one for one in row if one is not None] for row in table.drop("item").iter_rows()]
+    several = [row for row in rows if len(row) > 1]
+    if not several:
+        return 0, None
+    pairs = [one == other for row in several for one, other in combinations(row, 2)]
+    alpha = krippendorff_alpha(table.drop("item").rows(), labels.level, labels=labels)
+    details = {**alpha.details, "percent": sum(pairs) / len(pairs)}
+    return len(several), replace(alpha, details=details)

@@ -1,0 +1,196 @@
+"""What a gold sample of a study would be: its design, its strata, and the intervals to expect from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+
+import numpy as np
+import polars as pl
+
+from quaver.errors import MeasureError, QuaverError, StoreError, UnknownName
+from quaver.gold.coder_assignment import labels_per_item
+from quaver.gold.gold_draw import Design, first_draw, joined, probabilities
+from quaver.gold.permanent_numbers import Floats
+from quaver.gold.prompt_labels import Predicted, predicted_labels
+from quaver.gold.strata import DISAGREEMENT, PREDICTED, strata_of
+from quaver.gold.width_forecast import Residuals, needed, observed_scale, residuals
+from quaver.study.analysis.annotation_frame import annotations_of
+from quaver.study.gold_sample.gold_forecast import GoldForecast, Wish
+from quaver.study.sources.gold_files import GoldState
+from quaver.study.sources.study_source import StudySource
+
+
+class SamplePlan:
+    """The population of a study with what is known of it before more gold labels are drawn.
+
+    Args:
+        source: The study.
+        state: Its gold sample now.
+        design: How to draw; the first round's where there was one. By default ``stratified`` where models
+            gave labels, else ``simple``.
+        by: What tells strata apart; by default the models' label and whether they disagree.
+        size: About how large the sample will be, for strata that are too small.
+    """
+
+    def __init__(
+        self,
+        source: StudySource,
+        state: GoldState,
+        design: Design | None,
+        by: Sequence[str] | None,
+        size: float,
+    ) -> None:
+        self.source = source
+        self.items = [item.id for item in source.experiment.items]
+        self.predicted = self._predict()
+        self.has_labels = bool(self.predicted.answers.any())
+        self.design, self.by = self._chosen(state, design, by)
+        strata = strata_of(self.by, self.predicted, self._columns(), size)
+        if state.draw is None:
+            self.before = first_draw(self.items, strata)
+        else:
+            self.before = joined(state.draw, self.items, strata, len(state.design["rounds"]) + 1)  # type: ignore[index]
+        place = {item: at for at, item in enumerate(self.before["item"])}
+        self._order = np.array([place[item] for item in self.items])
+        self.had = int(self.before["drawn"].sum())
+        self.residuals, self.rests_on = self._expected(state)
+
+    @property
+    def worth(self) -> Floats | None:
+        """What probabilities are in proportion to, for the rows of ``before``; None where all are alike."""
+        if self.design == "simple":
+            return None
+        if self.before["item"].to_list() == self.items:
+            return self.predicted.doubt
+        doubt = pl.DataFrame({"item": self.items, "doubt": self.predicted.doubt})
+        there = self.before.join(doubt, on="item", how="left", maintain_order="left")["doubt"]
+        return there.fill_null(there.mean()).to_numpy()
+
+    def forecast(self, wish: Wish, coders: int, overlap: float) -> GoldForecast:
+        """What a sample of the size that a wish comes down to is expected to bring.
+
+        Raises:
+            QuaverError: No sample is large enough, or the budget pays for none.
+        """
+        each = labels_per_item(coders, overlap)
+        size = self._size(wish, each)
+        width = self._width(size, self.residuals)
+        ends = min(1.0, width * (1 + 1e-9))
+        simple = needed(self.residuals, self._simple, ends)
+        alone = needed(self.residuals.alone, self._simple, ends) if self.has_labels else None
+        labels = ceil((size - self.had) * each - 1e-9)
+        return GoldForecast(
+            self.design,
+            self.by,
+            len(self.items),
+            size,
+            labels,
+            None if wish.label_cost is None else labels * wish.label_cost,
+            width,
+            simple,
+            alone,
+            self.rests_on,
+        )
+
+    def probabilities(self, size: float) -> Floats:
+        """Each item's probability in a sample of a size, in the order of ``before``."""
+        return probabilities(self.before, size, self.design, self.worth)
+
+    def _simple(self, size: float) -> Floats:
+        return np.full(len(self.items), size / len(self.items))
+
+    def _width(self, size: float, found: Residuals) -> float:
+        return found.width(self.probabilities(size)[self._order])
+
+    def _size(self, wish: Wish, each: float) -> int:
+        wish.check()
+        most = len(self.items)
+        if wish.budget is not None and wish.label_cost is not None:
+            size = self.had + int(wish.budget / (wish.label_cost * each) + 1e-9)
+        elif wish.target is not None:
+            low, high = 2, most
+            if self._width(most, self.residuals) > wish.target:
+                raise MeasureError(
+                    "no gold sample of these items makes the interval as narrow",
+                    where="target",
+                    expected=f"a width of {self._width(most, self.residuals):.3f} or more, which labels of "
+                    f"all {most:,} items lead to",
+                    found=f"{wish.target:g}",
+                    fix="collect more items, or accept a wider interval",
+                )
+            while low < high:
+                middle = (low + high) // 2
+                fits = self._width(middle, self.residuals) <= wish.target
+                low, high = (low, middle) if fits else (middle + 1, high)
+            size = low
+        else:
+            size = wish.n if wish.n is not None else self.had + (wish.more or 0)
+        if size < 2 or (size <= self.had < most):
+            raise QuaverError(
+                "this is no larger than the sample that there is" if self.had else "this is no sample",
+                where="gold",
+                expected=f"more than {max(self.had, 1):,} items",
+                found=f"{size:,}",
+                fix="name a larger sample, or leave the sample as it is",
+            )
+        return min(size, most)
+
+    def _predict(self) -> Predicted:
+        frame = None
+        if not self.source.has_answers or self.source.files.responses.exists():
+            try:
+                frame = annotations_of(self.source)
+            except StoreError:
+                frame = None
+        return predicted_labels(frame, self.items, self.source.experiment.labels.codes)
+
+    def _columns(self) -> dict[str, list[str]]:
+        items = self.source.experiment.items
+        names = dict.fromkeys(name for item in items for name in item.groups)
+        return {name: [item.groups.get(name, "") for item in items] for name in names}
+
+    def _chosen(
+        self, state: GoldState, design: Design | None, by: Sequence[str] | None
+    ) -> tuple[Design, tuple[str, ...]]:
+        """The design and its strata, as the first round had them."""
+        if state.design is not None:
+            first, same = state.design["design"], tuple(state.design["by"])
+            if (design not in (None, first)) or (by is not None and tuple(by) != same):
+                raise QuaverError(
+                    "a later round is drawn like the first",
+                    where="gold",
+                    expected=f"{first} sampling" + (f" by {', '.join(same)}" if same else ""),
+                    found=f"{design or first} sampling" + (f" by {', '.join(by)}" if by else ""),
+                    fix="leave the design out; it is recorded in gold/design.json",
+                )
+            return first, same
+        usual: Design = "stratified" if self.has_labels or by else "simple"
+        chosen = design or usual
+        strata = tuple(by) if by else (PREDICTED, DISAGREEMENT) if chosen == "stratified" else ()
+        known = [*self._columns(), PREDICTED, DISAGREEMENT]
+        for name in strata:
+            if name not in known:
+                raise UnknownName("column", name, known, where="by")
+        needs = chosen == "poisson" or PREDICTED in strata or DISAGREEMENT in strata
+        if (needs and not self.has_labels) or (strata and chosen != "stratified"):
+            raise QuaverError(
+                "no model has labelled these items yet"
+                if chosen == "stratified" or not strata
+                else f"{chosen} sampling has no strata",
+                where="design" if not strata else "by",
+                expected="simple sampling, or strata of the items' groups" if needs else "no `by`",
+                found=f"{chosen} sampling" + (f" by {', '.join(strata)}" if strata else ""),
+                fix="collect labels first (`quaver run`), or draw a simple sample",
+            )
+        return chosen, strata
+
+    def _expected(self, state: GoldState) -> tuple[Residuals, str]:
+        found = residuals(self.predicted)
+        if not self.has_labels:
+            return found, "in the worst case: no model has labelled the items yet"
+        gold = state.settled.gold
+        if state.draw is None or len(gold) < 10:
+            return found, "from how far the prompts' labels agree"
+        scale = observed_scale(found, self.predicted, state.draw, gold)
+        return found.scaled(scale), f"from {len(gold):,} gold labels and the prompts' labels"

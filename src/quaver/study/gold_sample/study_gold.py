@@ -1,0 +1,231 @@
+"""A study's gold sample, ``study.gold``: drawn by design, labelled by people, taken back, adjudicated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from quaver.core.arguments import guarded
+from quaver.errors import QuaverError, StoreError
+from quaver.gold.coded_labels import Rule
+from quaver.gold.gold_draw import Design
+from quaver.gold.sheet_files import Format
+from quaver.study.gold_sample.coder_sheets import CoderSheets, write_sheets
+from quaver.study.gold_sample.gold_forecast import GoldForecast, Wish
+from quaver.study.gold_sample.gold_rounds import GoldDrawn, RoundAsked, coders_of, draw_round
+from quaver.study.gold_sample.gold_status import GoldStatus, gold_status
+from quaver.study.gold_sample.gold_taking import GoldTaken, take_file
+from quaver.study.sources.gold_files import GoldFiles, GoldState
+from quaver.study.sources.study_source import StudySource
+
+Count = Annotated[int, Field(ge=1)]
+Above0 = Annotated[float, Field(gt=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class StudyGold:
+    """The gold sample of a study.
+
+    ``study.gold.draw(n=200, coders=["ada", "ben"])`` writes sheets, ``study.gold.take("round-1-ada.xlsx")``
+    takes one back.
+
+    Args:
+        source: The study's source.
+    """
+
+    def __init__(self, source: StudySource) -> None:
+        self._source = source
+        self._files = GoldFiles(source.folder)
+
+    def __repr__(self) -> str:
+        return str(self.status())
+
+    @property
+    def state(self) -> GoldState:
+        """What is kept: the design, each item's probability, each label.
+
+        Raises:
+            StoreError: A file of it is damaged.
+        """
+        return self._files.state()
+
+    def status(self) -> GoldStatus:
+        """How many items are drawn and labelled, how well coders agree, and what nobody has decided."""
+        return gold_status(self.state, self._source.experiment.labels)
+
+    @guarded
+    def forecast(
+        self,
+        *,
+        n: Count | None = None,
+        more: Count | None = None,
+        target: Above0 | None = None,
+        budget: Above0 | None = None,
+        label_cost: Above0 | None = None,
+        design: Design | None = None,
+        by: Sequence[str] | None = None,
+        coders: Sequence[str] | None = None,
+        overlap: Share | None = None,
+    ) -> GoldForecast:
+        """What a gold sample would cost and bring; nothing is drawn.
+
+        The arguments are those of ``draw``.
+
+        Returns:
+            Its size, the width to expect, and how many labels simple sampling and gold alone would need.
+
+        Raises:
+            QuaverError: The sample would be no larger, or a later round differs from the first.
+        """
+        asked = RoundAsked(Wish(n, more, target, budget, label_cost), design, by, coders, overlap)
+        state = self.state
+        names, shared = asked.shared(state)
+        return asked.plan(self._source, state).forecast(asked.wish, len(names), shared)
+
+    @guarded
+    def draw(
+        self,
+        *,
+        n: Count | None = None,
+        more: Count | None = None,
+        target: Above0 | None = None,
+        budget: Above0 | None = None,
+        label_cost: Above0 | None = None,
+        design: Design | None = None,
+        by: Sequence[str] | None = None,
+        coders: Sequence[str] | None = None,
+        overlap: Share | None = None,
+        seed: Annotated[int, Field(ge=0)] | None = None,
+        form: Format = "xlsx",
+    ) -> GoldDrawn:
+        """Draw a gold sample, or let it grow, and write a sheet for each coder.
+
+        Args:
+            n: Items in the whole sample.
+            more: Items beyond those that were drawn before.
+            target: The width, from end to end, of the widest 95% interval of a label's corrected share.
+            budget: What the labels of this round may cost.
+            label_cost: What one label costs.
+            design: ``simple``, ``stratified`` or ``poisson``; that of the first round in later ones. By
+                default ``stratified`` where models have labelled the items, else ``simple``.
+            by: What tells strata apart: columns of groups, ``predicted`` (the models' most frequent label),
+                ``disagreement`` (whether less than three quarters of an item's answers give it). By default
+                the last two.
+            coders: Their names; those of the round before, or one.
+            overlap: The share of items that every coder labels; 0.2 by default.
+            seed: What is drawn from; derived from the study's seed by default.
+            form: Which files are written.
+
+        Returns:
+            What was drawn, and the files to send out.
+
+        Raises:
+            QuaverError: The sample would be no larger, or a later round differs from the first.
+            StoreError: The study is a bundle, its texts are not here, or its folder cannot be written.
+        """
+        self._source.require("owns_folder")
+        self._source.require("has_texts")
+        wish = Wish(n, more, target, budget, label_cost)
+        wish.check()
+        with self._files.alone():
+            asked = RoundAsked(wish, design, by, coders, overlap, seed, form)
+            return draw_round(self._source, self._files, asked)
+
+    @guarded
+    def sheets(self, form: Format = "xlsx") -> list[Path]:
+        """Write sheets anew, of what each coder has not labelled yet.
+
+        Returns:
+            The files; none where everything is labelled.
+
+        Raises:
+            StoreError: Nothing was drawn, the texts are not here, or the folder cannot be written.
+        """
+        self._source.require("has_texts")
+        state = self._kept()
+        found: list[Path] = []
+        for about in state.design["rounds"] if state.design else ():
+            sheets = CoderSheets(self._source, state).of_round(about["round"])
+            found += write_sheets(self._files, sheets, f"round-{about['round']}", form)
+        return found
+
+    @guarded
+    def take(self, path: str | Path, *, coder: str | None = None, apart: str | None = None) -> GoldTaken:
+        """Take back a file of labels; all of it, or nothing if something in it is wrong.
+
+        Rows may be in any order, and some may be missing. A coder's later label of an item replaces the
+        earlier one, which stays on record.
+
+        Args:
+            path: A sheet (.xlsx, .csv, …), or an export of Label Studio or Argilla (.json).
+            coder: Who labelled, where the file does not say.
+            apart: Why these items were chosen, where they were not drawn: ``"the hardest by quaver worst"``.
+                Their labels are kept apart from the sample.
+
+        Returns:
+            How many labels are new or changed, and where the sample stands.
+
+        Raises:
+            ItemError: An id, a label or a row is wrong.
+            StoreError: Nothing was drawn, or the folder cannot be written.
+        """
+        if apart is not None and not apart.strip():
+            raise QuaverError("say why these items were chosen", where="apart", found="nothing")
+        self._source.require("owns_folder")
+        if apart is None:
+            self._kept()
+        with self._files.alone():
+            return take_file(self._source, self._files, self.state, Path(path), coder, apart)
+
+    @guarded
+    def adjudicate(
+        self, adjudicator: str | None = None, *, rule: Rule | None = None, form: Format = "xlsx"
+    ) -> list[Path]:
+        """Settle the items on which coders disagree.
+
+        Args:
+            adjudicator: Who decides. A sheet is written for them, with the coders' labels and without a
+                model's; ``take`` takes it back.
+            rule: ``majority`` lets the label of more than half of an item's coders hold, from now on;
+                ``adjudicator``, the default, lets disagreements wait.
+            form: Which files are written.
+
+        Returns:
+            The files; none where nothing is open.
+
+        Raises:
+            QuaverError: Neither is given.
+            StoreError: Nothing was drawn, or the folder cannot be written.
+        """
+        if adjudicator is None and rule is None:
+            raise QuaverError(
+                "who decides?", where="adjudicate", expected="a name, or the rule `majority`", found="neither"
+            )
+        self._kept()
+        with self._files.alone():
+            state = self.state
+            if rule is not None and state.design is not None:
+                state = GoldState({**state.design, "rule": rule}, state.draw, state.coded)
+                self._files.write(state)
+            if adjudicator is None or not state.settled.open:
+                return []
+            self._source.require("has_texts")
+            sheet = CoderSheets(self._source, state).of_disagreements(coders_of([adjudicator])[0])
+            return write_sheets(self._files, [sheet], "adjudication", form)
+
+    def _kept(self) -> GoldState:
+        """What is kept of a sample that was drawn."""
+        self._source.require("owns_folder")
+        state = self.state
+        if state.draw is None:
+            raise StoreError(
+                "no gold sample has been drawn",
+                where=str(self._source.folder),
+                expected="a sample in its folder `gold`",
+                found="none",
+                fix="draw one: quaver gold STUDY --n 200",
+            )
+        return state

@@ -1,0 +1,230 @@
+"""The gold sample in a study's folder: what was drawn and when, each item's probability, each coder's labels.
+
+``gold/design.json``, ``gold/draw.csv`` and ``gold/labels.csv``; in a bundle, which has no folders,
+``gold-design.json`` and so on. All three can be read without Quaver.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+from filelock import FileLock, Timeout
+from typing_extensions import TypedDict
+
+from quaver._secrets import Keys
+from quaver.collect.store.sole_writer import replacing, writing
+from quaver.core.spreadsheet import safe_cell, write_csv
+from quaver.errors import StoreError
+from quaver.gold.coded_labels import CODED_COLUMNS, Rule, Settled, kept_apart, settled
+from quaver.gold.gold_draw import DRAW_COLUMNS, Design
+from quaver.study.sources.study_folder import shaped
+
+DESIGN: Final = "design.json"
+DRAW: Final = "draw.csv"
+LABELS: Final = "labels.csv"
+NAMES: Final = (DESIGN, DRAW, LABELS)
+
+
+class Round(TypedDict):
+    """One round of the sample."""
+
+    round: int
+    when: str
+    asked: dict[str, Any]
+    size: int
+    drawn: int
+    coders: list[str]
+    overlap: float
+
+
+class Taken(TypedDict):
+    """A file of labels that was taken back."""
+
+    file: str
+    sha256: str
+    when: str
+    labels: int
+
+
+class DesignFile(TypedDict):
+    """``design.json``."""
+
+    form: str
+    seed: int
+    design: Design
+    by: list[str]
+    floor: float
+    how: str
+    rounds: list[Round]
+    rule: Rule
+    taken: list[Taken]
+
+
+@dataclass(frozen=True)
+class GoldState:
+    """What a study's gold sample is now.
+
+    Attributes:
+        design: How it was drawn; None where nothing was drawn.
+        draw: Each item's probability (`DRAW_COLUMNS`); None where nothing was drawn.
+        coded: Every label that was taken back (`CODED_COLUMNS`).
+    """
+
+    design: DesignFile | None
+    draw: pl.DataFrame | None
+    coded: pl.DataFrame
+
+    @cached_property
+    def settled(self) -> Settled:
+        """The gold labels that the coders settled on."""
+        drawn = set() if self.draw is None else {*self.draw.filter("drawn")["item"]}
+        found = settled(self.coded, self.design["rule"] if self.design else "adjudicator")
+        return Settled(
+            {item: label for item, label in found.gold.items() if item in drawn}, found.open, found.decided
+        )
+
+    @cached_property
+    def apart(self) -> dict[str, str]:
+        """The labels of items that were chosen in another way."""
+        return kept_apart(self.coded)
+
+
+class GoldFiles:
+    """Reads and writes a study's gold sample.
+
+    Args:
+        folder: The study's folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "gold"
+        self._study = folder
+
+    def path(self, name: str) -> Path:
+        """A file of the sample, in the study's folder or in what a bundle was unpacked to."""
+        packed = self._study / f"gold-{name}"
+        return packed if packed.is_file() else self.folder / name
+
+    @property
+    def there(self) -> dict[str, Path]:
+        """The files that exist, by their names in a bundle."""
+        return {f"gold-{name}": path for name in NAMES if (path := self.path(name)).is_file()}
+
+    def digest(self) -> str:
+        """Changes with what is kept; empty where there is nothing."""
+        found = blake2b(digest_size=16)
+        there = self.there
+        for name, path in there.items():
+            with _reading(path):
+                found.update(name.encode() + path.read_bytes())
+        return found.hexdigest() if there else ""
+
+    def state(self) -> GoldState:
+        """What is kept.
+
+        Raises:
+            StoreError: A file is not as Quaver wrote it.
+        """
+        design = self._design()
+        draw = self._table(DRAW, DRAW_COLUMNS)
+        if (design is None) != (draw is None):
+            lacking = self.path(DESIGN if design is None else DRAW)
+            raise _damaged(lacking, "nothing, though the other files are there")
+        coded = self._table(LABELS, CODED_COLUMNS)
+        return GoldState(design, draw, pl.DataFrame(schema=CODED_COLUMNS) if coded is None else coded)
+
+    def write(self, state: GoldState) -> None:
+        """Keep a state: the labels and the draw before the design that speaks of them."""
+        with writing(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+        for name, frame in ((LABELS, state.coded), (DRAW, state.draw)):
+            if frame is not None and (frame.height or name == DRAW):
+                self.write_table(name, frame)
+        if state.design is not None:
+            text = json.dumps(state.design, indent=1, ensure_ascii=False) + "\n"
+            self.write_bytes(self.folder / DESIGN, text.encode("utf-8", "backslashreplace"))
+
+    def write_table(self, name: str, frame: pl.DataFrame) -> None:
+        """Write a table where it stands, or where it will."""
+        file = io.BytesIO()
+        write_csv(frame, file)
+        self.write_bytes(self.path(name), file.getvalue())
+
+    def write_bytes(self, path: Path, content: bytes) -> None:
+        """Write a file in one step."""
+        with replacing(path) as part:
+            part.write_bytes(content)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Let nobody else change the sample meanwhile.
+
+        Raises:
+            StoreError: Another process does, or the folder cannot be written.
+        """
+        with writing(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            with writing(self.folder), FileLock(self.folder / ".lock", blocking=False):
+                yield
+        except Timeout:
+            raise StoreError(
+                "another process is changing this gold sample", where=str(self.folder), fix="wait for it"
+            ) from None
+
+    def _design(self) -> DesignFile | None:
+        path = self.path(DESIGN)
+        if not path.is_file():
+            return None
+        with _reading(path):
+            document: DesignFile = shaped(DesignFile, json.loads(path.read_text(encoding="utf-8")))
+            return document
+
+    def _table(self, name: str, columns: Mapping[str, Any]) -> pl.DataFrame | None:
+        path = self.path(name)
+        if not path.is_file():
+            return None
+        with _reading(path):
+            frame = pl.read_csv(path, schema=dict.fromkeys(columns, pl.String))
+            texts = [one for one, kind in columns.items() if kind == pl.String]
+            frame = frame.with_columns(_unescaped(frame[one]) for one in texts)
+            if "drawn" in columns:
+                frame = frame.with_columns(drawn=pl.col("drawn") == "true")
+            typed = frame.cast(dict(columns))  # type: ignore[arg-type]
+            needed = [one for one in ("item", "probability", "drawn", "coder", "label") if one in columns]
+            if typed.select(needed).null_count().sum_horizontal().item():
+                raise ValueError("cells that must not be empty are")
+            return typed
+
+
+def _unescaped(column: pl.Series) -> pl.Series:
+    """Cells before `write_csv` made them safe."""
+    quoted = column.filter(column.str.starts_with("'").fill_null(False)).unique().to_list()
+    return column.replace({text: text[1:] for text in quoted if safe_cell(text[1:]) == text})
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError, RecursionError, pl.exceptions.PolarsError) as error:
+        raise _damaged(path, Keys().out_of(str(error))[:200]) from None
+
+
+def _damaged(path: Path, found: str) -> StoreError:
+    return StoreError(
+        "this file of the gold sample is damaged",
+        where=str(path),
+        expected="what Quaver wrote",
+        found=found,
+        fix="put back a copy of it: probabilities and labels cannot be made again",
+    )

@@ -1,0 +1,64 @@
+"""``quaver gold``: what it says, writes and refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.commands import here
+from tests.gold_study import filled, labelled_study, truths
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    labelled_study(tmp_path)
+    return tmp_path
+
+
+def test_a_sample_from_forecast_to_labels(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(*arguments: str) -> str:
+        done = here(folder, "gold", "study.yaml", *arguments, monkeypatch=monkeypatch, capsys=capsys)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "40 of 200 items" in run("--n", "40", "--forecast")
+    assert not (folder / "gold").exists()
+    said = run("--n", "40", "--coders", "ada,ben", "--overlap", "0.25", "--format", "csv")
+    assert "round-1-ada.csv" in said
+    for coder in ("ada", "ben"):
+        filled(folder / "gold" / f"round-1-{coder}.csv", truths())
+    assert "25 new labels" in run("--take", "gold/round-1-ada.csv", "--take", "gold/round-1-ben.csv")
+    status = json.loads(run("--json"))
+    assert (status["drawn"], status["labelled"], status["complete"]) == (40, 40, True)
+    assert "alpha 1.00 on 10 items" in run()
+    assert json.loads(run("--more", "10", "--json"))["forecast"]["size"] == 50
+    assert "round-2-ada-2.label-studio.json" in run("--sheets", "--format", "label-studio")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--n", "10", "--take", "x.csv"),
+        ("--design", "poisson"),
+        ("--n", "10", "--design", "cluster"),
+        ("--n", "10", "--format", "pdf"),
+        ("--budget", "10"),
+        ("--take", "none.csv"),
+        ("--adjudicate", "carla"),
+        ("--rule", "dice"),
+        ("--sheets",),
+    ],
+)
+def test_what_cannot_be_done_is_one_error(
+    folder: Path,
+    arguments: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    done = here(folder, "gold", "study.yaml", *arguments, monkeypatch=monkeypatch, capsys=capsys)
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: ")
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,71 @@
+"""Labels that come back are all taken or none: ids, labels, twins, and texts beside the wrong id."""
+
+from __future__ import annotations
+
+import pytest
+
+from quaver.core.records import Label, LabelSet
+from quaver.errors import ItemError
+from quaver.gold.returned_labels import ADJUDICATES, Returned, ReturnedLabels
+
+LABELS = LabelSet((Label("1", "Left wing"), Label("2", "Right wing")))
+TEXTS = {"007": "one text", "=cmd": "another  text", "c": "+third"}
+
+
+def read(*rows: Returned, texts: dict[str, str] | None = None) -> list[tuple[str | None, ...]]:
+    reader = ReturnedLabels(LABELS, TEXTS if texts is None else texts, ["not drawn"])
+    return reader.read(rows, "coder", "f.csv", "now").select("item", "coder", "role", "label").rows()
+
+
+def test_rows_may_stand_in_any_order_be_missing_or_twice_the_same() -> None:
+    rows = [Returned("c", "2", "ada"), Returned("007", "1", "ada"), Returned("c", "2", "ada")]
+    assert read(*rows, Returned("=cmd", " ", "ada")) == [
+        ("c", "ada", "coder", "2"),
+        ("007", "ada", "coder", "1"),
+    ]
+
+
+@pytest.mark.parametrize("item", ["007", "7", "7.0", " 007 "])
+def test_ids_are_found_as_spreadsheets_leave_them(item: str) -> None:
+    assert read(Returned(item, "1")) == [("007", "", "coder", "1")]
+
+
+def test_what_was_made_safe_for_a_spreadsheet_is_found() -> None:
+    assert read(Returned("'=cmd", "1", text="another text")) == [("=cmd", "", "coder", "1")]
+    assert read(Returned("c", "1", text="'+third")) == [("c", "", "coder", "1")]
+
+
+def test_an_id_that_might_be_two_is_not_guessed() -> None:
+    with pytest.raises(ItemError):
+        read(Returned("7.0", "1"), texts={"07": "", "007": ""})
+
+
+def test_names_of_labels_are_taken_for_their_codes() -> None:
+    assert read(Returned("c", "Left wing")) == [("c", "", "coder", "1")]
+
+
+def test_an_adjudicator_is_known_by_the_sheet() -> None:
+    assert read(Returned("c", "1", f"carla{ADJUDICATES}")) == [("c", "carla", "adjudicator", "1")]
+
+
+@pytest.mark.parametrize(
+    ("row", "found"),
+    [
+        (Returned("nobody", "1", where="f:2"), "'nobody'"),
+        (Returned("not drawn", "1", where="f:2"), "'not drawn', which was not"),
+        (Returned("c", "3", where="f:2"), "3"),
+        (Returned("c", "1", text="one text", where="f:2"), "the text of '007'"),
+        (Returned("007", "2", "ada", where="f:2"), "'2' here, '1' at f:1"),
+    ],
+)
+def test_what_is_wrong_is_one_error_at_its_row(row: Returned, found: str) -> None:
+    with pytest.raises(ItemError) as error:
+        read(Returned("007", "1", "ada", where="f:1"), row)
+    assert (error.value.where, error.value.found) == ("f:2", found)
+    assert error.value.fix
+
+
+def test_a_text_that_was_edited_is_no_swapped_row() -> None:
+    assert read(Returned("c", "1", text="something else")) == [("c", "", "coder", "1")]
+    same = {"a": "twin", "b": "twin"}
+    assert read(Returned("a", "1", text="twin"), Returned("b", "1", text="twin"), texts=same)

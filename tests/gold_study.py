@@ -1,0 +1,69 @@
+"""A study whose prompts agree on most items and are split on some, with stored answers and no model."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+
+from quaver import Study
+
+STUDY = """\
+task:
+  labels: [left, right]
+annotations:
+  source: labels.csv
+  item: id
+  text: text
+  label: label
+  variant: [prompt]
+  groups: [party]
+"""
+TRUTH = {0: "left", 1: "right"}
+
+
+def labelled_study(folder: Path, items: int = 200, prompts: int = 5, *, seed: int = 1) -> Study:
+    """A study of labels that exist already: items ``t000`` and so on, a fifth of them hard."""
+    truth = truths(items)
+    rng = np.random.default_rng(seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "labels.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "text", "party", "prompt", "label"])
+        for at, item in enumerate(truth):
+            for prompt in range(prompts):
+                right = rng.random() < (0.6 if at % 5 == 0 else 0.97)
+                label = truth[item] if right else {"left": "right", "right": "left"}[truth[item]]
+                writer.writerow([item, f"Text {at}, a speech.", "DR"[at % 2], f"p{prompt}", label])
+    (folder / "study.yaml").write_text(STUDY, encoding="utf-8")
+    return Study.open(folder / "study.yaml")
+
+
+def truths(items: int = 200) -> dict[str, str]:
+    """The true label of each item."""
+    return {f"t{at:03}": TRUTH[at * 7 % 3 % 2] for at in range(items)}
+
+
+def filled(path: Path, answers: dict[str, str]) -> Path:
+    """A coder's CSV sheet, filled in: each item's answer in its row."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        row["label"] = answers.get(row["item"], "")
+    return write_rows(path, rows)
+
+
+def write_rows(path: Path, rows: list[dict[str, str]]) -> Path:
+    """A CSV file of rows."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))

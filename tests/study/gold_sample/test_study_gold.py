@@ -1,0 +1,188 @@
+"""A gold sample from its draw to the annotations: sheets, labels taken back, rounds, adjudication."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.gold_study import filled, labelled_study, read_rows, truths, write_rows
+
+from quaver import Study
+from quaver.errors import ItemError, QuaverError, StoreError, UnknownName
+from quaver.gold.permanent_numbers import permanent_numbers
+
+TRUTH = truths()
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    return labelled_study(tmp_path / "study")
+
+
+def sheets(study: Study, **asked: object) -> list[Path]:
+    """Draw, and give the coders' tables."""
+    drawn = study.gold.draw(form="csv", **asked)  # type: ignore[arg-type]
+    return [path for path in drawn.files if ".codes" not in path.name]
+
+
+def items_of(study: Study) -> pl.DataFrame:
+    """The columns about gold, a row an item."""
+    return study.annotations().select("item", pl.col("^gold.*$")).unique("item")
+
+
+def test_from_the_draw_to_the_annotations(study: Study) -> None:
+    assert study.annotations()["gold_drawn"].null_count() == study.annotations().height
+    files = sheets(study, n=40, coders=["ada", "ben"], overlap=0.25)
+    for path in files:
+        study.gold.take(filled(path, TRUTH))
+    frame = items_of(study)
+    assert frame["gold_probability"].is_not_null().all()
+    assert frame["gold_probability"].sum() == pytest.approx(40)
+    drawn = frame.filter("gold_drawn")
+    assert drawn.height == 40
+    assert dict(drawn.select(pl.col("item", "gold").cast(pl.String)).iter_rows()).items() <= TRUTH.items()
+    assert frame.filter(~pl.col("gold_drawn"))["gold"].is_null().all()
+    status = study.gold.status()
+    assert status.complete
+    assert status.coders == {"ada": (25, 25), "ben": (25, 25)}
+    assert status.agreement is not None
+    assert (status.twice, status.agreement.value) == (10, 1.0)
+    assert study.measure("accuracy")
+
+
+def test_a_sheet_shows_no_label_of_a_model_and_no_stratum(study: Study) -> None:
+    for path in sheets(study, n=40):
+        for row in read_rows(path):
+            assert {*row} == {"item", "coder", "text", "label", "note"}
+            assert row["text"].startswith("Text ")
+            assert row["label"] == row["note"] == ""
+        order = [row["item"] for row in read_rows(path)]
+        assert order != sorted(order)
+
+
+@pytest.mark.parametrize("design", ["simple", "stratified", "poisson"])
+def test_anyone_can_draw_it_again(study: Study, design: str) -> None:
+    study.gold.draw(n=30, design=design)  # type: ignore[arg-type]
+    study.gold.draw(n=50)
+    about = json.loads((study.folder / "gold" / "design.json").read_text())
+    draw = pl.read_csv(study.folder / "gold" / "draw.csv")
+    numbers = draw.with_columns(u=permanent_numbers(about["seed"], draw["item"]))
+    if design == "poisson":
+        again = numbers.select(pl.col("u") <= pl.col("probability")).to_series()
+    else:
+        count = (pl.col("probability") * pl.len().over("stratum")).round()
+        again = numbers.select(pl.col("u").rank("ordinal").over("stratum") <= count).to_series()
+    assert again.equals(draw["drawn"], check_names=False)
+    assert [one["round"] for one in about["rounds"]] == [1, 2]
+
+
+def test_a_later_round_keeps_the_first_and_its_terms(study: Study) -> None:
+    first = sheets(study, n=20, coders=["ada"], seed=7)
+    study.gold.take(filled(first[0], TRUTH))
+    before = {row["item"] for row in read_rows(first[0])}
+    second = sheets(study, more=15)
+    assert second[0].name == "round-2-ada.csv"
+    assert not before & {row["item"] for row in read_rows(second[0])}
+    assert study.gold.status().drawn == 35
+    assert items_of(study).filter("gold_drawn")["gold"].null_count() == 15
+    for other in ({}, {"design": "poisson"}, {"seed": 8}, {"by": ["party"]}):
+        with pytest.raises(QuaverError):
+            study.gold.draw(n=50 if other else 30, **other)  # type: ignore[arg-type]
+
+
+def test_strata_of_groups(study: Study) -> None:
+    with pytest.raises(UnknownName):
+        study.gold.forecast(n=40, by=["partty"])
+    study.gold.draw(n=40, by=["party"])
+    strata = items_of(study).group_by("gold_stratum").agg(pl.col("gold_drawn").sum()).sort("gold_stratum")
+    assert [name for name, _ in strata.rows()] == ["party=D", "party=R"]
+
+
+def test_disagreements_are_adjudicated_or_decided_by_a_majority(study: Study) -> None:
+    files = sheets(study, n=12, coders=["ada", "ben", "eva"], overlap=1)
+    item = read_rows(files[0])[0]["item"]
+    other = {"left": "right", "right": "left"}[TRUTH[item]]
+    for path, label in zip(files, (TRUTH[item], other, TRUTH[item]), strict=True):
+        study.gold.take(filled(path, {**TRUTH, item: label}))
+    assert [*study.gold.status().open] == [item]
+    assert items_of(study).filter(pl.col("item") == item)["gold"].item() is None
+    sheet = study.gold.adjudicate("carla", form="csv")[0]
+    (row,) = read_rows(sheet)
+    assert (row["item"], row["label of ada"], row["label of ben"]) == (item, TRUTH[item], other)
+    study.gold.adjudicate(rule="majority")
+    assert items_of(study).filter(pl.col("item") == item)["gold"].item() == TRUTH[item]
+    study.gold.take(filled(sheet, {item: other}))
+    assert items_of(study).filter(pl.col("item") == item)["gold"].item() == other
+    assert study.gold.status().decided == {item: "adjudicator"}
+    assert study.gold.adjudicate("carla") == []
+
+
+def test_taking_a_file_twice_adds_nothing_and_a_changed_label_stays_on_record(study: Study) -> None:
+    (path,) = sheets(study, n=10)
+    assert study.gold.take(filled(path, TRUTH)).new == 10
+    again = study.gold.take(path)
+    assert (again.new, again.changed) == (0, 0)
+    rows = read_rows(path)[::-1][:4]
+    rows[0]["label"] = {"left": "right", "right": "left"}[rows[0]["label"]]
+    found = study.gold.take(write_rows(path, rows))
+    assert (found.new, found.changed) == (0, 1)
+    assert study.gold.state.coded.height == 11
+    assert study.gold.state.settled.gold[rows[0]["item"]] == rows[0]["label"]
+
+
+def test_labels_that_came_differently_are_kept_apart(study: Study) -> None:
+    study.gold.draw(n=10)
+    hard = [item for item in TRUTH if item not in {*study.gold.state.draw.filter("drawn")["item"]}][:3]  # type: ignore[union-attr]
+    path = study.folder / "hard.csv"
+    write_rows(path, [{"item": item, "label": TRUTH[item]} for item in hard])
+    with pytest.raises(ItemError):
+        study.gold.take(path)
+    assert study.gold.state.coded.is_empty()
+    study.gold.take(path, apart="the hardest", coder="ada")
+    frame = items_of(study).filter(pl.col("gold").is_not_null())
+    assert sorted(frame["item"].cast(pl.String)) == sorted(hard)
+    assert not frame["gold_drawn"].any()
+    assert study.gold.status().labelled == 0
+
+
+def test_nothing_is_kept_where_one_row_is_wrong(study: Study) -> None:
+    (path,) = sheets(study, n=10)
+    rows = read_rows(filled(path, TRUTH))
+    rows[-1]["label"] = "middle"
+    with pytest.raises(ItemError):
+        study.gold.take(write_rows(path, rows))
+    assert study.gold.state.coded.is_empty()
+
+
+def test_a_filled_sheet_is_never_written_over(study: Study) -> None:
+    (path,) = sheets(study, n=10)
+    filled(path, dict(list(TRUTH.items())[:50]))
+    before = path.read_bytes()
+    again = study.gold.sheets("csv")
+    assert path not in again
+    assert path.read_bytes() == before
+
+
+def test_what_needs_a_sample_says_so(study: Study, tmp_path: Path) -> None:
+    assert not study.gold.status().complete
+    for act in (study.gold.sheets, lambda: study.gold.take("x.csv"), lambda: study.gold.adjudicate("carla")):
+        with pytest.raises(StoreError):
+            act()
+    assert not (study.folder / "gold").exists()
+    for asked in ({}, {"n": 10, "target": 0.1}, {"budget": 10.0}, {"target": 0.0001}, {"n": 1}, {"n": 0}):
+        with pytest.raises(QuaverError):
+            study.gold.forecast(**asked)  # type: ignore[arg-type]
+    for coders in ([], ["a", "a"], [""], ["x (adjudicates)"]):
+        with pytest.raises(QuaverError):
+            study.gold.draw(n=10, coders=coders or [" "])
+
+
+@pytest.mark.parametrize("name", ["design.json", "draw.csv", "labels.csv"])
+def test_a_damaged_file_is_one_error(study: Study, name: str) -> None:
+    (path,) = sheets(study, n=10)
+    study.gold.take(filled(path, TRUTH))
+    (study.folder / "gold" / name).write_text('item,"x\n1,2,3,4,5,6,7,8,9\n')
+    with pytest.raises(StoreError):
+        study.annotations()
