@@ -115,7 +115,7 @@ def _attribute(text: str) -> str:
 
 
 def _argilla(sheet: Sheet, stem: str) -> dict[str, bytes]:
-    """Records, and the settings of their dataset."""
+    """Records, and the configuration of their dataset."""
     records = [
         {
             "id": row.item,
