@@ -78,6 +78,7 @@ _SUBSAMPLES = "the interval holds the middle of the subsamples, not a value of t
 _CONCLUSION = "quaver.measures.validity.conclusions:conclusion"
 _EFFECTS = frozenset({"conclusion", "conclusion_majority", "conclusion_dawid_skene", "conclusion_gold"})
 _BUILT_IN: Mapping[str, Options] = {
+    "alternative_annotator": {"why_not": "simulated studies have two coders, and it takes three"},
     "coder_agreement": {"options": {"coders": ("gold", "coder")}},
     "evaluator_flips": {"evaluators": 2},
     "generalizability": {"every": 2},

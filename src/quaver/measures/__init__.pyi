@@ -52,6 +52,24 @@ def accuracy(
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
+def alternative_annotator(
+    annotations: Frame,
+    *,
+    coders: str | Sequence[str] = ("gold",),
+    epsilon: float = 0.2,
+    level: Literal["nominal", "ordinal", "interval", "ratio"] | None = None,
+    missing: Literal["wrong", "drop"] = "wrong",
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence_level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    columns: Columns | None = None,
+    group: str | None = None,
+    interval: IntervalKind | None = "jackknife",
+    keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
+) -> Estimates: ...
 def answer_entropy(
     annotations: Frame,
     *,

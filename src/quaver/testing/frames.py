@@ -60,4 +60,6 @@ def noisy_annotations(
         confidence=pl.when(pl.col("label").is_null()).then(None).otherwise(likely),
         probabilities=pl.when(pl.col("label").is_null()).then(None).otherwise(spread),
         mass_coverage=pl.lit(0.9),
+        ben=pl.col("gold"),
+        cleo=pl.when(pl.col("item").hash(1) % 5 == 0).then(pl.lit(None)).otherwise(pl.col("gold")),
     )

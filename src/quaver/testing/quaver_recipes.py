@@ -148,6 +148,7 @@ _PARAPHRASERS: Mapping[str, ParaphraserRecipe] = {
     "surface": ParaphraserRecipe({"k": 4, "strengths": [0.1, 0.5]}),
 }
 _MEASURES: Mapping[str, MeasureRecipe] = {
+    "alternative_annotator": MeasureRecipe(options={"coders": ("gold", "ben", "cleo")}),
     "inter_pss_subsamples": MeasureRecipe(is_drawn=True),
     "intra_pss_cumulative": MeasureRecipe(ordered_by=("repeat",)),
     "intra_pss_subsamples": MeasureRecipe(is_drawn=True),

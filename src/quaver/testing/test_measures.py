@@ -47,7 +47,9 @@ def label_set(codes: Sequence[str]) -> LabelSet:
 def measured(name: str, frame: Any, **options: Any) -> list[Estimate]:
     if isinstance(frame, pl.DataFrame):
         frame = with_another_evaluator(name, frame)
-    found: list[Estimate] = registry.load("measures", name)(frame, **{**FAST, **options})
+    given = recipe(name).options
+    own = given() if callable(given) else given
+    found: list[Estimate] = registry.load("measures", name)(frame, **{**FAST, **own, **options})
     for estimate in found:
         check(estimate, name)
     return found
@@ -125,7 +127,7 @@ class TestEveryMeasure:
     def test_does_not_mind_other_names_of_the_labels(self, name: str) -> None:
         frame = noisy_annotations()
         renamed = dict(zip(LABELS, "zyx", strict=True))
-        other = frame.with_columns(pl.col("label", "gold").replace(renamed))
+        other = frame.with_columns(pl.col("label", "gold", "ben", "cleo").replace(renamed))
         # The set keeps its order, which a measure may depend on; the new names sort the other way.
         plain = measured(name, frame, labels=label_set(LABELS))
         assert summary(name, plain) == summary(name, measured(name, other, labels=label_set("zyx")))

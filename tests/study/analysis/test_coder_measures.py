@@ -84,7 +84,7 @@ def test_the_report_says_who_agrees_with_whom(study: quaver.Study) -> None:
     assert "With 1 of 2 prompts" in words
     assert "curt" in words
     table = (study.folder / "tables" / "coders.csv").read_text(encoding="utf-8")
-    assert table.count("\n") == 1 + 4 + 3 + 4 + 2
+    assert table.count("\n") == 1 + 4 + 3 + 4 + 2 + 4
 
 
 @pytest.mark.parametrize("items", [{"coders": ["anna"]}, {"coders": ["anna", "ben"], "gold": "cleo"}])

@@ -82,16 +82,16 @@ def coder_agreement(
     >>> [(e.cell["coder"], round(e.value, 6)) for e in found if e.measure == "coder_agreement_gap"]
     [('gold', 0.555556), ('ben', 0.555556), ('all', 0.555556)]
     """
-    given = _coders_of(reading, coders)
+    given = coders_of(reading, coders)
     for cell in reading.cells(raters=ASKING):
-        found = _coded(cell, given)
+        found = coded(cell, given)
         yield from _with_each(found, level)
         if len(given) > 1:
             yield from _among(found, level)
             yield from (cell.estimated(one) for one in gaps(found, level))
 
 
-def _coders_of(reading: Reading, coders: str | Sequence[str]) -> Mapping[str, Encoded]:
+def coders_of(reading: Reading, coders: str | Sequence[str]) -> Mapping[str, Encoded]:
     """The columns of the coders.
 
     Raises:
@@ -111,7 +111,7 @@ def _coders_of(reading: Reading, coders: str | Sequence[str]) -> Mapping[str, En
     return {n: encode_labels(frame[n], n) if n in frame.columns else nobody for n in names}
 
 
-def _coded(cell: Cell, given: Mapping[str, Encoded]) -> Coded:
+def coded(cell: Cell, given: Mapping[str, Encoded]) -> Coded:
     """A cell beside the coders' labels of its items."""
     # Without a label set, the labels are those that anybody used.
     known = () if cell.label_set else sorted({value for column in given.values() for value in column.values})

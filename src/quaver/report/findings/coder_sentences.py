@@ -26,6 +26,48 @@ def coder_gaps(results: Results) -> list[Estimate]:
 
 def coder_sentences(results: Results) -> list[Markup]:
     """How well people agree with each other and with each model, and with which prompts clearly less."""
+    return [*_gaps_said(results), *replacement_sentences(results)]
+
+
+def replacement_sentences(results: Results) -> list[Markup]:
+    """Whether each model may take a coder's place, by the alternative annotator test."""
+    first = results.evaluators[:1]
+    found = []
+    for one in results.anywhere("alternative_annotator_won"):
+        if one.value is None or "variant" in one.cell or one.cell.get("evaluator") not in (*first, None):
+            continue
+        passes = one.details["passes"]
+        words = (
+            "By the alternative annotator test, {model} {may} take the place of a person: it does as well as "
+            "{won} of {coders} people who were left out in turn, at a margin of {epsilon}{beside}."
+        )
+        mean = next(
+            (
+                other
+                for other in results.anywhere("alternative_annotator")
+                if other.cell == one.cell and other.value is not None
+            ),
+            None,
+        )
+        beside = ""
+        if mean is not None:
+            with_model, with_people = mean.details["with_model"], mean.details["with_coder"]
+            beside = f"; people agree with each other on {with_people:.2f}, and with it on {with_model:.2f}"
+        found.append(
+            Markup(words).format(
+                model=f"“{one.cell['model']}”" if "model" in one.cell else "the model",
+                may="may" if passes else "was not shown to be able to",
+                won=f"{one.details['won']:,}",
+                coders=f"{one.details['coders']:,}",
+                epsilon=f"{one.details['epsilon']:g}",
+                beside=beside,
+            )
+        )
+    return found
+
+
+def _gaps_said(results: Results) -> list[Markup]:
+    """How far people and each model agree, over all prompts and with each."""
     every = [one for one in coder_gaps(results) if one.cell.get("coder") == _ALL]
     pooled = [one for one in every if "variant" not in one.cell]
     found = [_said(one, len({other.cell.get("model") for other in pooled}) > 1) for one in pooled]

@@ -26,6 +26,7 @@ def coders_table(results: Results) -> Table:
         prompt = f" (prompt “{results.variant_name(variant)}”)" if variant else ""
         if coder == _ALL or not prompt:
             rows.append(_row(f"{who}, less with {_model(one, several)}{prompt}", "difference", one))
+    rows += [_row(_replaced(one, several), "as good as a person", one) for one in _advantages(results)]
     return shortened_table(("who", "what", "value", "interval", "same label", "items"), rows, {2, 3, 4, 5})
 
 
@@ -33,6 +34,20 @@ def _row(who: str, what: str, one: Estimate) -> tuple[str | Markup, ...]:
     same = one.details.get("percent")
     share = "" if same is None else number(float(same), percent=True)
     return who, what, number(one.value or 0.0), interval(one), share, f"{one.n or 0:,}"
+
+
+def _advantages(results: Results) -> list[Estimate]:
+    """How often each model agrees with people as well as each person does."""
+    return [one for one in results.known("alternative_annotator") if "variant" not in one.cell]
+
+
+def _replaced(one: Estimate, several: bool) -> str:
+    """Whose place the model took; where it was tested, whether it does as well."""
+    coder = one.cell["coder"]
+    if coder == _ALL:
+        return f"{_model(one, several)} in the place of each person, on average"
+    won = "does as well" if one.details.get("won") else "not shown to do as well"
+    return f"{_model(one, several)} in the place of {coder}: {won}"
 
 
 def _of_people(one: Estimate) -> str:

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from quaver.design.spec import MeasureSpec, StudySpec
 
-_MEASURE: Final = "coder_agreement"
+_FEWEST: Final = {"coder_agreement": 1, "alternative_annotator": 3}
+"""The measures of coders, and how many coders each needs."""
 _POOLED: Final = ("model", "decoding")
 
 
@@ -18,16 +19,20 @@ def coder_measures(spec: StudySpec, asked: Collection[str]) -> list[MeasureSpec]
         spec: The study.
         asked: The names of the measures that its file asks for.
     """
-    return [MeasureSpec(use=_MEASURE, by=_POOLED)] if spec.items.coders and _MEASURE not in asked else []
+    return [
+        MeasureSpec(use=name, by=_POOLED)
+        for name, fewest in _FEWEST.items()
+        if len(spec.items.coders) >= fewest and name not in asked
+    ]
 
 
 def audited_coders(spec: StudySpec) -> list[MeasureSpec]:
     """What a report shows of coders and each prompt."""
-    return [MeasureSpec(use=_MEASURE)] if len(spec.items.coders) > 1 else []
+    return [MeasureSpec(use="coder_agreement")] if len(spec.items.coders) > 1 else []
 
 
 def with_coders(spec: StudySpec, measure: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
     """A measure's options; one of coders is of the study's where it names none."""
-    if measure != _MEASURE or "coders" in options or not spec.items.coders:
+    if measure not in _FEWEST or "coders" in options or not spec.items.coders:
         return options
     return {"coders": spec.items.coders, **options}
