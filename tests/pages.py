@@ -18,6 +18,12 @@ DOCS = Path(__file__).parents[1] / "docs"
 _FENCE = re.compile(r"^```(\w+)?(?: title=\"([^\"]+)\")?[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
+def files_of(name: str) -> dict[str, str]:
+    """The files that a page shows, by their titles."""
+    page = (DOCS / name).read_text(encoding="utf-8")
+    return {title: body for _, title, body in _FENCE.findall(page) if title}
+
+
 def run_page(name: str, folder: Path, typed: Callable[[str], str | None] = lambda _: None) -> int:
     """Run a page in a folder; how many commands and programs it had.
 

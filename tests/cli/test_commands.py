@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from ruamel.yaml import YAML
 from tests.cli.commands import FUNCTIONS, environment, here, numbers, quaver, status
 from tests.studies import ITEMS, STUDY, written
 
@@ -122,6 +123,27 @@ def test_init_writes_its_schema_again_and_never_over_another_file(tmp_path: Path
 def test_the_schema_is_json(command: Command) -> None:
     schema = json.loads(command(Path.cwd(), "schema").stdout)
     assert schema["properties"]["repeats"]["minimum"] == 1
+
+
+def test_the_hook_before_commits_checks_study_files(tmp_path: Path, command: Command) -> None:
+    root = Path(__file__).parents[2]
+    (hook,) = YAML(typ="safe").load((root / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    program, *words = hook["entry"].split()
+    assert (program, hook["language"]) == ("quaver", "python")
+    fine = root / "examples" / "ci" / "prompts" / "tickets.yaml"
+    for name, old, new in (("key", "labels:", "labls:"), ("column", "ticket }}", "tikcet }}")):
+        (tmp_path / f"{name}.yaml").write_text(
+            fine.read_text()
+            .replace("../tickets.csv", str(root / "examples/ci/tickets.csv"))
+            .replace(old, new)
+        )
+    done = command(tmp_path, *words, str(fine))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    done = command(tmp_path, *words, str(fine), "key.yaml", "column.yaml")
+    assert done.returncode == 2
+    assert "labls" in done.stderr
+    assert "tikcet" in done.stderr
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["column.yaml", "key.yaml"]
 
 
 def test_the_version_is_printed(tmp_path: Path, command: Command) -> None:

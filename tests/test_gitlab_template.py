@@ -1,0 +1,136 @@
+"""The template for GitLab CI: its script, run for real, with a stand-in for GitLab."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+from junitparser import JUnitXml
+from ruamel.yaml import YAML
+from tests.test_action import EXAMPLE, RULE
+
+pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="the template writes notes with curl")
+NOTES = "/api/v4/projects/3/merge_requests/5/notes"
+
+
+class GitLab:
+    """The notes of a merge request, behind GitLab's API."""
+
+    def __init__(self) -> None:
+        self.notes: list[dict[str, Any]] = [{"id": 1, "body": "Nice."}]
+        self.tokens: set[str | None] = set()
+        gitlab = self
+
+        class Api(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self._answer(gitlab.notes)
+
+            def do_POST(self) -> None:
+                gitlab.notes.append({"id": 10 + len(gitlab.notes), "body": self._body()})
+                self._answer(gitlab.notes[-1], 201)
+
+            def do_PUT(self) -> None:
+                number = int(urlparse(self.path).path.rpartition("/")[2])
+                (one,) = [note for note in gitlab.notes if note["id"] == number]
+                one["body"] = self._body()
+                self._answer(one)
+
+            def _body(self) -> str:
+                sent = self.rfile.read(int(self.headers["Content-Length"])).decode()
+                return parse_qs(sent, keep_blank_values=True)["body"][0]
+
+            def _answer(self, document: Any, status: int = 200) -> None:
+                gitlab.tokens.add(self.headers.get("PRIVATE-TOKEN"))
+                assert urlparse(self.path).path.startswith(NOTES)
+                self.send_response(status)
+                self.end_headers()
+                self.wfile.write(json.dumps(document).encode())
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Api)
+        Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def gitlab() -> Iterator[GitLab]:
+    made = GitLab()
+    yield made
+    made.server.shutdown()
+
+
+def run(checkout: Path, gitlab: GitLab, source: str) -> subprocess.CompletedProcess[str]:
+    """The template's script, with the variables of the example's job."""
+    template = YAML(typ="safe").load((EXAMPLE / "quaver.gitlab-ci.yml").read_text())[".quaver"]
+    own = YAML(typ="safe").load((EXAMPLE / ".gitlab-ci.yml").read_text())["prompts"]
+    (script,) = template["script"]
+    port = gitlab.server.server_address[1]
+    variables = {
+        **template["variables"],
+        **own["variables"],
+        "CI_PIPELINE_SOURCE": source,
+        "CI_API_V4_URL": f"http://127.0.0.1:{port}/api/v4",
+        "CI_PROJECT_ID": "3",
+        "CI_MERGE_REQUEST_IID": "5" if source == "merge_request_event" else "",
+        "QUAVER_GITLAB_TOKEN": "glpat-secret",
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
+    return subprocess.run(
+        ["bash", "-c", script],
+        cwd=checkout,
+        env={**os.environ, **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_a_merge_request_is_compared_with_the_default_branch_in_one_note(
+    tmp_path: Path, gitlab: GitLab
+) -> None:
+    checkout = tmp_path / "checkout"
+    shutil.copytree(EXAMPLE, checkout)
+    done = run(checkout, gitlab, "merge_request_event")
+    assert (done.returncode, "default branch" in done.stdout) == (2, True)  # no baseline yet
+    done = run(checkout, gitlab, "push")
+    assert done.returncode == 0, done.stdout
+    assert (checkout / "main.quaver.zip").exists()
+
+    study = checkout / "prompts" / "tickets.yaml"
+    study.write_text(study.read_text().replace(RULE, ""))
+    done = run(checkout, gitlab, "merge_request_event")
+    assert done.returncode == 1, done.stdout
+    (suite,) = JUnitXml.fromstring((checkout / "quaver.xml").read_bytes())
+    assert suite.failures == 1
+    nice, note = gitlab.notes
+    assert nice["body"] == "Nice."
+    assert (checkout / "quaver.md").read_text() in note["body"]
+    assert "Fails: accuracy" in note["body"]
+
+    study.write_text(study.read_text().replace("about?", "about? Anything with money is billing."))
+    done = run(checkout, gitlab, "merge_request_event")
+    assert done.returncode == 0, done.stdout
+    assert len(gitlab.notes) == 2
+    assert "### Passes" in gitlab.notes[1]["body"]
+    assert gitlab.tokens == {"glpat-secret"}
+    assert "glpat-secret" not in done.stdout
+
+
+def test_the_job_keeps_the_folder_and_shows_the_tests() -> None:
+    template = YAML(typ="safe").load((EXAMPLE / "quaver.gitlab-ci.yml").read_text())[".quaver"]
+    assert "$QUAVER_FOLDER/responses.*" in template["cache"]["paths"]
+    assert template["artifacts"]["reports"] == {"junit": "quaver.xml"}
+    assert template["artifacts"]["when"] == template["cache"]["when"] == "always"
