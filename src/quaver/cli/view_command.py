@@ -11,6 +11,7 @@ import typer
 from quaver.cli.completions import studies
 from quaver.cli.console import say
 from quaver.cli.study_options import HERE
+from quaver.errors import QuaverError
 
 
 def command(
@@ -23,6 +24,12 @@ def command(
     ] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Only print the address.")] = False,
     at: Annotated[str, typer.Option(help="The part of an address after #: what to show first.")] = "",
+    export: Annotated[
+        Path | None, typer.Option(help="Write one .html file that opens from disk, instead of serving.")
+    ] = None,
+    query: Annotated[str, typer.Option(help="Which items --export writes, as a query line.")] = "",
+    sort: Annotated[str, typer.Option(help="Their order: item, instability, cluster, gold …")] = "item",
+    items: Annotated[int, typer.Option(min=1, max=5000, help="How many items --export writes.")] = 200,
 ) -> None:
     """Look at every answer of a study in the browser.
 
@@ -32,8 +39,19 @@ def command(
     Examples:
       quaver view study.yaml
       quaver view study.yaml other.quaver.zip --no-open
+      quaver view study.yaml --export flips.html --query "instability>0.3" --items 500
     """
-    from quaver.view.serving import serve
+    from quaver.view import serving
+
+    if export is not None:
+        (one, *others) = study or [HERE]
+        if others:
+            raise QuaverError(
+                "--export writes one study", where="--export", found=f"{1 + len(others)} studies"
+            )
+        written = serving.export(one, export, query, sort, items)
+        say(f"Wrote {written:,} items to {export}")
+        return
 
     def begun(address: str) -> None:
         shown = f"{address}#{at.removeprefix('#')}" if at else address
@@ -42,4 +60,4 @@ def command(
         if not no_open:
             webbrowser.open(shown)
 
-    serve(study or [HERE], port=port, begun=begun)
+    serving.serve(study or [HERE], port=port, begun=begun)

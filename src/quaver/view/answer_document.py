@@ -80,7 +80,6 @@ def answer(
     evaluator = view.scope.evaluator
     modal, gold = int(view.scope.statistics.modal[at]), int(study.index.gold[at])
     codes = study.index.design.meanings
-    known = reading_of(study, evaluator, at, column, modal)
     found: dict[str, Any] = {
         "item": item_document(study, view, at, blind=blind),
         "column": column_document(about),
@@ -94,9 +93,7 @@ def answer(
         found |= _sent(study, db, at, about, against, beside)
         if blind:
             return found | _BLIND
-        found |= _said(study, db, at, about, evaluator, known)
-    right = None if not gold or not known["legend"] else known["legend"] == gold
-    found["is"] = {"flip": known["flip"], "right": right, "modal": known["legend"] == modal > 0}
+        found |= said(study, db, at, about, evaluator, modal)
     found["siblings"] = _siblings(study, evaluator, at, modal)
     return found
 
@@ -181,16 +178,27 @@ def _distance(one: Column, other: Column) -> tuple[bool, bool, bool]:
     return one.model != other.model, one.decoding != other.decoding, one.repeat != other.repeat
 
 
-def _said(
+def said(
     study: ViewedStudy,
     db: sqlite3.Connection | None,
     at: int,
     column: Column,
     evaluator: int,
-    known: dict[str, Any],
+    modal: int,
 ) -> dict[str, Any]:
-    """What the model answered, and how that was read."""
-    index = study.index
+    """What the model answered, and how that was read.
+
+    Args:
+        study: The study.
+        db: Its store, where there is one.
+        at: The item.
+        column: The column.
+        evaluator: Whose reading is explained.
+        modal: The legend code of the item's most frequent label.
+    """
+    index, known = study.index, reading_of(study, evaluator, at, column.at, modal)
+    gold = int(index.gold[at])
+    right = None if not gold or not known["legend"] else known["legend"] == gold
     readings = [
         {
             "evaluator": name,
@@ -203,6 +211,7 @@ def _said(
     reading = {name: known[name] for name in ("label", "status", "confidence")} | bare
     found: dict[str, Any] = {"response": None, "reading": reading, "readings": readings, "follow_ups": []}
     found |= {"probabilities": None, "tokens": None, "tokens_total": 0}
+    found["is"] = {"flip": known["flip"], "right": right, "modal": known["legend"] == modal > 0}
     number = number_of(index, at, column.at)
     facts = facts_of(db, number) if db is not None and number else None
     if db is None or facts is None:
@@ -323,6 +332,12 @@ def _span(text: str, start: int, end: int) -> dict[str, Any]:
 
 def evaluator_of(study: ViewedStudy, name: str) -> Evaluator | None:
     """An evaluator of the study; None where its plug-in is not installed."""
+    key = (study.index.folder.name, name)
+    found: Evaluator | None = study.evaluators.get(key, lambda: _made(study, name))
+    return found
+
+
+def _made(study: ViewedStudy, name: str) -> Evaluator | None:
     specs = [EvaluatorSpec.model_validate(one) for one in study.index.design.readers]
     spec = next((one for one in specs if one.title == name), EvaluatorSpec(use=name))
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
@@ -21,9 +23,15 @@ from quaver.errors import QuaverError, UnknownName
 from quaver.view import answer_document, grid_documents, overview_document
 from quaver.view.answer_reading import number_of, pieces, stored
 from quaver.view.asked_parameters import Parameters
+from quaver.view.compare_document import comparison
+from quaver.view.gold_marks import to_gold
 from quaver.view.index_process import IndexProcess
+from quaver.view.mark_export import exported_marks
+from quaver.view.mark_import import taken_in
 from quaver.view.query_completion import completions
 from quaver.view.query_language import QueryError
+from quaver.view.shown_export import exported
+from quaver.view.static_export import MOST_ITEMS, write_file
 from quaver.view.viewed_study import ViewedStudy
 
 PAGE = Path(__file__).parent / "page"
@@ -82,17 +90,22 @@ class Viewer:
             f"{study}/complete": self.complete,
             f"{study}/facets": lambda p: grid_documents.facets(self._of(p), p.asked()),
             f"{study}/marks": self.marks,
+            "/api/compare": self.compare,
         }
         changes: dict[str, Callable[[Parameters], Any]] = {
             "/api/who": self.set_who,
             f"{study}/look": self.look,
             f"{study}/verdict": self.verdict,
             f"{study}/marks": self.add_mark,
+            f"{study}/marks/gold": self.marks_to_gold,
+            f"{study}/marks/import": self.import_marks,
         }
         routes = [Route(path, _document(made), methods=["GET"]) for path, made in documents.items()]
         routes += [Route(path, _document(made), methods=["POST"]) for path, made in changes.items()]
         routes += [
             Route(f"{study}/marks/{{mark}}", _document(self.remove_mark), methods=["DELETE"]),
+            Route(f"{study}/marks/export", _guarded(self.export_marks)),
+            Route(f"{study}/export", _guarded(self.export)),
             Route(f"{study}/cells", _guarded(self.cells)),
             Route(f"{study}/raw", _guarded(self.raw)),
             Route(f"{study}/charts/{{chart}}", _guarded(self.chart)),
@@ -184,6 +197,27 @@ class Viewer:
             raise UnknownName("mark", given.path("mark"), [], where="mark")
         return {}
 
+    def marks_to_gold(self, given: Parameters) -> dict[str, Any]:
+        """Have labels in marks become gold labels, or say what that would do."""
+        body = given.body()
+        who = str(body["who"]) if body.get("who") else None
+        return to_gold(self._of(given), who, preview=bool(body.get("preview", True)))
+
+    def import_marks(self, given: Parameters) -> dict[str, Any]:
+        """Take in a file of marks."""
+        who = given.text("who") or self.who
+        return taken_in(self._of(given), given.text("format"), given.content, who)
+
+    def export_marks(self, given: Parameters) -> Response:
+        """The marks as a file, or the items as tasks."""
+        blind = given.flag("blind")
+        body, name = exported_marks(self._of(given), given.asked(), given.text("format"), blind=blind)
+        return StreamingResponse(
+            (piece.encode("utf-8", "backslashreplace") for piece in body),
+            media_type="application/octet-stream",
+            headers=_as_file(name),
+        )
+
     def set_who(self, given: Parameters) -> dict[str, Any]:
         """Whose marks are made from now on."""
         who = str(given.body().get("who", "")).strip()[:200]
@@ -204,7 +238,27 @@ class Viewer:
             process.make_verdict()
         return {}
 
+    def compare(self, given: Parameters) -> dict[str, Any]:
+        """Two studies, or two sides of one."""
+        first = self.study(given.text("a")), given.text("e"), given.text("A")
+        second = self.study(given.text("b") or given.text("a")), given.text("eb"), given.text("B")
+        window = given.number("from", 0), given.number("count", 50, most=500)
+        return comparison(first, second, given.text("q"), given.text("change") or "flip", window)
+
     # ------------------------------------------------------------------ other than JSON
+
+    def export(self, given: Parameters) -> Response:
+        """What is shown, as a file that is removed once it is sent."""
+        study, form = self._of(given), given.text("format") or "csv"
+        if form == "html":
+            with tempfile.NamedTemporaryFile(prefix="quaver-", suffix=".html", delete=False) as made:
+                path = Path(made.name)
+            write_file(study, given.asked(), path, PAGE, given.number("items", MOST_ITEMS))
+        else:
+            path = exported(study, given.asked(), form, given.text("what") or "matching")
+        headers = _as_file(f"{study.id}.{form}")
+        kind = "application/octet-stream"
+        return FileResponse(path, media_type=kind, headers=headers, background=BackgroundTask(path.unlink))
 
     def cells(self, given: Parameters) -> Response:
         """A window of cells."""
@@ -233,7 +287,7 @@ class Viewer:
         start, count = given.number("from", 0), given.number("count", 1_000_000, most=1_000_000)
         number = number_of(study.index, at, given.number("column", 0))
         body = _pieces(study, number, part, 0 if whole else start, None if whole else count)
-        about = {"Content-Disposition": 'attachment; filename="answer.txt"'} if whole else {}
+        about = _as_file("answer.txt") if whole else {}
         return StreamingResponse(body, media_type="text/plain; charset=utf-8", headers=about)
 
     def chart(self, given: Parameters) -> Response:
@@ -298,6 +352,12 @@ def _json(document: Any, status: int = 200) -> Response:
     """A document, without the value of any key."""
     text = Keys().out_of(json.dumps(document, separators=(",", ":"), default=str))
     return Response(text.encode(), status, media_type="application/json")
+
+
+def _as_file(name: str) -> dict[str, str]:
+    """The header that has a browser keep a body as a file."""
+    plain = "".join(one if one.isascii() and (one.isalnum() or one in "._-") else "-" for one in name)
+    return {"Content-Disposition": f'attachment; filename="{plain}"'}
 
 
 def _pieces(study: ViewedStudy, number: int, part: str, start: int, count: int | None) -> Any:

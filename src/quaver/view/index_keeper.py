@@ -29,13 +29,14 @@ _AGAIN = 20.0
 """A verdict is made anew while a study runs after so many times the time that it took."""
 
 
-def keep(path: Path, root: Path, *, wanted: bool) -> None:
+def keep(path: Path, root: Path, *, wanted: bool, follow: bool = False) -> None:
     """Make or continue the index of a study, until there is nothing more to do.
 
     Args:
         path: The study.
         root: The folder of its indexes.
         wanted: Whether the verdict is asked for, however long it takes.
+        follow: Whether to go on as long as another process collects.
     """
     root.mkdir(parents=True, exist_ok=True)
     study = opened(path, root)
@@ -56,9 +57,7 @@ def keep(path: Path, root: Path, *, wanted: bool) -> None:
             judged, took, seen, wanted = time.monotonic(), time.monotonic() - begun, now.answered, False
         elif not small and not (builder.folder / "verdict.json").exists():
             write_json(builder.folder / "verdict.json", {"state": "none", "too_large": True})
-        if not running:
-            return
-        if _orphaned(_PAUSE):
+        if not running or not follow or _orphaned(_PAUSE):
             return
 
 
@@ -91,7 +90,7 @@ def main() -> None:
     failure.unlink(missing_ok=True)
     os.nice(5)
     try:
-        keep(Path(path), Path(root), wanted="--verdict" in options)
+        keep(Path(path), Path(root), wanted="--verdict" in options, follow=True)
     except QuaverError as error:
         write_json(failure, error_document(error))
         sys.exit(2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -229,8 +230,11 @@ class Terms:
         return self._of_column(term, [one.decoding for one in self._design.columns])
 
     def _repeat(self, term: Term) -> Condition:
-        compared, number = _COMPARED[term.op], _number(term)
-        return of_columns([compared(one.repeat, number) for one in self._design.columns], self._scope)
+        compared = _COMPARED[term.op]
+        numbers = [_number(replace(term, values=(value,))) for value in term.values]
+        join = all if term.op == "!=" else any
+        known = [join(compared(one.repeat, number) for number in numbers) for one in self._design.columns]
+        return of_columns(known, self._scope)
 
     def _of_column(
         self, term: Term, names: Sequence[str | None], short: Callable[[str], str] = str

@@ -12,8 +12,10 @@ from pathlib import Path
 
 from quaver.errors import QuaverError, StoreError
 from quaver.study.sources.opening import open_source
+from quaver.view.grid_view import Shape
 from quaver.view.index_process import IndexProcess
-from quaver.view.viewed_study import Opened, ViewedStudy
+from quaver.view.static_export import write_file
+from quaver.view.viewed_study import Asked, Opened, ViewedStudy
 
 PORT = 8360
 CACHE = ".view"
@@ -95,6 +97,30 @@ def listening(port: int | None) -> socket.socket:
         made.listen(128)
         return made
     raise AssertionError  # the last one was made or raised
+
+
+def export(path: Path, file: Path, query: str = "", sort: str = "item", count: int = 200) -> int:
+    """Write a part of a study as one HTML file that opens from disk.
+
+    Args:
+        path: The study.
+        file: The file.
+        query: The query line; everything by default.
+        sort: The order of the items.
+        count: How many of them.
+
+    Returns:
+        How many items were written.
+
+    Raises:
+        QuaverError: The study or the query cannot be read, or the file cannot be written.
+    """
+    from quaver.view.index_keeper import keep  # the server does without what makes verdicts and charts
+
+    (study,) = studies_of([path]).values()
+    keep(study.path, study.root, wanted=False)
+    asked = Asked(query, shape=Shape(sort=sort))
+    return write_file(study, asked, file, Path(__file__).parent / "page", count)
 
 
 def serve(paths: Sequence[Path], *, port: int | None = None, begun: Callable[[str], None] = print) -> None:

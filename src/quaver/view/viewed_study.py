@@ -111,7 +111,7 @@ class ViewedStudy:
         self._views: _Kept[GridView] = _Kept(6)
         self._statistics: _Kept[ItemStatistics] = _Kept(4)
         self._searches: _Kept[TextSearch] = _Kept(4)
-        self._changed: _Kept[Any] = _Kept(1)
+        self.evaluators: _Kept[Any] = _Kept(32)
         self._book: MarkBook | None = None
         self.looks = Looks(self.root)
         self.failure: QuaverError | None = None

@@ -1,0 +1,224 @@
+"""What a query finds is what Polars finds in the annotation frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.view.viewed import collected, index
+
+import quaver
+from quaver.view.grid_view import Shape
+from quaver.view.query_language import QueryError, parsed, quoted
+from quaver.view.viewed_study import Asked, ViewedStudy
+
+L, S, MODAL, GOLD = pl.col("label"), pl.col("status"), pl.col("modal"), pl.col("gold")
+CASES: dict[str, pl.Expr] = {
+    "": pl.lit(True),
+    "label:pos": L == "pos",
+    "label:positive,NEG": L.is_in(["pos", "neg"]),
+    "label:none": L.is_null(),
+    "label!=pos": L.ne_missing("pos"),
+    "status:empty": S == "empty",
+    "status:no_label,empty": S.is_in(["no_label", "empty"]),
+    "is:unlabelled": L.is_null(),
+    "is:right": L.eq(GOLD).fill_null(False),
+    "is:wrong": GOLD.is_not_null() & L.ne_missing(GOLD),
+    "is:flip": L.is_not_null() & L.ne_missing(MODAL),
+    "is:modal": L.is_not_null() & L.eq_missing(MODAL),
+    "-is:flip": ~(L.is_not_null() & L.ne_missing(MODAL)),
+    "gold:pos": GOLD == "pos",
+    "gold:none": GOLD.is_null(),
+    "modal:neg": MODAL == "neg",
+    "side:a": pl.col("side") == "a",
+    "prompt:curt": pl.col("words") == "curt",
+    "words:curt,plain": pl.col("words").is_in(["curt", "plain"]),
+    "is:original": pl.col("words") == "original",
+    "repeat=1": pl.col("repeat") == 1,
+    "repeat>=1 label:pos": (pl.col("repeat") >= 1) & (L == "pos"),
+    "label:pos or status:empty": (L == "pos") | (S == "empty"),
+    "-(label:pos or status:empty) words:curt": ~((L == "pos").fill_null(False) | (S == "empty"))
+    & (pl.col("words") == "curt"),
+    "item:i3": pl.col("item") == "i3",
+    "item:i1*": pl.col("item").str.starts_with("i1"),
+    "labels>=3": pl.col("labels") >= 3,
+    "instability>0.5": pl.col("instability") > 0.5,
+    "accuracy<0.4": pl.col("accuracy") < 0.4,
+    "is:flipped": pl.col("labels") > 1,
+    'text:"bad thing"': pl.col("text").str.contains("Bad thing"),
+    'answer:"POSITIVE, really"': pl.col("answer").str.contains("Positive, really"),
+    "really": pl.col("answer").str.contains("really"),
+    "length>8": pl.col("answer").str.len_chars() > 8,
+    "evaluators:differ": pl.col("differ"),
+}
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return collected(tmp_path_factory.mktemp("queried"))
+
+
+@pytest.fixture(scope="module")
+def study(path: Path) -> ViewedStudy:
+    return index(path)
+
+
+@pytest.fixture(scope="module")
+def frame(path: Path) -> pl.DataFrame:
+    """The annotations of the first evaluator with what Polars says of their items."""
+    opened = quaver.Study.open(path)
+    every = opened.annotations().with_columns(pl.col(pl.Categorical).cast(pl.String))
+    keys = ["item", "variant", "repeat"]
+    first = every.filter(pl.col("evaluator") == "first_label")
+    second = every.filter(pl.col("evaluator") == "exact").select(*keys, other="label", why="status")
+    differ = pl.col("label").ne_missing(pl.col("other")) | (pl.col("status") != pl.col("why"))
+    counted = (
+        first.drop_nulls("label")
+        .group_by("item", "label")
+        .len()
+        .sort("len", "label", descending=[True, False])
+    )
+    modal = counted.group_by("item", maintain_order=True).agg(
+        modal=pl.col("label").first(),
+        labels=pl.len(),
+        instability=1 - pl.col("len").first() / pl.col("len").sum(),
+    )
+    right = first.group_by("item").agg(accuracy=(pl.col("label") == pl.col("gold")).fill_null(False).mean())
+    known = first.join(second, on=keys).with_columns(differ=differ).join(modal, on="item", how="left")
+    known = known.join(right, on="item").with_columns(
+        accuracy=pl.when(pl.col("gold").is_not_null()).then(pl.col("accuracy"))
+    )
+    opened.export(path.parent / "calls.parquet")
+    answers = pl.read_parquet(path.parent / "calls.parquet").select(*keys, answer="output")
+    texts = pl.DataFrame([{"item": one.id, "text": one.fields["text"]} for one in opened.experiment.items])
+    return known.join(answers, on=keys).join(texts, on="item")
+
+
+@pytest.mark.parametrize("query", CASES)
+def test_a_query_finds_what_polars_finds(study: ViewedStudy, frame: pl.DataFrame, query: str) -> None:
+    found = study.view(Asked(query))
+    wanted = frame.filter(CASES[query].fill_null(False))
+    shown = {study.index.ids[int(row)] for row in found.rows}
+    assert shown == set(wanted["item"])
+    assert found.matched == wanted.height
+    _, match, _ = found.cells(found.rows, 0, study.index.width)
+    cells = {
+        (
+            study.index.ids[int(row)],
+            study.index.design.columns[at].prompt,
+            study.index.design.columns[at].repeat,
+        )
+        for place, row in enumerate(found.rows)
+        for at in np.flatnonzero(match[place])
+    }
+    assert cells == set(wanted.select("item", "variant", "repeat").iter_rows())
+
+
+def test_margins_are_those_of_the_rows_that_are_shown(study: ViewedStudy, frame: pl.DataFrame) -> None:
+    view = study.view(Asked("side:a"))
+    some = frame.filter(pl.col("side") == "a")
+    for place, column in enumerate(view.columns()):
+        own = some.filter((pl.col("variant") == column.prompt) & (pl.col("repeat") == column.repeat))
+        assert view.margins.answered[place] == own.height
+        assert view.margins.valid[place] == own["label"].count()
+        assert view.margins.agreeing[place] == own.filter(pl.col("label") == pl.col("modal")).height
+        assert view.margins.right[place] == own.filter(pl.col("label") == pl.col("gold")).height
+
+
+ORDERS: dict[str, Callable[[pl.DataFrame], pl.Series]] = {
+    "instability": lambda items: items["instability"].fill_null(0),
+    "-accuracy": lambda items: items["accuracy"].fill_null(2),
+}
+
+
+@pytest.mark.parametrize("sort", ORDERS)
+def test_rows_are_in_the_order_that_was_asked_for(study: ViewedStudy, frame: pl.DataFrame, sort: str) -> None:
+    view = study.view(Asked(shape=Shape(sort=sort)))
+    items = pl.DataFrame({"item": [study.index.ids[int(row)] for row in view.rows]})
+    known = items.join(frame.unique("item"), on="item", how="left", maintain_order="left")
+    assert ORDERS[sort](known).to_list() == sorted(ORDERS[sort](known), reverse=True)
+
+
+def test_clusters_put_alike_rows_together(study: ViewedStudy) -> None:
+    view = study.view(Asked(shape=Shape(sort="cluster")))
+    assert view.clusters is not None
+    assert sorted(map(int, view.rows)) == list(range(40))
+    assert sum(view.clusters.sizes) == 40
+    assert list(view.clusters.numbers) == sorted(view.clusters.numbers)
+    again = study.view(Asked("", shape=Shape(sort="-cluster")))
+    assert list(again.rows) == list(view.rows)[::-1]
+
+
+def test_repeats_share_a_column(study: ViewedStudy, frame: pl.DataFrame) -> None:
+    view = study.view(Asked(shape=Shape(folded=True)))
+    codes, _, _ = view.cells(view.rows, 0, 9)
+    assert codes.shape == (40, 3)
+    counted = (
+        frame.drop_nulls("label")
+        .group_by("item", "variant", "label")
+        .len()
+        .sort("len", "label", descending=[True, False])
+        .group_by("item", "variant", maintain_order=True)
+        .agg(pl.col("label").first())
+    )
+    wanted = {(item, variant): label for item, variant, label in counted.iter_rows()}
+    for place, row in enumerate(view.rows):
+        for at, column in enumerate(view.columns()):
+            label = study.index.design.meanings[int(codes[place, at])][0]
+            assert label == wanted.get((study.index.ids[int(row)], column.prompt))
+
+
+def test_columns_can_be_restricted(study: ViewedStudy, frame: pl.DataFrame) -> None:
+    view = study.view(Asked(prompts="words=curt", repeats="0,1"))
+    assert [(one.prompt, one.repeat) for one in view.columns()] == [("words=curt", 0), ("words=curt", 1)]
+    own = frame.filter((pl.col("words") == "curt") & (pl.col("repeat") < 2))
+    assert view.matched == own.height
+    assert int(view.scope.statistics.valid.sum()) == own["label"].count()
+
+
+def test_two_prompts_flip_where_their_labels_differ(study: ViewedStudy, frame: pl.DataFrame) -> None:
+    def modal(words: str) -> dict[str, str]:
+        own = frame.filter(pl.col("words") == words).drop_nulls("label").group_by("item", "label").len()
+        ranked = own.sort("len", "label", descending=[True, False]).group_by("item", maintain_order=True)
+        return dict(ranked.agg(pl.col("label").first()).iter_rows())
+
+    one, other = modal("curt"), modal("plain")
+    wanted = {item for item in one.keys() & other.keys() if one[item] != other[item]}
+    view = study.view(Asked("flipped:curt~plain"))
+    assert {study.index.ids[int(row)] for row in view.rows} == wanted
+
+
+@pytest.mark.parametrize(
+    ("query", "at", "fix"),
+    [
+        ("lable:pos", (0, 5), "did you mean 'label'?"),
+        ("label:pso", (6, 9), "did you mean 'pos'?"),
+        ("is:wrog", (3, 7), "did you mean 'wrong'?"),
+        ("label:", (0, 6), None),
+        ("(label:pos", (0, 10), None),
+        ("label:pos)", (9, 10), None),
+        ('"open', (0, 5), None),
+        ("or", (0, 2), None),
+        ("not", (3, 3), None),
+        ("confidence<high", (11, 15), None),
+        ("label>pos", (0, 9), None),
+        ("prompt:nothing", (7, 14), None),
+    ],
+)
+def test_a_wrong_query_says_where(
+    study: ViewedStudy, query: str, at: tuple[int, int], fix: str | None
+) -> None:
+    with pytest.raises(QueryError) as found:
+        study.view(Asked(query))
+    assert found.value.at == at
+    assert found.value.fix == fix
+
+
+@pytest.mark.parametrize("value", ["a b", 'say "x"', "a\\b", "none", "and", "x*", "a,b", "(x)", "words=curt"])
+def test_a_quoted_value_is_read_as_it_was(value: str) -> None:
+    term = parsed(f"field:{quoted(value)}")
+    assert [one.text for one in term.values] == [value]  # type: ignore[union-attr]
+    assert not term.values[0].open  # type: ignore[union-attr]
