@@ -1,0 +1,82 @@
+"""Shares, accuracy and compliance on all items, from a designed gold sample."""
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.designed_gold import designed
+from tests.measures.corrected.leaning_labels import leaning
+
+from quaver.errors import MeasureError
+from quaver.measures import corrected_accuracy, corrected_compliance, corrected_share
+
+
+def true_share(frame):
+    return frame.unique("item").select((pl.col("gold") == "yes").mean()).item()
+
+
+@pytest.mark.parametrize("design", ["simple", "stratified", "poisson"])
+def test_a_share_is_that_of_the_true_labels(design):
+    frame = leaning(seed=3)
+    truth = true_share(frame)
+    found = corrected_share(designed(frame, 300, 1, design))
+    yes = next(one for one in found if one.cell["label"] == "yes")
+    assert yes.low <= truth <= yes.high
+    assert yes.details["naive"]["low"] > truth  # every prompt says yes too often
+    assert yes.details["effective_gold"] > 1.2 * yes.details["gold"]
+    assert sum(one.value for one in found) == pytest.approx(1, abs=0.02)
+
+
+def test_shares_of_groups_of_items_are_of_their_own():
+    frame = leaning(seed=4)
+    found = corrected_share(designed(frame, 400, 2), by=["half"])
+    assert {(one.cell["half"], one.cell["label"]) for one in found} == {
+        (half, label) for half in ("even", "odd") for label in ("no", "yes")
+    }
+
+
+def test_a_rare_label_is_left_to_the_gold_labels_alone():
+    frame = leaning(items=1000, seed=5).with_columns(
+        gold=pl.when(pl.col("x") > 2.0).then(pl.col("gold")).otherwise(pl.lit("no"))
+    )
+    found = corrected_share(designed(frame, 200, 3))
+    yes = next(one for one in found if one.cell["label"] == "yes")
+    if yes.value is not None:
+        assert yes.details["tuning"] == 0
+        assert yes.low <= true_share(frame) <= yes.high
+
+
+@pytest.mark.parametrize("missing", ["wrong", "drop"])
+def test_accuracy_is_that_on_all_items_though_hard_items_were_drawn_more_often(missing):
+    whole = leaning(seed=6)
+    rng = np.random.default_rng(0)
+    whole = whole.with_columns(label=pl.when(pl.Series(rng.random(whole.height) < 0.9)).then("label"))
+    found = corrected_accuracy(designed(whole, 400, 4, "poisson"), missing=missing)
+    assert len(found) == 6
+    known = whole if missing == "wrong" else whole.drop_nulls("label")
+    right = (pl.col("label") == pl.col("gold")).fill_null(value=False).mean()
+    truths = dict(known.group_by("variant").agg(right).iter_rows())
+    covered = [one.low <= truths[one.cell["variant"]] <= one.high for one in found]
+    assert sum(covered) >= 5
+    for one in found:
+        alone = one.details["gold_alone"]
+        assert one.high - one.low <= 1.02 * (alone["high"] - alone["low"])
+
+
+def test_compliance_by_true_label_shows_a_model_that_will_not_label_one_class():
+    frame = leaning(prompts=2, seed=7)
+    rng = np.random.default_rng(1)
+    refused = (pl.col("gold") == "yes") & pl.Series(rng.random(frame.height) < 0.3)
+    frame = frame.with_columns(label=pl.when(~refused).then("label"))
+    truth = frame.filter(pl.col("gold") == "yes").select(pl.col("label").is_not_null().mean()).item()
+    found = corrected_compliance(designed(frame, 400, 5))
+    by_label = {one.cell.get("true_label", ""): one for one in found if one.cell["variant"] == "v0"}
+    assert by_label[""].n == 3000 or by_label[""].value is not None
+    assert by_label["yes"].low <= truth <= by_label["yes"].high
+    assert by_label["no"].value is None
+    assert by_label["no"].details["exact_bound"][1] == 1
+
+
+@pytest.mark.parametrize("measure", [corrected_share, corrected_accuracy, corrected_compliance])
+def test_without_a_design_there_is_no_estimate(measure):
+    with pytest.raises(MeasureError):
+        measure(leaning(items=40))
