@@ -22,8 +22,9 @@ def test_a_share_is_that_of_the_true_labels(design):
     yes = next(one for one in found if one.cell["label"] == "yes")
     assert yes.low <= truth <= yes.high
     assert yes.details["naive"]["low"] > truth  # every prompt says yes too often
-    assert yes.details["effective_gold"] > 1.2 * yes.details["gold"]
-    assert sum(one.value for one in found) == pytest.approx(1, abs=0.02)
+    # Strata by label have the gain of the label already.
+    assert yes.details["effective_gold"] >= yes.details["gold"] * (1 if design == "stratified" else 1.2)
+    assert sum(one.value for one in found) == pytest.approx(1, abs=0.05)
 
 
 def test_shares_of_groups_of_items_are_of_their_own():
@@ -70,7 +71,9 @@ def test_compliance_by_true_label_shows_a_model_that_will_not_label_one_class():
     truth = frame.filter(pl.col("gold") == "yes").select(pl.col("label").is_not_null().mean()).item()
     found = corrected_compliance(designed(frame, 400, 5))
     by_label = {one.cell.get("true_label", ""): one for one in found if one.cell["variant"] == "v0"}
-    assert by_label[""].n == 3000 or by_label[""].value is not None
+    assert by_label[""].value == pytest.approx(
+        frame.filter(pl.col("variant") == "v0")["label"].count() / 3000
+    )
     assert by_label["yes"].low <= truth <= by_label["yes"].high
     assert by_label["no"].value is None
     assert by_label["no"].details["exact_bound"][1] == 1

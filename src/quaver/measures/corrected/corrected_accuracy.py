@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,8 +51,8 @@ def corrected_accuracy(reading: Reading, *, missing: Missing) -> Iterator[Estima
     ...     "gold_drawn": [True] * 40 + [False] * 40})
     >>> said = pl.Series("label", list("aaab") * 10 + list("ab") * 20)
     >>> first = rows.with_columns(said, variant=pl.lit("p"))
-    >>> found = corrected_accuracy(pl.concat([first, rows.with_columns(label=pl.lit("a"), variant=pl.lit("q"))],
-    ...     how="diagonal"))[0]
+    >>> second = rows.with_columns(label=pl.lit("a"), variant=pl.lit("q"))
+    >>> found = corrected_accuracy(pl.concat([first, second], how="diagonal"))[0]
     >>> found.cell["variant"], round(found.details["gold_alone"]["value"], 3), round(found.value, 3)
     ('p', 0.75, 0.625)
     """
@@ -73,9 +74,11 @@ class _Answers:
     def __init__(self, population: LabelledItems) -> None:
         every = np.ones(population.label.size, bool)
         labels = len(population.labels)
-        tables = [population.table((population.label == code) * 1.0, every) for code in range(labels)]
+        tables = [
+            population.table((population.label == code).astype(np.float64), every) for code in range(labels)
+        ]
         self.shares = np.stack([np.nan_to_num(one) for one in tables], 2)
-        self.labelled = population.table((population.label >= 0) * 1.0, every)
+        self.labelled = population.table((population.label >= 0).astype(np.float64), every)
         self.sure: Floats | None = None
         if population.confidence is not None:
             known = np.isfinite(population.confidence)
@@ -210,6 +213,10 @@ def _complied(
         excluded=population.excluded,
         details=details,
     )
+    if details:
+        return replace(
+            shape, reason="no variation among the gold labels", n=int((population.gold == code).sum())
+        )
     return found.estimate(shape, found.corrected, _sampling(reading, population, kept))
 
 
