@@ -4,6 +4,7 @@ Start here; ``help(quaver.NAME)`` says more of each:
 
 - ``check``: from a table of texts to a verdict on a model's labels, in one call;
 - ``Study.open("study.yaml")``: a study, from its file to its report;
+- ``Collection.open("tasks.yaml")``: several studies in one file, run and reported together;
 - ``import_annotations``: a study of labels that you already have; ``measure_agreement``: how far they agree;
 - ``compare``, ``worst``: what a change did, and which items to look at first;
 - ``bundle``, ``verify``: pack a study into one archive, and compute every number in it again;
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from quaver.comparison.paired_comparison import compare
     from quaver.comparison.worst_items import Worst, worst
     from quaver.core.records import Estimate, Label, LabelSet
+    from quaver.many_studies.collection import Collection
     from quaver.study.checking.check import Check, check
     from quaver.study.imports.agreement_import import measure_agreement, read_annotations
     from quaver.study.imports.label_columns import Roles
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Check",
+    "Collection",
     "Comparison",
     "Estimate",
     "ItemError",
@@ -79,6 +82,7 @@ _load = lazy_names(
     "quaver",
     {
         "Check": "quaver.study.checking.check",
+        "Collection": "quaver.many_studies.collection",
         "Comparison": "quaver.comparison.comparison_result",
         "Estimate": "quaver.core.records",
         "Label": "quaver.core.records",

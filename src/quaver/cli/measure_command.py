@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from quaver.cli.collection_display import open_collection, show_measures
 from quaver.cli.completions import one_of_plugins
 from quaver.cli.console import JsonLinesOption, print_estimates, say, show, table
 from quaver.cli.run_display import say_quality
@@ -39,6 +40,12 @@ def command(
     """
     from quaver.core.estimate_summary import summarized, undefined_because
 
+    if (many := open_collection(study, function)) is not None:
+        if as_json:
+            print_estimates(many.estimates(name))
+        else:
+            show_measures(many, name)
+        return
     opened = open_study(study, function)
     estimates = opened.estimates(name)
     if as_json:

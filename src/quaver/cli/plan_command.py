@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from quaver.cli.collection_display import open_collection, show_plans
 from quaver.cli.completions import one_of_plugins
 from quaver.cli.console import screen, table
 from quaver.cli.run_display import say_making
@@ -67,6 +68,9 @@ def command(
       quaver plan study.yaml --compare openai/gpt-4o-mini
       quaver plan study.yaml --width 0.1 --measure inter_pss
     """
+    if (many := open_collection(study, function, small=small)) is not None:
+        show_plans(many)
+        return
     opened = open_study(study, function, small=small)
     if pilot:
         opened.variants.make(watch=say_making)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from quaver.cli.collection_display import open_collection
 from quaver.cli.console import say
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 
@@ -27,5 +28,6 @@ def command(
       quaver report study.yaml
       quaver report study.quaver.zip --to checked
     """
-    path = open_study(study, function).report(to)
+    many = open_collection(study, function)
+    path = open_study(study, function).report(to) if many is None else many.report(to)
     say(f"Wrote {path}")

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from quaver.cli.collection_display import open_collection, run_collection
 from quaver.cli.console import errors, screen
 from quaver.cli.run_display import say_making, show_outcome, watching, writing_events
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study, small_file
@@ -58,6 +59,9 @@ def command(
       quaver run study.yaml --batch
       quaver run study.yaml --function mine=annotate:label
     """
+    if (many := open_collection(study, function, small=small)) is not None:
+        run_collection(many, retry_errors=retry_errors)
+        return
     opened = open_study(study, function, small=small)
     if small:
         screen.print(f"The small version, in {opened.folder}:")

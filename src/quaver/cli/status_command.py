@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from quaver.cli.collection_display import open_collection, show_statuses
 from quaver.cli.console import JsonOption, print_json, say, screen, table
 from quaver.cli.run_display import errors_table, quality_in_passing, say_quality
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
@@ -31,6 +32,9 @@ def command(
       quaver status study.yaml
       quaver status study.yaml --json
     """
+    if (many := open_collection(study, function)) is not None:
+        show_statuses(many)
+        return
     opened = open_study(study, function)
     status = opened.status()
     quality = quality_in_passing(opened, status)

@@ -34,7 +34,7 @@ def open_study(path: Path, functions: Sequence[str] | None = None, *, small: boo
     """The study of a command's argument, or its small version, with the functions that its options name."""
     from quaver.study.session import Study
 
-    return Study.open(path, functions=_functions(functions), small=small)
+    return Study.open(path, functions=functions_of(functions), small=small)
 
 
 def small_file(path: Path) -> Path:
@@ -63,7 +63,7 @@ def open_both(
     """Two studies to compare, each with the functions of its own models."""
     from quaver.study.session import Study
 
-    found = _functions(functions)
+    found = functions_of(functions)
     if second is None:
         return Study.open(first, functions=found), None
     studies = [Study.open(path) for path in (first, second)]
@@ -78,7 +78,8 @@ def open_both(
     return opened[0], opened[1]
 
 
-def _functions(options: Sequence[str] | None) -> dict[str, Any]:
+def functions_of(options: Sequence[str] | None) -> dict[str, Any]:
+    """The functions that a command's options name, by the model's name."""
     found = {}
     for option in options or ():
         name, _, target = option.rpartition("=")

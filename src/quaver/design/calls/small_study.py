@@ -38,9 +38,7 @@ def write_small(source: Positions) -> Path:
             found="a study that was given as a mapping",
             fix="write it to a file, and open that",
         )
-    yaml = YAML(typ="rt")
-    yaml.width = 110
-    document = yaml.load(path.read_text(encoding="utf-8-sig"))
+    document = _yaml().load(path.read_text(encoding="utf-8-sig"))
     if not document.get("small"):
         raise SpecError(
             "this study has no small version",
@@ -48,28 +46,51 @@ def write_small(source: Positions) -> Path:
             expected="a key `small` with what differs, under the file's own keys",
             fix="small: {items: {sample: 20}, repeats: 2}",
         )
-    _merge(document, document.pop("small"))
-    target = path.with_name(f"{path.stem}.small.yaml")
+    merge(document, document.pop("small"))
+    return write_made(document, path.with_name(f"{path.stem}.small.yaml"), _HEAD.format(path.name))
+
+
+def write_made(document: Any, target: Path, head: str) -> Path:
+    """Write a study file that is made from another file.
+
+    Args:
+        document: Its content.
+        target: Where to; nothing is written where the same stands there already.
+        head: A comment that names the other file.
+
+    Returns:
+        The path.
+
+    Raises:
+        SpecError: It would contain what looks like a key.
+    """
     written = StringIO()
-    yaml.dump(document, written)
-    text = _HEAD.format(path.name) + written.getvalue()
+    _yaml().dump(document, written)
+    text = head + written.getvalue()
     if Keys().within(text) or is_key_shaped(text):
         raise SpecError(
-            "the small version would contain what looks like a key",
-            where=path.name,
+            "the study file would contain what looks like a key",
+            where=target.name,
             expected="no key in a study file or its comments",
-            fix="take it out, and change the key if others may have seen the file",
+            fix="take it out of the file that it is made from, and change the key if others may have seen it",
         )
-    part = target.with_suffix(".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(target)
+    if not target.is_file() or target.read_text(encoding="utf-8") != text:
+        part = target.with_suffix(".part")
+        part.write_text(text, encoding="utf-8")
+        part.replace(target)
     return target
 
 
-def _merge(document: Any, changes: Mapping[str, Any]) -> None:
+def _yaml() -> YAML:
+    yaml = YAML(typ="rt")
+    yaml.width = 110
+    return yaml
+
+
+def merge(document: Any, changes: Mapping[str, Any]) -> None:
     """Merge changes into a document: mappings recursively; anything else replaces what was there."""
     for key, value in changes.items():
         if isinstance(value, Mapping) and isinstance(document.get(key), Mapping):
-            _merge(document[key], value)
+            merge(document[key], value)
         else:
             document[key] = value

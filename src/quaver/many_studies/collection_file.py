@@ -1,0 +1,96 @@
+"""The file of a collection: what its studies share, and what each has of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError
+
+from quaver.core.arguments import excerpt
+from quaver.design.calls.small_study import merge, write_made
+from quaver.design.spec import BudgetSpec
+from quaver.design.spec.complaints import translated
+from quaver.design.spec.spec_part import Part
+from quaver.design.spec.study_file import Positions
+from quaver.design.spec.yaml_file import read_yaml
+from quaver.errors import SpecError
+
+_HEAD = "# One study of {}: change that file, not this one.\n"
+_STUDY = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
+
+StudyName = Annotated[str, Field(pattern=_STUDY, max_length=60)]
+
+
+class CollectionSpec(Part):
+    """What a collection's file says."""
+
+    name: str = Field(description="What the collection is called.", min_length=1)
+    description: str = Field("", description="What it is for.")
+    shared: dict[str, Any] = Field(
+        {}, description="Any part of a study file; every study has it, but for what it says itself."
+    )
+    studies: dict[StudyName, dict[str, Any] | str] = Field(
+        description="Each study by name: what it has of its own, or the path of its study file.", min_length=1
+    )
+    budget: BudgetSpec = Field(BudgetSpec(), description="What all studies together may take.")
+
+
+def is_collection(path: Path) -> bool:
+    """Whether a file describes a collection: a YAML file with the key ``studies``."""
+    if path.suffix.lower() not in (".yaml", ".yml") or not path.is_file():
+        return False
+    try:
+        document = read_yaml(path)
+    except SpecError:
+        return False  # reading it as a study says what is wrong
+    return isinstance(document, Mapping) and "studies" in document and "task" not in document
+
+
+def read_collection(path: Path) -> tuple[CollectionSpec, dict[str, Path]]:
+    """Read a collection, and write its studies beside it, each a study file of its own.
+
+    The study ``tweets`` of ``tasks.yaml`` is ``tasks.tweets.yaml``, with its answers in ``tasks.tweets/``. It
+    is what the studies share, with what the study says itself in place of it: mappings key by key, anything
+    else whole. A study that is given as a path is that file as it stands.
+
+    Returns:
+        What the file says, and each study's file.
+
+    Raises:
+        SpecError: The file cannot be read, or has a mistake.
+    """
+    document = read_yaml(path)
+    source = Positions(path, document)
+    if not isinstance(document, Mapping):
+        raise SpecError(
+            "this is not a collection",
+            where=source.where(),
+            expected="keys name, shared and studies",
+            found=excerpt(document),
+        )
+    try:
+        spec = CollectionSpec.model_validate(document)
+    except ValidationError as error:
+        raise translated(error, CollectionSpec, source.where, document) from None
+    return spec, {name: _file_of(name, path, document, source) for name in spec.studies}
+
+
+def _file_of(name: str, path: Path, document: Any, source: Positions) -> Path:
+    own = document["studies"][name]
+    if isinstance(own, str):
+        found = source.path_of(own)
+        if not found.is_file():
+            raise SpecError(
+                "there is no such study file",
+                where=source.where("studies", name),
+                expected="the path of a study file, or what the study has of its own",
+                found=own,
+            )
+        return found
+    merged = deepcopy(document.get("shared") or {})
+    merge(merged, deepcopy(own))
+    merged["name"] = own.get("name", name)
+    return write_made(merged, path.with_name(f"{path.stem}.{name}.yaml"), _HEAD.format(path.name))

@@ -1,0 +1,100 @@
+"""Tables over the studies of a collection: a measure by study and model, and effects pooled over studies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from quaver.core.records import Estimate
+from quaver.report.measure_words import presentation_of
+from quaver.report.page_numbers import interval, number, percent_measure
+from quaver.report.plain_text import slug
+from quaver.report.table_rows import Table
+
+POOLED = "pooled"
+"""The study that a pooled estimate names in its cell."""
+
+_OWN = frozenset({"study", "model"})
+_AS_READ = frozenset({"decoding", "evaluator"})
+"""What a table by study and model says nothing of: the first of each counts."""
+
+
+class ByStudy(NamedTuple):
+    """One measure of all studies.
+
+    Attributes:
+        title: What is measured.
+        table: A row a study, a column a model.
+    """
+
+    title: str
+    table: Table
+
+
+def by_study(estimates: Sequence[Estimate]) -> Iterator[ByStudy]:
+    """A table for each measure that two studies or more have of a model's labels as a whole.
+
+    Args:
+        estimates: Those of `Collection.estimates`.
+    """
+    whole: dict[str, dict[tuple[str, str], Estimate]] = {}
+    for one in estimates:
+        if one.cell["study"] != POOLED and set(one.cell) <= _OWN | _AS_READ:
+            whole.setdefault(one.measure, {}).setdefault((one.cell["study"], one.cell.get("model", "")), one)
+    for measure, found in whole.items():
+        studies, models = (list(dict.fromkeys(key[at] for key in found)) for at in (0, 1))
+        if len(studies) < 2:
+            continue
+        heads = [head for model in models for head in (model or "value", "95% interval")]
+        rows = [(study, *_cells(found, study, models, measure)) for study in studies]
+        table = Table(
+            ("study", *heads), tuple(rows), frozenset(range(1, len(heads) + 1)), name=f"tasks-{slug(measure)}"
+        )
+        yield ByStudy(presentation_of(measure).title or measure, table)
+
+
+def _cells(
+    found: Mapping[tuple[str, str], Estimate], study: str, models: Sequence[str], measure: str
+) -> Iterator[str]:
+    for model in models:
+        one = found.get((study, model))
+        if one is None or one.value is None:
+            yield from ("—" if one is None else one.reason or "—", "")
+        else:
+            yield from (number(one.value, percent_measure(measure)), interval(one))
+
+
+def pooled_table(estimates: Sequence[Estimate]) -> Table:
+    """The effects that several studies have in common, a row each.
+
+    Args:
+        estimates: Those of `Collection.estimates`.
+    """
+    some = [one for one in estimates if one.cell["study"] == POOLED and one.value is not None]
+    columns = list(dict.fromkeys(name for one in some for name in one.cell if name != "study"))
+    heads = ("studies", "mean", "95% interval", "between studies", "I²", "p", "one more study")
+    rows = [
+        (
+            one.measure,
+            *(one.cell.get(name, "") for name in columns),
+            str(one.n),
+            number(one.value or 0.0, percent_measure(one.measure)),
+            interval(one),
+            number(one.details["tau"], percent_measure(one.measure)),
+            number(one.details["i_squared"], True),
+            number(one.details["p"]),
+            _coming(one),
+        )
+        for one in some
+    ]
+    first = 1 + len(columns)
+    numeric = frozenset(range(first, first + len(heads)))
+    return Table(("measure", *columns, *heads), tuple(rows), numeric, name="pooled-effects")
+
+
+def _coming(one: Estimate) -> str:
+    low, high = one.details["next_low"], one.details["next_high"]
+    if low is None or high is None:
+        return ""
+    percent = percent_measure(one.measure)
+    return f"{number(low, percent)} to {number(high, percent)}"
