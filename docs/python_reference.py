@@ -38,7 +38,7 @@ GROUPS = (
         "Run a study",
         "One call checks a table of texts. A study goes from its file (or a dictionary) to its report: "
         "open it, plan it, run it, measure it.",
-        ("check", "Check", "Study"),
+        ("check", "Check", "Study", "Collection"),
         (
             "quaver.study.collection.study_variants.StudyVariants",
             "quaver.study.forecasts.forecast.Forecast",
@@ -47,6 +47,10 @@ GROUPS = (
             "quaver.study.collection.study_status.StudyStatus",
             "quaver.study.collection.store_repair.Repaired",
             "quaver.study.sources.study_source.StudySource",
+            "quaver.many_studies.collection.Plans",
+            "quaver.many_studies.collection.Statuses",
+            "quaver.many_studies.collection_file.CollectionSpec",
+            "quaver.many_studies.pooled_effects.PooledEffect",
             "quaver.acceptance.acceptance_result.Acceptance",
             "quaver.acceptance.acceptance_result.Accepted",
             "quaver.acceptance.equal_treatment.Treated",

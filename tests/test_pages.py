@@ -14,6 +14,7 @@ from tests.pages import DOCS, run_page
     [
         *(
             "check.md",
+            "collections.md",
             "data.md",
             "import.md",
             "compare.md",

@@ -155,7 +155,10 @@ def test_the_commands_take_a_collection(tmp_path: Path, monkeypatch: pytest.Monk
     path = written(tmp_path)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text(
-        "def label(text, prompt):\n    return text.rpartition(' ')[2]\n", encoding="utf-8"
+        "def label(text, prompt):\n"
+        "    polite = 'Please' in prompt and int(text.split()[1]) % 3 == 0\n"
+        "    return '' if polite else text.rpartition(' ')[2]\n",
+        encoding="utf-8",
     )
     function = ["--function", "fake=mine:label"]
     program = CliRunner()
@@ -166,5 +169,5 @@ def test_the_commands_take_a_collection(tmp_path: Path, monkeypatch: pytest.Monk
         said[name] = result.output
     assert "80 calls in 2 studies" in said["plan"]
     assert "80 of 80 calls are answered" in said["status"]
-    assert "pooled" in said["measure"]
+    assert "study pooled" in said["measure"]
     assert (tmp_path / "tasks" / "report.html").is_file()

@@ -68,7 +68,8 @@ def run_collection(of: Collection, *, retry_errors: bool) -> None:
         def watch(name: str, progress: Progress) -> None:
             if name not in current:
                 shown.pop_all().close()
-                say(f"{name}:")
+                if screen.is_terminal:
+                    say(f"{name}:")
                 current[name] = shown.enter_context(watching(of.studies[name]))
             current[name](progress)  # type: ignore[operator]
 

@@ -420,7 +420,8 @@ class Estimate:
             return f"{name}: undefined, {self.reason}"
         ends = [round(end, 3) + 0.0 for end in (self.low, self.high) if end is not None]  # no "-0.000"
         interval = f" [{ends[0]:.3f}, {ends[1]:.3f}]" if len(ends) == 2 else ""
-        unit = f"{self.unit.removesuffix(AND_PROMPT)}{'s' * (self.n != 1)}"
+        unit = self.unit.removesuffix(AND_PROMPT)
+        unit = unit if self.n == 1 else f"{unit[:-1]}ies" if unit == "study" else f"{unit}s"
         scope = f", {self.scope}" if self.estimand != "fixed" else ""
         return f"{name}: {round(self.value, 3) + 0.0:.3f}{interval}, {self.n} {unit}{scope}"
 

@@ -183,9 +183,9 @@ class Collection:
             left = _left(self.spec.budget, self._taken(found, besides=name))
             if left is None:
                 break
-            told = None if watch is None else _told(watch, name)
+            shown = None if watch is None else _named(watch, name)
             with _spending(study, left):
-                found[name] = study.run(watch=told, retry_errors=retry_errors)
+                found[name] = study.run(watch=shown, retry_errors=retry_errors)
             if found[name].ended == "interrupted":
                 break
         return found
@@ -236,10 +236,13 @@ class Collection:
         Returns:
             The page's path.
         """
-        from quaver.many_studies.collection_page import write_page  # templates, for reports only
+        from quaver.many_studies.collection_page import StudyPart, write_page  # for reports only
 
-        reports = {name: study.report() for name, study in self.studies.items()}
-        return write_page(self, self.estimates(), reports, Path(folder) if folder else self.folder)
+        parts = [
+            StudyPart(name, study.verdict().lines, study.report()) for name, study in self.studies.items()
+        ]
+        target = Path(folder) if folder else self.folder
+        return write_page(self.spec, parts, self.estimates(), self.status().answered, target)
 
 
 def pooled(found: Sequence[Estimate]) -> Iterator[Estimate]:
@@ -254,10 +257,10 @@ def pooled(found: Sequence[Estimate]) -> Iterator[Estimate]:
         if one.measure.endswith(_ENDINGS):
             rest = tuple(sorted((k, v) for k, v in one.cell.items() if k != "study"))
             alike.setdefault((one.measure, rest), []).append(one)
-    for (measure, rest), some in alike.items():
+    for (measure, _), some in alike.items():
         if len({one.cell["study"] for one in some}) < 2:
             continue
-        yield _pooled(measure, dict(rest), some)
+        yield _pooled(measure, {k: v for k, v in some[0].cell.items() if k != "study"}, some)
 
 
 def _pooled(measure: str, cell: Mapping[str, str], some: Sequence[Estimate]) -> Estimate:
@@ -329,5 +332,5 @@ def _tighter(budget: BudgetSpec, left: Mapping[str, float]) -> BudgetSpec:
     return budget.model_copy(update=whole)
 
 
-def _told(watch: Callable[[str, Progress], None], name: str) -> Callable[[Progress], None]:
+def _named(watch: Callable[[str, Progress], None], name: str) -> Callable[[Progress], None]:
     return lambda progress: watch(name, progress)

@@ -3,34 +3,52 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import NamedTuple
+from urllib.parse import quote
 
 import jinja2
 
 from quaver.core.estimate_frame import estimates_frame
 from quaver.core.records import Estimate
 from quaver.errors import StoreError
+from quaver.many_studies.collection_file import CollectionSpec
 from quaver.many_studies.collection_tables import by_study, pooled_table
 from quaver.report.plain_text import visible
 from quaver.report.tables.written_tables import write_tables
 
-if TYPE_CHECKING:
-    from quaver.many_studies.collection import Collection
-
 _PRINTED_ROWS = 60
 
 
+class StudyPart(NamedTuple):
+    """A study on the page.
+
+    Attributes:
+        name: Its name in the collection.
+        lines: Its verdict.
+        report: Its report, to which the page leads.
+    """
+
+    name: str
+    lines: Sequence[str]
+    report: Path
+
+
 def write_page(
-    of: Collection, estimates: Sequence[Estimate], reports: Mapping[str, Path], folder: Path
+    spec: CollectionSpec,
+    studies: Sequence[StudyPart],
+    estimates: Sequence[Estimate],
+    answered: int,
+    folder: Path,
 ) -> Path:
     """Write ``report.html`` and ``tables/``.
 
     Args:
-        of: The collection.
+        spec: What the collection's file says.
+        studies: Its studies.
         estimates: All its estimates.
-        reports: Each study's report, to which the page leads.
+        answered: How many calls are answered.
         folder: Where to.
 
     Raises:
@@ -46,10 +64,10 @@ def write_page(
         lstrip_blocks=True,
     )
     text = environment.get_template("collection.html").render(
-        name=of.spec.name,
-        description=of.spec.description,
-        answered=of.status().answered,
-        studies=[_shown(of, name, reports, folder) for name in of.studies],
+        name=spec.name,
+        description=spec.description,
+        answered=answered,
+        studies=[{"name": one.name, "lines": one.lines, "link": _link(one, folder)} for one in studies],
         by_study=measures,
         pooled=effects,
         saved={},
@@ -68,7 +86,5 @@ def write_page(
     return path
 
 
-def _shown(of: Collection, name: str, reports: Mapping[str, Path], folder: Path) -> dict[str, Any]:
-    """A study on the page: its verdict, and the way to its report."""
-    link = Path(os.path.relpath(reports[name], folder)).as_posix() if name in reports else ""
-    return {"name": name, "link": link, "lines": of.studies[name].verdict().lines}
+def _link(study: StudyPart, folder: Path) -> str:
+    return quote(Path(os.path.relpath(study.report, folder)).as_posix())
