@@ -32,6 +32,7 @@ from quaver.report.tables.audit_tables import (
 from quaver.report.tables.checklist import checklist
 from quaver.report.tables.coders_table import coders_table
 from quaver.report.tables.frozen_table import frozen_table
+from quaver.report.tables.gold_power_table import gold_power_table
 
 
 def page_tables(
@@ -67,6 +68,7 @@ def page_tables(
         "edits": edits_table(results),
         "accepted": accepted_table(results),
         "treatment": treatment_table(results),
+        "gold-power": gold_power_table(results),
         "frozen": frozen_table(results),
         "checklist": checklist(results, behind is not None and behind.raw, paid),
     }
