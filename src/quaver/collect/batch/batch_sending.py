@@ -50,7 +50,11 @@ class BatchSender:
             raise NotNow(str(gone)) from None
         except NotNow as fault:
             if not fault.unsure:
-                self._store.set_batch(row.id, sent=None)
+                self._store.set_batch(row.id, sent=None, refused=row.refused + int(fault.limited and alone))
+            if fault.limited and alone and row.refused and row.requests > 1:
+                # Twice too much although nothing else is queued: its requests go into smaller ones.
+                self._store.set_batch(row.id, alone=2)
+                self._store.close_batch(row, "failed", fault.reason)
             raise
         except Exception:
             self._store.set_batch(row.id, sent=None)

@@ -155,6 +155,8 @@ class Batching:
         now = self._store.batch(row.id)
         if now.state != row.state or taken.closed:
             self._journal.batch(now)
+        if now.state == "expired" and taken.closed and not now.done and row.requests > 1:
+            self._store.set_batch(row.id, alone=2)
         if taken.queue:
             if row.alone and row.requests > 1:
                 self._store.set_batch(row.id, alone=2)  # a smaller one may be taken
@@ -188,8 +190,8 @@ class Batching:
         return service if sent_to and sent_to[0][0] == self._identities.get(row.model) else None
 
     def _most(self, model: str) -> int | None:
-        """The most requests in a batch: half of one that alone was more than may be queued."""
-        sql = "SELECT min(requests) FROM batches WHERE model = ? AND state = 'failed' AND alone = 2"
+        """The most requests in a batch: half of one that was too large to be queued or to be answered."""
+        sql = "SELECT min(requests) FROM batches WHERE model = ? AND closed IS NOT NULL AND alone = 2"
         smallest = self._store.rows(sql, (model,))[0][0]
         return None if smallest is None else max(1, int(smallest) // 2)
 

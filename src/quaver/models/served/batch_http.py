@@ -138,7 +138,7 @@ class BatchHttp:
             return Gone(f"HTTP {reply.status_code}: {printable(content[:200].decode('utf-8', 'replace'))}")
         found = read_failure(reply.status_code, reply.headers, content, self._address)
         if isinstance(found, Passing):
-            return NotNow(found.reason, unsure=changes and reply.status_code >= 500)
+            return NotNow(found.reason, unsure=changes and reply.status_code >= 500, limited=found.limited)
         if isinstance(found, Response):
             return ModelError(
                 "the provider refuses the batch", where=self._address.url, found=found.error or ""

@@ -9,6 +9,8 @@ from quaver.core.batch import BatchService
 from quaver.models.served.batch_http import BatchHttp
 from quaver.models.served.batch_lines import LineReader
 from quaver.models.served.file_batches import FileBatches
+from quaver.models.served.gemini_batches import GeminiBatches
+from quaver.models.served.gemini_content import check_body
 from quaver.models.served.openai_batches import OpenAIBatches
 from quaver.models.served.presets import Preset
 from quaver.models.served.server_faults import Address
@@ -35,4 +37,14 @@ def service_of(
         return BatchHttp(address, {"authorization": f"Bearer {key}"} if key else {}, key)
 
     reader = LineReader(server, model, address, together=together)
-    return FileBatches(folder, reader) if server.batch == "file" else OpenAIBatches(connected, reader)
+    if server.batch == "file":
+        return FileBatches(folder, reader)
+    if server.batch == "gemini":
+        check_body(server.body)
+
+        def at_google() -> BatchHttp:
+            key = secret()
+            return BatchHttp(address, {"x-goog-api-key": key} if key else {}, key)
+
+        return GeminiBatches(at_google, address.url, model, server.body, reader)
+    return OpenAIBatches(connected, reader)

@@ -110,7 +110,9 @@ PRESETS: Mapping[str, Preset] = {
     "openai": _OPENAI,
     "azure": replace(_OPENAI, base_url="", key="AZURE_OPENAI_API_KEY", batch="none"),
     "anthropic": Preset("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", needs_key=True),
-    "gemini": _service("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", n=True),
+    "gemini": _service(
+        "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", n=True, batch="gemini",
+    ),
     "mistral": _service("https://api.mistral.ai/v1", "MISTRAL_API_KEY", seed="random_seed", n=True),
     "deepseek": Preset("https://api.deepseek.com", "DEEPSEEK_API_KEY", needs_key=True, logprobs=20),
     "groq": _service("https://api.groq.com/openai/v1", "GROQ_API_KEY", seed="seed", length=_COMPLETION),

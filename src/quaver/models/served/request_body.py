@@ -17,7 +17,7 @@ PLAIN = "/completions"
 LABEL = "label"
 """The key of the label, for servers whose only constraint is a JSON schema."""
 
-_ROOM = 16
+ROOM = 16
 """Tokens of that object around the label, which do not count towards ``max_tokens``."""
 
 _DEFAULTS = Decoding("")
@@ -60,7 +60,7 @@ def body_of(server: Preset, model: str, request: Request, *, first: int = 0, n: 
     elif request.choices:
         body |= _choice(server, request.choices)
         if server.choice == "json_schema":
-            body[length] += _ROOM
+            body[length] += ROOM
     body |= server.body
     return {name: value for name, value in body.items() if value is not None}
 
@@ -74,11 +74,12 @@ def _choice(server: Preset, choices: Sequence[str]) -> dict[str, Any]:
         case "regex":
             return {"regex": "(" + "|".join(re.escape(choice) for choice in choices) + ")"}
         case "json_schema":
-            return {"response_format": _format(LABEL, _one_of(choices))}
+            return {"response_format": _format(LABEL, one_of(choices))}
     return {}
 
 
-def _one_of(choices: Sequence[str]) -> dict[str, Any]:
+def one_of(choices: Sequence[str]) -> dict[str, Any]:
+    """The schema of an object whose label is one of the choices."""
     return {
         "type": "object",
         "properties": {LABEL: {"type": "string", "enum": list(choices)}},

@@ -23,6 +23,10 @@ _FILTERED = frozenset(["content_filter", "content_policy_violation", "invalid_pr
 _SPENT = frozenset(["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"])
 
 
+_POOR = re.compile("credit balance is too low", re.IGNORECASE)
+"""Anthropic's words for an empty account, which come with status 400."""
+
+
 class Passing(Exception):
     """A temporary fault: a retry may succeed.
 
@@ -123,6 +127,8 @@ def read_failure(
         return Passing(summary, limited=True, wait=retry_after(headers), status=status)
     if status >= 500 or status < 200 or status in _PASSING:
         return Passing(summary, busy=status in (503, 529), wait=retry_after(headers), status=status)
+    if status == 400 and _POOR.search(message):
+        status = 402
     if 300 <= status < 400:
         return _sends_elsewhere(status, headers.get("location", ""), address)
     return _refusal(status, message, address)

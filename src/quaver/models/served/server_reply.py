@@ -49,16 +49,16 @@ def read_reply(
     Raises:
         Passing: The reply is empty, cut, not JSON, or holds fewer answers than requested.
     """
-    reply = _parsed(content)
+    reply = parsed_reply(content)
     choices = reply.get("choices")
     choices = [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
     choices = sorted(choices, key=lambda one: token_count(one.get("index")) or 0)[:n]
     if len(choices) < n or not all(map(_is_choice, choices)):
         raise Passing("the reply holds no answer" if n == 1 else f"the reply holds fewer than {n} answers")
-    usage = _object(reply.get("usage"))
+    usage = object_in(reply.get("usage"))
     prompt, written = token_count(usage.get("prompt_tokens")), token_count(usage.get("completion_tokens"))
-    cached = token_count(_object(usage.get("prompt_tokens_details")).get("cached_tokens"))
-    thought = _object(usage.get("completion_tokens_details")).get("reasoning_tokens")
+    cached = token_count(object_in(usage.get("prompt_tokens_details")).get("cached_tokens"))
+    thought = object_in(usage.get("completion_tokens_details")).get("reasoning_tokens")
     responses: list[Response] = []
     for choice in choices:
         response = _response(choice, logprobs)
@@ -75,11 +75,16 @@ def read_reply(
                 fingerprint=reply.get("system_fingerprint"),
             )
         )
-        responses.append(_unwrapped(response, wrapped) if wrapped else response)
+        responses.append(unwrapped(response, wrapped) if wrapped else response)
     return responses
 
 
-def _parsed(content: bytes) -> dict[str, Any]:
+def parsed_reply(content: bytes) -> dict[str, Any]:
+    """A reply as an object.
+
+    Raises:
+        Passing: It is empty, not JSON, no object, or an error.
+    """
     if not content.strip():
         raise Passing("the reply is empty")
     try:
@@ -96,7 +101,7 @@ def _parsed(content: bytes) -> dict[str, Any]:
     return reply
 
 
-def _object(value: object) -> Mapping[str, Any]:
+def object_in(value: object) -> Mapping[str, Any]:
     """An object; an empty one in place of anything else."""
     return value if isinstance(value, dict) else {}
 
@@ -111,7 +116,7 @@ def _is_choice(choice: Mapping[str, Any]) -> bool:
 
 
 def _response(choice: Mapping[str, Any], logprobs: int) -> Response:
-    message = _object(choice.get("message")) or {"content": choice.get("text")}
+    message = object_in(choice.get("message")) or {"content": choice.get("text")}
     text, thinking = _spoken(message.get("content")) or ("", "")
     for name in ("reasoning", "reasoning_content"):
         thinking = "".join(_spoken(message.get(name)) or ()) or thinking
@@ -129,7 +134,7 @@ def _response(choice: Mapping[str, Any], logprobs: int) -> Response:
         finish=finish,
         error=error,
         thinking=thinking or None,
-        tokens=_tokens(_object(choice.get("logprobs")), logprobs) if logprobs else (),
+        tokens=_tokens(object_in(choice.get("logprobs")), logprobs) if logprobs else (),
     )
 
 
@@ -157,15 +162,15 @@ def _tokens(logprobs: Mapping[str, Any], most: int) -> tuple[Token, ...]:
     content = logprobs.get("content")
     places: list[tuple[Any, Any, list[Any]]]
     if isinstance(content, list):
-        given = [(_object(place), _list(_object(place).get("top_logprobs"))) for place in content]
-        places = [(*_pair(place), [_pair(_object(top)) for top in tops]) for place, tops in given]
+        given = [(object_in(place), _list(object_in(place).get("top_logprobs"))) for place in content]
+        places = [(*_pair(place), [_pair(object_in(top)) for top in tops]) for place, tops in given]
     else:
         texts, values = _list(logprobs.get("tokens")), _list(logprobs.get("token_logprobs"))
         tops = _list(logprobs.get("top_logprobs")) or [None] * len(texts)
         if not len(texts) == len(values) == len(tops):
             return ()
         beside = zip(texts, values, tops, strict=True)
-        places = [(*pair, list(_object(top).items())) for *pair, top in beside if pair[1] is not None]
+        places = [(*pair, list(object_in(top).items())) for *pair, top in beside if pair[1] is not None]
     return tuple(token._replace(top=_likeliest(token.top, most)) for token in valid_tokens(places))
 
 
@@ -181,7 +186,7 @@ def _likeliest(pairs: Sequence[tuple[str, float]], most: int) -> tuple[tuple[str
     return tuple(sorted(pairs, key=lambda pair: -pair[1])[:most])
 
 
-def _unwrapped(response: Response, choices: Sequence[str]) -> Response:
+def unwrapped(response: Response, choices: Sequence[str]) -> Response:
     """Extract the label from its JSON object, with the tokens that spell it."""
     try:
         label = json.loads(response.text)[LABEL]

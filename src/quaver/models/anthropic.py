@@ -1,0 +1,197 @@
+"""``anthropic``: Claude by Anthropic's own API, with its prompt caching, its thinking and its batches.
+
+``pip install "quaver[anthropic]"``. The preset ``anthropic`` of ``openai_compatible`` needs no extra, and has
+none of these three.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from importlib.metadata import version as version_of
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
+
+from quaver.core.batch import BatchService
+from quaver.core.meter import Meter
+from quaver.core.model import Abilities, Answered
+from quaver.core.records import Request, Response
+from quaver.errors import MissingKey
+from quaver.models._defaults import Defaults
+from quaver.models.local.extras import require
+from quaver.models.served.anthropic_messages import (
+    MESSAGES,
+    VERSION,
+    AskedOfClaude,
+    message_body,
+    read_message,
+)
+from quaver.models.served.flight import Flight
+from quaver.models.served.metering import reading, sending
+from quaver.models.served.pace import Pace
+from quaver.models.served.request_part import Landed, Part
+from quaver.models.served.server_faults import Address
+from quaver.models.served.server_options import (
+    checked_body,
+    checked_key,
+    checked_name,
+    checked_url,
+    checked_variable,
+    is_here,
+)
+
+if TYPE_CHECKING:
+    from quaver.models.served.anthropic_connection import AnthropicConnection
+
+_URL, _KEY = "https://api.anthropic.com", "ANTHROPIC_API_KEY"
+
+Thinking = Literal["adaptive"] | Annotated[int, Field(ge=1024)]
+
+
+class Anthropic(Defaults):
+    """A Claude model.
+
+    Args:
+        model: Its name at Anthropic, such as ``claude-haiku-4-5``.
+        thinking: Tokens for thinking before the answer, at least 1024 and beyond ``max_tokens``; or
+            ``adaptive``, where the model decides. No thinking by default. Temperature and cut-offs are not
+            sent with thinking, which does not take them.
+        cache: Mark system message and prompt for Anthropic's prompt cache. Repeats of a long prompt then cost
+            a tenth; the first one costs a quarter more, and short prompts are not cached at all.
+        key: The environment variable that holds the key.
+        base_url: The server's address, without ``/v1``.
+        version: A version of the served model, if its name does not show it.
+        body: Extra fields of every request; null leaves a field out. Models from Claude Opus 4.7 on refuse
+            temperatures: ``body: {temperature: null}``.
+        concurrency: Maximum number of concurrent calls; adapted by default.
+        requests_per_minute: Maximum rate; adapted by default.
+        tokens_per_minute: Maximum of prompt and completion tokens.
+        timeout: Seconds for one call.
+        retries: How often a call is retried before it becomes an error response.
+        patience: Seconds without any answer after which the server is given up.
+
+    Two are the same model if name, version, thinking and body are the same.
+    """
+
+    abilities = Abilities(
+        constraint=True, schema=True, decoding=frozenset(["top_p", "top_k", "stop"]), system=True
+    )
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        thinking: Thinking | None = None,
+        cache: bool = False,
+        key: str = _KEY,
+        base_url: str = _URL,
+        version: str = "",
+        body: Mapping[str, Any] | None = None,
+        concurrency: PositiveInt | None = None,
+        requests_per_minute: PositiveFloat | None = None,
+        tokens_per_minute: PositiveFloat | None = None,
+        timeout: PositiveFloat = 120.0,
+        retries: NonNegativeInt = 6,
+        patience: PositiveFloat = 300.0,
+    ) -> None:
+        require("anthropic", "anthropic")
+        self._model, self._version = checked_name("model", model), checked_name("version", version)
+        self._asked = AskedOfClaude(cache, thinking or 0, checked_body(body or {}))
+        self._url, self._key = checked_url(base_url, None), checked_variable(key)
+        self._timeout, self._retries, self._patience = timeout, retries, patience
+        self.meter = Meter()
+        self._pace_options = {
+            "concurrency": concurrency,
+            "requests_per_minute": requests_per_minute,
+            "tokens_per_minute": tokens_per_minute,
+        }
+        self._pace = Pace(**self._pace_options)  # type: ignore[arg-type]
+
+    def identity(self) -> str:
+        """Model, thinking and extra fields; the cache changes no answer."""
+        thinking, body = self._asked.thinking, self._asked.body
+        parts = ["anthropic", self._model]
+        parts += [f"thinking={thinking}"] * bool(thinking)
+        parts += [f"{name}={body[name]!r}" for name in sorted(body)]
+        return " ".join([*parts, self._version]).strip()
+
+    def provenance(self) -> Mapping[str, Any]:
+        """Address, names and options."""
+        return {
+            "engine": "anthropic",
+            "base_url": self._url,
+            "model": self._model,
+            "version": self._version,
+            "thinking": self._asked.thinking or None,
+            "cache": self._asked.cache,
+            "body": dict(self._asked.body),
+            "anthropic": version_of("anthropic"),
+        }
+
+    def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
+        """Answer requests concurrently, in any order."""
+        flight = Flight(
+            self._send,
+            self._pace,
+            self._address,
+            shared=False,
+            retries=self._retries,
+            patience=self._patience,
+            has_room=lambda: self.meter.has_room,
+        )
+        yield from flight.answers(requests, self._connected)
+
+    def batches(self, folder: Path) -> BatchService:
+        """Anthropic's Message Batches."""
+        from quaver.models.served.anthropic_batches import AnthropicBatches
+        from quaver.models.served.batch_http import BatchHttp
+
+        def connected() -> BatchHttp:
+            key = self._secret()
+            return BatchHttp(self._address, {"x-api-key": key, "anthropic-version": VERSION}, key)
+
+        return AnthropicBatches(connected, self._model, self._asked, self._address)
+
+    def check_key(self) -> None:
+        """See that the key is in the environment.
+
+        Raises:
+            MissingKey: It is not.
+        """
+        self._secret()
+
+    def close(self) -> None:
+        """Forget what was learnt about the server's limits."""
+        self._pace = Pace(**self._pace_options)  # type: ignore[arg-type]
+
+    async def _send(self, connection: AnthropicConnection, part: Part) -> Landed:
+        request = part.request
+        with sending(self.meter, request, part.n):
+            came = await connection.post(MESSAGES, message_body(self._model, request, self._asked))
+        if isinstance(came, Response):
+            return Landed([came])
+        with reading(self.meter, request, came):
+            return Landed([read_message(came, () if request.schema else request.choices)])
+
+    def _connected(self) -> AbstractAsyncContextManager[AnthropicConnection]:
+        from quaver.models.served.anthropic_connection import AnthropicConnection
+
+        return AnthropicConnection.opened(self._address, self._secret(), self._timeout, self._pace.most)
+
+    @property
+    def _address(self) -> Address:
+        return Address(self._url, self._model, self._key, bool(os.environ.get(self._key)))
+
+    def _secret(self) -> str:
+        secret = os.environ.get(self._key, "").strip()
+        if not secret and not is_here(self._url):
+            raise MissingKey(
+                f"the key for {self._model} is missing",
+                where=self._url,
+                expected=f"the environment variable {self._key}",
+                fix=f"export {self._key}=…; a study file never holds a key",
+            )
+        return checked_key(secret, self._key, self._url)

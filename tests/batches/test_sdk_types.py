@@ -1,0 +1,134 @@
+"""The local providers say what the providers' own SDKs read, and requests are what these SDKs send."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from anthropic.types import Message as ClaudeMessage
+from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
+from anthropic.types.messages import MessageBatch, MessageBatchIndividualResponse
+from google.genai import types as google
+from openai.types import Batch, FileObject
+from openai.types.chat import ChatCompletion
+from pydantic import TypeAdapter
+from tests.batches.cases import World, world
+from tests.batches.farm import DAY
+
+DECODING = {"warm": {"temperature": 1, "top_p": 0.9, "stop": ["\n"]}, "held": {"constraint": "labels"}}
+
+
+OLDER = {"temperature", "top_p", "top_k"}
+"""What the API's version 2023-06-01 takes and the SDK's own version has no more."""
+
+
+class Heard(World):
+    """A world that keeps what was said."""
+
+    said: list[tuple[str, str, bytes, bytes]]
+
+    def __call__(self, request: httpx2.Request) -> httpx2.Response:
+        reply = super().__call__(request)
+        self.said.append((request.method, str(request.url), request.content, reply.content))
+        return reply
+
+
+def heard(name: str, folder: Path) -> list[tuple[str, str, bytes, bytes]]:
+    """All that passed between Quaver and a provider, with refusals, faults and an end by cancelling."""
+    with world(name, folder, refused=0.2, faults=0.2) as one:
+        one.__class__ = Heard
+        one.said = []  # type: ignore[attr-defined]
+        study = lambda **more: World.study(one, decoding=DECODING, **more)  # noqa: E731
+        one.study = study  # type: ignore[method-assign]
+        one.run()
+        one.clock.now += 1800
+        one.run(cancel_batches=True)
+        one.clock.now += 60
+        one.run()
+        one.clock.now += DAY / 2
+        one.run()
+        return one.said  # type: ignore[attr-defined,no-any-return]
+
+
+def lines(content: bytes) -> list[Any]:
+    return [json.loads(line) for line in content.splitlines() if line.strip()]
+
+
+def test_openai(tmp_path: Path) -> None:
+    batches = files = answers = 0
+    for method, url, _, content in heard("openai", tmp_path / "s"):
+        if url.endswith("/content"):
+            for line in lines(content):
+                reply = line["response"]
+                if reply and reply["status_code"] == 200:
+                    ChatCompletion.model_validate(reply["body"], strict=True)
+                    answers += 1
+        elif "/batches" in url and method in ("POST", "GET") and '"batch"' in content.decode()[:200]:
+            Batch.model_validate_json(content, strict=True)
+            batches += 1
+        elif "/files" in url:
+            FileObject.model_validate_json(content, strict=True)
+            files += 1
+    assert min(batches, files, answers) > 1
+
+
+def test_anthropic(tmp_path: Path) -> None:
+    allowed = TypeAdapter(MessageCreateParamsNonStreaming)
+    batches = results = requests = 0
+    for method, url, sent, content in heard("anthropic", tmp_path / "s"):
+        if url.endswith("/results"):
+            for line in lines(content):
+                found = MessageBatchIndividualResponse.model_validate(line)
+                if line["result"]["type"] == "succeeded":
+                    ClaudeMessage.model_validate(line["result"]["message"])
+                assert found.result.type == line["result"]["type"]
+                results += 1
+        elif method == "POST" and url.endswith("/batches"):
+            for one in json.loads(sent)["requests"]:
+                assert len(one["custom_id"]) <= 64
+                allowed.validate_python(one["params"])
+                known = _all(MessageCreateParamsNonStreaming) | OLDER
+                assert one["params"].keys() <= known
+                requests += 1
+        if b'"message_batch"' in content:
+            MessageBatch.model_validate_json(content)
+            batches += 1
+    assert min(batches, results, requests) > 1
+
+
+def test_gemini(tmp_path: Path) -> None:
+    jobs = results = requests = 0
+    for method, url, sent, content in heard("gemini", tmp_path / "s"):
+        if "upload_id" in url:
+            for line in lines(sent):
+                request = line["request"]
+                google.GenerationConfig.model_validate(request["generationConfig"])
+                for one in request["contents"]:
+                    google.Content.model_validate(one)
+                assert request.keys() <= {"contents", "generationConfig", "systemInstruction"}
+                requests += 1
+            google.File.model_validate(json.loads(content)["file"])
+        elif "/download/" in url:
+            for line in lines(content):
+                assert line.keys() == {"key", "response"} or line.keys() == {"key", "error"}
+                if "response" in line:
+                    google.GenerateContentResponse.model_validate(line["response"])
+                results += 1
+        elif "batches/" in url and method == "GET":
+            from google.genai.batches import _BatchJob_from_mldev
+
+            job = google.BatchJob.model_validate(_BatchJob_from_mldev(json.loads(content)))
+            assert job.state is not None
+            assert job.state.name in google.JobState.__members__
+            jobs += 1
+    assert min(jobs, results, requests) > 1
+
+
+def _inherited(kind: Any) -> set[str]:
+    return {name for base in getattr(kind, "__orig_bases__", ()) for name in _all(base)}
+
+
+def _all(kind: Any) -> set[str]:
+    return set(getattr(kind, "__annotations__", {})) | _inherited(kind)

@@ -1,0 +1,171 @@
+"""Claude by Anthropic's own API: what is sent, what comes back, and what failures mean."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest.mock import patch
+
+import anthropic
+import httpx2
+import pytest
+from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
+from pydantic import TypeAdapter
+from tests.batches.anthropic_provider import message
+
+from quaver.core.records import Call, Decoding, Message, Prompt, Request, Response
+from quaver.errors import MissingKey, ModelError, RateLimited, SpecError
+from quaver.models.anthropic import Anthropic
+from quaver.models.served.anthropic_messages import AskedOfClaude, message_body, read_message
+
+KEY = "sk-ant-api03-aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789"
+PLAIN = AskedOfClaude(cache=False, thinking=0, body={})
+
+
+def request(choices: tuple[str, ...] = (), **decoding: Any) -> Request:
+    said = (Message("system", "You label texts."), Message("user", "Is it good?"))
+    asked = Decoding("d", **decoding)
+    return Request("m", Prompt(said, "", ""), asked, choices, 1, (Call(b"k" * 16, 0, 0, 0),))
+
+
+Reply = Callable[[dict[str, Any]], httpx2.Response]
+
+
+@pytest.fixture
+def reply() -> list[Reply]:
+    return [lambda body: httpx2.Response(200, json=message("yes"))]
+
+
+@pytest.fixture(autouse=True)
+def wire(reply: list[Reply], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
+    """What was sent; the first of ``reply`` answers it."""
+    sent: list[dict[str, Any]] = []
+
+    def handle(asked: httpx2.Request) -> httpx2.Response:
+        assert asked.url.path == "/v1/messages"
+        assert asked.headers["x-api-key"] == KEY
+        sent.append(json.loads(asked.content))
+        return reply[0](sent[-1])
+
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    made = lambda **_: httpx2.AsyncClient(transport=httpx2.MockTransport(handle))  # noqa: E731
+    with patch.object(anthropic, "DefaultAsyncHttpxClient", made):
+        yield sent
+
+
+def answered(model: Anthropic, asked: Request) -> Response:
+    ((_, (response,)),) = model.answer([asked])
+    return response
+
+
+def test_a_message_is_asked_and_read(wire: list[dict[str, Any]]) -> None:
+    found = answered(Anthropic(model="claude-x"), request(max_tokens=5))
+    assert (found.text, found.finish, found.prompt_tokens, found.completion_tokens) == ("yes", "stop", 20, 1)
+    assert found.served_model == "claude-test-1"
+    assert wire[0]["system"] == [{"type": "text", "text": "You label texts."}]
+    assert wire[0]["messages"] == [{"role": "user", "content": "Is it good?"}]
+    assert (wire[0]["max_tokens"], wire[0]["temperature"]) == (5, 0.0)
+
+
+@pytest.mark.parametrize("asked", [PLAIN, AskedOfClaude(True, 2048, {}), AskedOfClaude(True, "adaptive", {})])
+@pytest.mark.parametrize("choices", [(), ("yes", "no")])
+def test_bodies_are_what_the_sdk_may_send(asked: AskedOfClaude, choices: tuple[str, ...]) -> None:
+    body = message_body("claude-x", request(choices, temperature=0.7, top_p=0.9, stop=("\n",)), asked)
+    TypeAdapter(MessageCreateParamsNonStreaming).validate_python(body)
+
+
+def test_thinking_comes_on_top_of_the_answer_and_takes_no_temperature() -> None:
+    body = message_body("c", request(max_tokens=8, temperature=1.0), AskedOfClaude(False, 2048, {}))
+    assert body["max_tokens"] == 2056
+    assert body["thinking"] == {"type": "enabled", "budget_tokens": 2048}
+    assert "temperature" not in body
+
+
+def test_the_cache_marks_system_message_and_prompt() -> None:
+    body = message_body("c", request(), AskedOfClaude(True, 0, {}))
+    assert body["system"][0]["cache_control"] == body["cache_control"] == {"type": "ephemeral"}
+
+
+def test_thinking_and_cached_tokens_are_read() -> None:
+    usage = {
+        "input_tokens": 5,
+        "output_tokens": 70,
+        "cache_read_input_tokens": 100,
+        "cache_creation_input_tokens": 20,
+        "output_tokens_details": {"thinking_tokens": 60},
+    }
+    blocks = [{"type": "thinking", "thinking": "Hm.", "signature": "s"}, {"type": "text", "text": "no"}]
+    content = json.dumps(message("") | {"content": blocks, "usage": usage}).encode()
+    found = read_message(content)
+    assert (found.text, found.thinking) == ("no", "Hm.")
+    assert (found.prompt_tokens, found.cached_tokens) == (125, 100)
+    assert (found.completion_tokens, found.thinking_tokens) == (70, 60)
+
+
+def test_a_label_is_taken_out_of_its_object() -> None:
+    found = read_message(json.dumps(message('{"label": "no"}')).encode(), ("yes", "no"))
+    assert found.text == "no"
+
+
+@pytest.mark.parametrize(
+    ("reason", "finish"),
+    [("max_tokens", "length"), ("refusal", "content_filter"), ("stop_sequence", "stop")],
+)
+def test_ends(reason: str, finish: str) -> None:
+    assert read_message(json.dumps(message("x") | {"stop_reason": reason}).encode()).finish == finish
+
+
+def _error(status: int, kind: str, said: str) -> Reply:
+    document = {"type": "error", "error": {"type": kind, "message": said}}
+    return lambda body: httpx2.Response(status, json=document)
+
+
+def test_a_prompt_that_is_too_long_is_an_answer(reply: list[Reply]) -> None:
+    reply[0] = _error(400, "invalid_request_error", "prompt is too long: 250000 tokens > 200000 maximum")
+    found = answered(Anthropic(model="c"), request())
+    assert found.finish == "error"
+    assert "context overflow" in str(found.error)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "said", "error"),
+    [
+        (401, "authentication_error", "invalid x-api-key", ModelError),
+        (404, "not_found_error", "model: c", ModelError),
+        (400, "invalid_request_error", "Your credit balance is too low to access it", RateLimited),
+        (402, "billing_error", "billing", RateLimited),
+    ],
+)
+def test_what_ends_the_work(
+    reply: list[Reply], status: int, kind: str, said: str, error: type[ModelError]
+) -> None:
+    reply[0] = _error(status, kind, said)
+    with pytest.raises(error):
+        answered(Anthropic(model="c"), request())
+
+
+def test_an_overloaded_server_is_asked_again(reply: list[Reply], wire: list[dict[str, Any]]) -> None:
+    def overloaded(body: dict[str, Any]) -> httpx2.Response:
+        return httpx2.Response(529, json={}, headers={"retry-after": "0"})
+
+    good = reply[0]
+    reply[0] = lambda body: good(body) if len(wire) > 1 else overloaded(body)
+    assert answered(Anthropic(model="c"), request()).text == "yes"
+    assert len(wire) == 2
+
+
+def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    with pytest.raises(MissingKey, match="missing"):
+        Anthropic(model="c").check_key()
+
+
+def test_the_cache_changes_no_identity_and_thinking_does() -> None:
+    assert Anthropic(model="c").identity() == Anthropic(model="c", cache=True).identity()
+    assert Anthropic(model="c").identity() != Anthropic(model="c", thinking=2048).identity()
+
+
+def test_a_key_in_the_body_is_refused() -> None:
+    with pytest.raises(SpecError):
+        Anthropic(model="c", body={"api_key": KEY})
