@@ -20,23 +20,31 @@ annotations:
   variant: [prompt]
   groups: [party]
 """
+GOLD = "  gold: truth\n"
+
 TRUTH = {0: "left", 1: "right"}
 
 
-def labelled_study(folder: Path, items: int = 200, prompts: int = 5, *, seed: int = 1) -> Study:
-    """A study of labels that exist already: items ``t000`` and so on, a fifth of them hard."""
+def labelled_study(
+    folder: Path, items: int = 200, prompts: int = 5, *, seed: int = 1, gold: int = 0
+) -> Study:
+    """A study of labels that exist already: items ``t000`` and so on, a fifth of them hard.
+
+    The first ``gold`` items come with their true label.
+    """
     truth = truths(items)
     rng = np.random.default_rng(seed)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "labels.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["id", "text", "party", "prompt", "label"])
+        writer.writerow(["id", "text", "party", "prompt", "label", "truth"])
         for at, item in enumerate(truth):
+            known = truth[item] if at < gold else ""
             for prompt in range(prompts):
                 right = rng.random() < (0.6 if at % 5 == 0 else 0.97)
                 label = truth[item] if right else {"left": "right", "right": "left"}[truth[item]]
-                writer.writerow([item, f"Text {at}, a speech.", "DR"[at % 2], f"p{prompt}", label])
-    (folder / "study.yaml").write_text(STUDY, encoding="utf-8")
+                writer.writerow([item, f"Text {at}, a speech.", "DR"[at % 2], f"p{prompt}", label, known])
+    (folder / "study.yaml").write_text(STUDY + (GOLD if gold else ""), encoding="utf-8")
     return Study.open(folder / "study.yaml")
 
 

@@ -40,6 +40,7 @@ _Form = Annotated[
 _Forecast = Annotated[bool, typer.Option("--forecast", help="Only say what the sample would cost and bring.")]
 _Sheets = Annotated[bool, typer.Option("--sheets", help="Write sheets anew, of what is not labelled yet.")]
 _Take = Annotated[list[Path] | None, typer.Option(help="Take back a file of labels.")]
+_Known = Annotated[bool, typer.Option("--known", help="Take the gold labels that the drawn items came with.")]
 _Coder = Annotated[str | None, typer.Option(help="Who labelled, where the file does not say.")]
 _Apart = Annotated[
     str | None, typer.Option(help="Why these items were chosen, if not by the design; they are kept apart.")
@@ -69,6 +70,7 @@ def command(
     forecast: _Forecast = False,
     sheets: _Sheets = False,
     take: _Take = None,
+    known: _Known = False,
     coder: _Coder = None,
     apart: _Apart = None,
     adjudicate: _Adjudicate = None,
@@ -96,7 +98,7 @@ def command(
     asked: dict[str, Any] = size | how
     draws = forecast or any(value is not None for value in (*asked.values(), seed))
     settles = adjudicate is not None or rule is not None
-    _check_one(draws, sheets, bool(take), settles)
+    _check_one(draws, sheets, bool(take), known, settles)
     files: list[Path] = []
     found: GoldForecast | None = None
     if forecast:
@@ -108,6 +110,8 @@ def command(
         files = gold.sheets(form)  # type: ignore[arg-type]
     elif settles:
         files = gold.adjudicate(adjudicate, rule=rule, form=form)  # type: ignore[arg-type]
+    if known:
+        gold.take_known()
     for path in take or ():
         _take_back(gold, path, coder, apart, quiet=as_json)
     _report(gold, found, files, as_json=as_json)
@@ -118,7 +122,7 @@ def _check_one(*asked: bool) -> None:
         raise QuaverError(
             "this asks for several things at once",
             where="quaver gold",
-            expected="a size, --sheets, --take, or --adjudicate and --rule",
+            expected="a size, --sheets, --take, --known, or --adjudicate and --rule",
             found="more than one of them",
             fix="run the command once for each",
         )

@@ -186,3 +186,18 @@ def test_a_damaged_file_is_one_error(study: Study, name: str) -> None:
     (study.folder / "gold" / name).write_text('item,"x\n1,2,3,4,5,6,7,8,9\n')
     with pytest.raises(StoreError):
         study.annotations()
+
+
+def test_gold_labels_that_all_items_came_with_can_be_taken_and_some_cannot(tmp_path: Path) -> None:
+    study = labelled_study(tmp_path / "all", gold=200)
+    study.gold.draw(n=20)
+    assert items_of(study).filter("gold_drawn")["gold"].is_null().all()
+    assert items_of(study)["gold"].null_count() == 20
+    taken = study.gold.take_known()
+    assert (taken.new, taken.status.complete) == (20, True)
+    assert items_of(study)["gold"].null_count() == 0
+    some = labelled_study(tmp_path / "some", gold=100)
+    some.gold.draw(n=40)
+    with pytest.raises(ItemError):
+        some.gold.take_known()
+    assert some.gold.state.coded.is_empty()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from quaver.errors import QuaverError
+from quaver.errors import ItemError, QuaverError
 from quaver.gold.coded_labels import CODED_COLUMNS, current
 from quaver.gold.returned_labels import Returned, ReturnedLabels
 from quaver.study.gold_sample.coder_sheets import CoderSheets
@@ -56,6 +56,37 @@ def take_file(
     else:
         texts = dict.fromkeys((item.id for item in source.experiment.items), "")
         read = ReturnedLabels(source.experiment.labels, texts).read(rows, "apart", apart, now())
+    return _kept(source, files, state, read, path)
+
+
+def take_known(source: StudySource, files: GoldFiles, state: GoldState) -> GoldTaken:
+    """Take the gold labels that the drawn items came with.
+
+    Raises:
+        ItemError: A drawn item came with none: labels that are there for some only were not drawn by design.
+    """
+    own = source.spec.annotations or source.spec.items
+    column = own.gold.column if own.gold and own.gold.column else CODER
+    drawn = set() if state.draw is None else {*state.draw.filter("drawn")["item"]}
+    items = [item for item in source.experiment.items if item.id in drawn]
+    lacking = [item.id for item in items if item.gold is None]
+    if lacking:
+        raise ItemError(
+            f"{len(lacking):,} of {len(items):,} drawn items came without a gold label",
+            where=source.where,
+            expected="a gold label of every drawn item in the study's own table",
+            found=f"none of {', '.join(lacking[:5])}" + ", …" * (len(lacking) > 5),
+            fix="have people label the sample: its sheets are in the folder `gold`",
+        )
+    rows = [Returned(item.id, item.gold or "", column) for item in items]
+    read = _of_sample(source, state).read(rows, "coder", "the study's own table", now())
+    return _kept(source, files, state, read, None)
+
+
+def _kept(
+    source: StudySource, files: GoldFiles, state: GoldState, read: pl.DataFrame, path: Path | None
+) -> GoldTaken:
+    """Keep labels that were checked; what the same coder said before stays on record."""
     key = ["item", "coder", "role"]
     was = read.join(current(state.coded).select(*key, was="label"), on=key, how="left", maintain_order="left")
     new = was["was"].is_null()
@@ -85,9 +116,9 @@ def _signed(row: Returned, coder: str | None) -> Returned:
     return replace(row, coder=row.coder or coder or CODER)
 
 
-def _noted(design: DesignFile | None, path: Path, labels: int) -> DesignFile | None:
-    if design is None:
-        return None
+def _noted(design: DesignFile | None, path: Path | None, labels: int) -> DesignFile | None:
+    if design is None or path is None:
+        return design
     digest = sha256(path.read_bytes()).hexdigest()
     taken = [*design["taken"]]
     taken.append({"file": path.name, "sha256": digest, "when": now(), "labels": labels})

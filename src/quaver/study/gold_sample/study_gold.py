@@ -17,7 +17,7 @@ from quaver.study.gold_sample.coder_sheets import CoderSheets, write_sheets
 from quaver.study.gold_sample.gold_forecast import GoldForecast, Wish
 from quaver.study.gold_sample.gold_rounds import GoldDrawn, RoundAsked, coders_of, draw_round
 from quaver.study.gold_sample.gold_status import GoldStatus, gold_status
-from quaver.study.gold_sample.gold_taking import GoldTaken, take_file
+from quaver.study.gold_sample.gold_taking import GoldTaken, take_file, take_known
 from quaver.study.sources.gold_files import GoldFiles, GoldState
 from quaver.study.sources.study_source import StudySource
 
@@ -179,6 +179,22 @@ class StudyGold:
             self._kept()
         with self._files.alone():
             return take_file(self._source, self._files, self.state, Path(path), coder, apart)
+
+    def take_known(self) -> GoldTaken:
+        """Take the gold labels that the drawn items came with, where the study's table has them all.
+
+        So you can see what a sample of 200 would have brought, on data that are labelled already.
+
+        Returns:
+            How many labels are new or changed, and where the sample stands.
+
+        Raises:
+            ItemError: A drawn item came without one.
+            StoreError: Nothing was drawn, or the folder cannot be written.
+        """
+        self._kept()
+        with self._files.alone():
+            return take_known(self._source, self._files, self.state)
 
     @guarded
     def adjudicate(
