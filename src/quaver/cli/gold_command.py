@@ -9,6 +9,7 @@ import typer
 
 from quaver.cli.console import JsonOption, print_json, say, screen
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
+from quaver.core.number_format import count
 from quaver.errors import QuaverError
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def _take_back(gold: StudyGold, path: Path, coder: str | None, apart: str | None
     taken = gold.take(path, coder=coder, apart=apart)
     if not quiet:
         changed = f", {taken.changed:,} changed" if taken.changed else ""
-        say(f"{path}: {taken.new:,} new labels{changed}")
+        say(f"{path}: {count(taken.new, 'new label')}{changed}")
 
 
 def _report(gold: StudyGold, found: GoldForecast | None, files: list[Path], *, as_json: bool) -> None:

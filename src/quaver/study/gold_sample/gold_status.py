@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from quaver.agreement import krippendorff_alpha
+from quaver.core.number_format import count
 from quaver.core.records import Estimate, LabelSet
 from quaver.core.rows import Rows
 from quaver.gold.coded_labels import current, ratings
@@ -74,7 +75,7 @@ class GoldStatus(Rows):
         lines = ["No gold sample has been drawn."]
         if self.design is not None:
             by = f" by {', '.join(self.by)}" if self.by else ""
-            rounds = f"{self.rounds} round{'s' * (self.rounds != 1)}"
+            rounds = count(self.rounds, "round")
             lines = [
                 f"{self.drawn:,} of {self.population:,} items drawn in {rounds}, {self.design} sampling{by}; "
                 f"{self.labelled:,} have a gold label."
@@ -87,10 +88,11 @@ class GoldStatus(Rows):
             lines.append(f"Coders agree with alpha {alpha} on {self.twice:,} items{share}.")
         if self.open:
             lines.append(
-                f"Coders disagree on {len(self.open):,} items that nobody has decided: --adjudicate NAME."
+                f"Coders disagree on {count(len(self.open), 'item')} that nobody has decided: "
+                "--adjudicate NAME."
             )
         if self.apart:
-            lines.append(f"{self.apart:,} items chosen in another way have a label that is kept apart.")
+            lines.append(f"Labels of {count(self.apart, 'item')} chosen in another way are kept apart.")
         return "\n".join(lines)
 
 
