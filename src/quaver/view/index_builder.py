@@ -24,7 +24,7 @@ from quaver.study.analysis.annotation_frame import annotator_of, is_current, rea
 from quaver.study.sources.study_source import StudySource
 from quaver.view.index_cells import READ, CallCells, LabelCells
 from quaver.view.index_design import LOOPING, TRUNCATED, legend_codes
-from quaver.view.index_parts import design_of_study, digest_of, placed_in, write_items
+from quaver.view.index_parts import design_of_study, digest_of, placed_in, write_gold, write_items
 from quaver.view.index_planes import PlaneWriter
 from quaver.view.kept_texts import KeptTexts, TextWriter, folded
 
@@ -45,7 +45,7 @@ class State(NamedTuple):
         of: How many there are.
         complete: Whether it holds all that there was when it was last continued.
         frame: Rows of the annotation frame that are in it, where its labels came from there.
-        changed: Counts the answers that took the place of errors.
+        changed: Counts changes of what was there: answers in the place of errors, new gold labels.
         seconds: How long it took to make.
     """
 
@@ -98,6 +98,7 @@ class IndexBuilder:
         if not noted.exists():
             self.folder.mkdir(parents=True, exist_ok=True)
             write_items(self.folder, self.study, self.design)
+            write_gold(self.folder, self.study, self.design)
             write_json(self.folder / "design.json", self.design.document())
             write_json(noted, State()._asdict())
         with replacing(root / CURRENT) as part:
@@ -105,7 +106,11 @@ class IndexBuilder:
         for other in root.iterdir():
             if other.is_dir() and (other / "state.json").exists() and other != self.folder:
                 shutil.rmtree(other, ignore_errors=True)
-        return State(**json.loads(noted.read_text(encoding="utf-8")))
+        state = State(**json.loads(noted.read_text(encoding="utf-8")))
+        if write_gold(self.folder, self.study, self.design):
+            state = state._replace(changed=state.changed + 1)
+            write_json(noted, state._asdict())
+        return state
 
     def update(self) -> bool:
         """Bring the index up to date.

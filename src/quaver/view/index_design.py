@@ -59,7 +59,7 @@ class IndexDesign:
         conditions: Model, variant, decoding, repeats, of all that are no follow-ups.
         variants: Every prompt variant.
         groups: The items' group columns, each with its values in the order of their codes.
-        has: What there is: ``gold``, ``texts``, ``answers``.
+        has: What there is: ``texts``, ``answers``.
         task: The instruction and the kind of study.
         decodings: Options by name.
         readers: The study's evaluators, as its file has them.

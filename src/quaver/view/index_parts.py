@@ -13,10 +13,12 @@ import numpy as np
 import polars as pl
 
 from quaver.collect.store.response_store import Store
+from quaver.collect.store.sole_writer import replacing
 from quaver.core.records import Item
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError
 from quaver.score.rule_fingerprint import mark_of_rules
+from quaver.study.analysis.annotation_frame import gold_labels
 from quaver.study.sources.study_source import StudySource
 from quaver.view.index_design import IndexDesign
 from quaver.view.kept_texts import TextWriter, folded, write_names
@@ -49,7 +51,6 @@ def design_of_study(study: StudySource, evaluators: Sequence[str]) -> IndexDesig
         variants=tuple(experiment.variants),
         groups=_groups(experiment.items),
         has={
-            "gold": any(item.gold is not None for item in experiment.items),
             "texts": texts,
             "answers": study.has_answers,
         },
@@ -92,9 +93,6 @@ def write_items(folder: Path, study: StudySource, design: IndexDesign) -> None:
     """Write the items: ids, gold labels, groups, fields, texts."""
     items = study.experiment.items
     write_names(folder / "ids", (item.id for item in items))
-    places = {code: place for place, code in enumerate(design.codes, start=1)}
-    gold = [places.get(item.gold or "", 0) for item in items]
-    np.save(folder / "gold.npy", np.array(gold, design.cell_type))
     for at, (name, values) in enumerate(design.groups.items()):
         of = {value: place for place, value in enumerate(values, start=1)}
         codes = np.array([of.get(item.groups.get(name, ""), 0) for item in items], np.uint16)
@@ -109,6 +107,18 @@ def write_items(folder: Path, study: StudySource, design: IndexDesign) -> None:
         sought.add([folded(text)])
     for writer in (fields, shown, sought):
         writer.close()
+
+
+def write_gold(folder: Path, study: StudySource, design: IndexDesign) -> bool:
+    """Write the gold labels as they are now; whether they differ from those that were there."""
+    places = {code: place for place, code in enumerate(design.codes, start=1)}
+    gold = np.array([places.get(label or "", 0) for label in gold_labels(study)], design.cell_type)
+    path = folder / "gold.npy"
+    if path.exists() and np.array_equal(np.load(path), gold):
+        return False
+    with replacing(path) as part, part.open("wb") as file:
+        np.save(file, gold)
+    return True
 
 
 def _texts(study: StudySource, items: Sequence[Item]) -> Iterator[str]:

@@ -94,7 +94,7 @@ class IndexProcess:
         files = [self._study.path]
         if index is not None and index.design.store:
             store = Path(index.design.store)
-            files += [store, journal(store)]
+            files += [store, journal(store), store.parent / "gold" / "labels.csv"]
         elif self._study.path.is_dir():
             files.append(self._study.path / "responses.db")
         else:

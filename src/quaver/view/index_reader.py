@@ -42,9 +42,17 @@ class Index:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.design: IndexDesign = design_of(json.loads((folder / "design.json").read_text(encoding="utf-8")))
-        self.gold = np.load(folder / "gold.npy")
+        self._gold: tuple[int, Any] = (0, None)
         self.ids = KeptNames(folder / "ids")
         self.width = len(self.design.columns)
+
+    @property
+    def gold(self) -> Any:
+        """The legend codes of the items' gold labels, as they are now; 0 for none."""
+        path = self.folder / "gold.npy"
+        if (written := path.stat().st_mtime_ns) != self._gold[0]:
+            self._gold = written, np.load(path)
+        return self._gold[1]
 
     @property
     def state(self) -> State:

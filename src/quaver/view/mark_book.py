@@ -210,7 +210,12 @@ def _mark_in(line: str) -> Mark | None:
 
 
 def _bare(mark: Mark) -> dict[str, Any]:
-    return {name: value for name in _NAMES if (value := getattr(mark, name)) not in (None, "", False)}
+    known = {name: getattr(mark, name) for name in _NAMES}
+    return {
+        name: value
+        for name, value in known.items()
+        if value is not None and value is not False and value != ""
+    }
 
 
 def now() -> str:

@@ -218,7 +218,7 @@ def _has(index: Index) -> dict[str, bool]:
     design = index.design
     sure = any(index.plane(f"confidence-{at}", "float32").exists for at in range(len(design.evaluators)))
     return {
-        "gold": design.has["gold"],
+        "gold": bool((index.gold > 0).any()),
         "confidence": sure,
         "logprobs": index.plane("tokens", "uint8").exists,
         "thinking": index.plane("thought", "uint32").exists,

@@ -62,6 +62,13 @@ def rescore(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.D
     return frame
 
 
+def gold_labels(study: StudySource) -> list[str | None]:
+    """The items' gold labels in the study's order, with the gold sample as it is now."""
+    rows = [(item.id, item.gold) for item in study.experiment.items]
+    items = pl.DataFrame(rows, schema={"item": pl.String, "gold": pl.String}, orient="row")
+    return _with_gold_of(study, items, GoldFiles(study.folder))["gold"].cast(pl.String).to_list()
+
+
 def _with_gold_of(study: StudySource, frame: pl.DataFrame, files: GoldFiles) -> pl.DataFrame:
     """A frame with the gold sample as it is now; the same frame where there is none."""
     state = files.state()

@@ -1,0 +1,177 @@
+"""Marks are kept in the study's folder with who and when, go out, come back, and become gold labels."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from starlette.testclient import TestClient
+from tests.view.viewed import again, client, collected
+
+from quaver.view.serving import studies_of
+
+ALL = "api/studies/tones/marks"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return collected(tmp_path, count=8)
+
+
+@pytest.fixture
+def browser(path: Path) -> TestClient:
+    found = client(path)
+    found.post("api/who", json={"who": "ada"})
+    return found
+
+
+def test_a_mark_says_who_when_and_what(browser: TestClient, path: Path) -> None:
+    sent = {"item": "i1", "column": 3, "mark": "disagree", "label": "neg", "note": "Irony.", "blind": True}
+    made = browser.post(ALL, json=sent).json()
+    (kept,) = browser.get(ALL).json()["marks"]
+    assert kept == {name: value for name, value in made.items() if name != "took_ms"}
+    assert {name: kept[name] for name in sent} == sent
+    assert (kept["who"], kept["prompt"], kept["repeat"]) == ("ada", "words=curt", 0)
+    (line,) = (path.parent / "marks" / "marks.jsonl").read_text(encoding="utf-8").splitlines()
+    assert json.loads(line)["when"] == kept["when"]
+
+
+def test_what_was_said_last_counts_and_the_rest_stays_on_record(browser: TestClient, path: Path) -> None:
+    for mark in ("agree", "disagree"):
+        browser.post(ALL, json={"item": "i1", "mark": mark})
+    found = browser.get(ALL).json()
+    assert [one["mark"] for one in found["marks"]] == ["disagree"]
+    assert browser.delete(f"{ALL}/{found['marks'][0]['id']}").status_code == 200
+    assert browser.get(ALL).json()["total"] == 0
+    assert len((path.parent / "marks" / "marks.jsonl").read_text(encoding="utf-8").splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"item": "i1"},
+        {"item": "i1", "label": "nothing"},
+        {"item": "i1", "mark": "maybe"},
+        {"item": "i1", "note": ["x"]},
+        {"item": "i1", "note": "x" * 30_000},
+        {"item": "none", "mark": "agree"},
+        {"item": "i1", "column": 99, "mark": "agree"},
+    ],
+)
+def test_a_mark_that_says_nothing_true_is_refused(browser: TestClient, sent: dict[str, object]) -> None:
+    assert browser.post(ALL, json=sent).status_code in (400, 404)
+    assert browser.get(ALL).json()["total"] == 0
+
+
+def test_marks_can_be_searched(browser: TestClient) -> None:
+    browser.post(ALL, json={"item": "i1", "mark": "disagree", "note": "Irony"})
+    browser.post(ALL, json={"item": "i2", "label": "neg", "who": "ben"})
+    wanted = {
+        "is:marked": {"i1", "i2"},
+        "mark:disagree": {"i1"},
+        "by:ben": {"i2"},
+        "note:irony": {"i1"},
+        "marked:neg": {"i2"},
+    }
+    for query, items in wanted.items():
+        rows = browser.get("api/studies/tones/rows", params={"q": query}).json()["rows"]
+        assert {one["item"] for one in rows} == items, query
+    assert browser.get("api/studies/tones/grid", params={"q": "mark:none"}).json()["rows"] == 6
+
+
+def test_who_judges_blind_sees_no_label(browser: TestClient) -> None:
+    for address in ("answer?item=i1&column=0", "item?item=i1", "rows", "answers", "grid"):
+        mark = "&" if "?" in address else "?"
+        body = browser.get(f"api/studies/tones/{address}{mark}blind=1").json()
+        hidden = json.dumps(body)
+        assert not any(
+            f'"{name}": "{code}"' in hidden
+            for name in ("label", "modal", "gold")
+            for code in ("pos", "neg", "neu")
+        )
+        assert "I think it is" not in hidden or address == "answers"
+    cells = browser.get("api/studies/tones/cells?count=8&width=9&blind=1").content
+    assert set(cells) <= {0, 255}
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "label-studio", "argilla"])
+def test_labels_go_out_and_come_back(browser: TestClient, tmp_path: Path, form: str) -> None:
+    for at, label in enumerate(("pos", "neg", "neu")):
+        browser.post(ALL, json={"item": f"i{at}", "label": label, "who": "ada"})
+    file = browser.get(f"{ALL}/export", params={"format": form}).content
+    other = client(collected(tmp_path / "other", count=8))
+    taken = other.post(f"{ALL}/import?format={form}&who=ben", content=file).json()
+    assert (taken["read"], taken["new"], taken["skipped"]) == (3, 3, [])
+    found = {one["item"]: (one["label"], one["who"]) for one in other.get(ALL).json()["marks"]}
+    assert found == {"i0": ("pos", "ada"), "i1": ("neg", "ada"), "i2": ("neu", "ada")}
+    again = other.post(f"{ALL}/import?format={form}&who=ben", content=file).json()
+    assert (again["read"], again["new"]) == (3, 0)
+
+
+def test_tasks_have_the_texts_and_the_models_labels_unless_blind(browser: TestClient) -> None:
+    tasks = browser.get(f"{ALL}/export?format=label-studio&q=item:i1").json()
+    assert [one["data"]["item"] for one in tasks] == ["i1"]
+    assert tasks[0]["predictions"][0]["result"][0]["value"]["choices"][0] in ("pos", "neg", "neu")
+    blind = browser.get(f"{ALL}/export?format=argilla&blind=1").json()
+    assert len(blind) == 8
+    assert not any(one["suggestions"] for one in blind)
+
+
+def test_what_cannot_be_used_is_left_out_and_counted(browser: TestClient) -> None:
+    rows = [
+        {
+            "data": {"item": "i1"},
+            "annotations": [
+                {"completed_by": 7, "result": [{"from_name": "label", "value": {"choices": ["positive"]}}]}
+            ],
+        },
+        {"data": {"item": "nowhere"}, "annotations": [{"result": [{"value": {"choices": ["pos"]}}]}]},
+        {"data": {"item": "i2"}, "annotations": [{"result": [{"value": {"choices": ["great"]}}]}]},
+        {
+            "data": {"item": "i3"},
+            "annotations": [{"was_cancelled": True, "result": [{"value": {"choices": ["pos"]}}]}],
+        },
+        {"item": "i4", "label": "neg", "annotator": "ben"},
+    ]
+    taken = browser.post(f"{ALL}/import?format=label-studio&who=ada", content=json.dumps(rows)).json()
+    assert (taken["read"], taken["new"]) == (4, 2)
+    assert [one["row"] for one in taken["skipped"]] == [2, 3]
+    found = {one["item"]: (one["label"], one["who"]) for one in browser.get(ALL).json()["marks"]}
+    assert found == {"i1": ("pos", "7"), "i4": ("neg", "ben")}
+    for form, content in (
+        ("label-studio", "{}"),
+        ("argilla", "[1]"),
+        ("csv", "a,b\n1,2\n"),
+        ("jsonl", "x"),
+        ("csv", b"\xff"),
+    ):
+        assert browser.post(f"{ALL}/import?format={form}", content=content).status_code == 400
+
+
+def test_a_spreadsheet_finds_no_formula_in_marks(browser: TestClient) -> None:
+    browser.post(ALL, json={"item": "i1", "note": "=1+1", "who": "@ada"})
+    (row,) = csv.DictReader(io.StringIO(browser.get(f"{ALL}/export?format=csv").text))
+    assert (row["note"], row["coder"]) == ("'=1+1", "'@ada")
+
+
+def test_labels_become_gold(browser: TestClient, path: Path) -> None:
+    for item, who, label in (("i3", "ada", "pos"), ("i1", "ada", "pos"), ("i1", "ben", "neg")):
+        browser.post(ALL, json={"item": item, "who": who, "label": label, "blind": True})
+    said = browser.post(f"{ALL}/gold", json={"preview": True}).json()
+    assert (said["items"], said["new"], said["seen"]) == (2, 1, 0)  # i3 had no gold label
+    assert said["conflicts"] == [{"item": "i1", "labels": {"ada": "pos", "ben": "neg"}}]
+    assert not (path.parent / "gold").exists()
+    done = browser.post(f"{ALL}/gold", json={"preview": False}).json()
+    assert done["items"] == 2
+    kept = pl.read_csv(path.parent / "gold" / "labels.csv", infer_schema=False)
+    again(studies_of([path])["tones"])
+    assert browser.get("api/studies/tones/rows?q=item:i3").json()["rows"][0]["gold"] == "pos"
+    assert set(kept.select("item", "coder", "label").iter_rows()) == {
+        ("i3", "ada", "pos"),
+        ("i1", "ada", "pos"),
+        ("i1", "ben", "neg"),
+    }
