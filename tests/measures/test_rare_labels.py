@@ -107,8 +107,9 @@ def test_a_label_that_a_coder_rarely_gives_is_warned_of_however_often_the_model_
     } == dict.fromkeys(PARTS, expected)
 
 
+@pytest.mark.parametrize("measure", [intra_pss, intra_pss_cumulative])
 @pytest.mark.parametrize(("prompts", "expected"), [(1, False), (12, True)])
-def test_a_mean_over_prompts_rests_on_what_each_of_them_has(prompts, expected):
+def test_a_mean_over_prompts_rests_on_what_each_of_them_has(prompts, expected, measure):
     """Twelve items have b under one prompt each, or all under the only one; asked twice each."""
     rows = [
         (item, f"v{prompt}", repeat, "b" if item < 12 and item % prompts == prompt else "a")
@@ -117,7 +118,7 @@ def test_a_mean_over_prompts_rests_on_what_each_of_them_has(prompts, expected):
         for repeat in range(2)
     ]
     frame = pl.DataFrame(rows, schema=["item", "variant", "repeat", "label"], orient="row")
-    (found, *_) = intra_pss(frame)
+    found = measure(frame)[-1]
     assert any("rarest label" in why for why in found.warnings) is expected
 
 

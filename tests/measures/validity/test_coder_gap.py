@@ -84,3 +84,13 @@ def test_it_takes_two_coders() -> None:
     assert all(one.value is None and one.reason for one in coder_gap(alike))
     with pytest.raises(MeasureError):
         coder_gap(study(), coders=["anna", "anna"])
+
+
+def test_where_people_hardly_ever_differ_the_gap_rests_on_few_items() -> None:
+    frame = study(people=0.0, items=40)
+    one = pl.when(pl.col("item") == 0).then(pl.lit("a")).otherwise(pl.col("ben"))
+    two = pl.when(pl.col("item") == 0).then(pl.lit("b")).otherwise(pl.col("anna"))
+    found = coder_gap(frame.with_columns(ben=one, anna=two))
+    assert all(
+        any("units differ" in why for why in gap.warnings) for gap in found if gap.cell["coder"] != "cleo"
+    )

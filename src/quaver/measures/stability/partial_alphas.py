@@ -68,7 +68,7 @@ def each_alpha(
             differing=cell.units.touched(np.asarray(differ[:, own].any(1))),
             reason=next((reasons[s] for s in own if reasons[s]), None),
             warnings=(*part.said.warnings, *partly),
-            rarest=rarest_labels(counts[:, own].sum(1), cell.units),
+            rarest=rarest_labels(counts[:, own], cell.units),
             ends=(-1.0, 1.0),
             spread=spread_over([losses[s] for s in strata]),
             details={**part.said.details, "level": level, "strata": len(strata)},

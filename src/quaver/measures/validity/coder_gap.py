@@ -87,14 +87,16 @@ def gaps(found: Coded, level: Level | None) -> Iterator[Statistic]:
             yield replace(said, n=0, where={"coder": name}, reason="no alpha is defined")
             continue
         known = people.pairable(one) | model.pairable(other)
-        apart = people.differing(one) | model.differing(other)
+        apart = min(  # where people hardly ever differ, they decide
+            found.cell.units.touched(side.differing(some)) for side, some in ((people, one), (model, other))
+        )
         yield replace(
             said,
             where={"coder": name},
             under=under,
             column=at,
             n=found.cell.units.touched(np.asarray(known)),
-            differing=found.cell.units.touched(np.asarray(apart)),
+            differing=apart,
             rarest=rarest[name],
             ends=(-2.0, 2.0),
             details={
