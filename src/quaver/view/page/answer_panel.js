@@ -44,7 +44,12 @@ export class AnswerPanel {
   }
 
   /** Show what the address names, among the answers that `asked` gives. */
-  async follow(given, asked) {
+  follow(given, asked) {
+    this.loading = this.#follow(given, asked);
+    return this.loading;
+  }
+
+  async #follow(given, asked) {
     if (!given.item || given.column === undefined) {
       this.element.hidden = true;
       this.key = "";
@@ -81,7 +86,8 @@ export class AnswerPanel {
     this.closed();
   }
 
-  go(way) {
+  async go(way) {
+    await this.loading; // neighbours are those of the answer that was asked for last
     if (this.step && (way === "up" || way === "down") && this.step(way)) return;
     const near = this.answer?.neighbours;
     if (!near) return;
@@ -121,6 +127,7 @@ export class AnswerPanel {
       parts.thinking(answer, (part) => this.#fileOf(part)),
       parts.probabilities(answer, legend),
       parts.tokens(answer),
+      parts.followUps(answer),
       this.form.element,
       this.#prompt(),
       siblings(app, answer, {legend, design}),
@@ -142,7 +149,7 @@ export class AnswerPanel {
     const others = [];
     const seen = new Set();
     for (const one of design.columns) {
-      if (one.model !== own.model || one.prompt === own.prompt || one.follow_up !== own.follow_up || seen.has(one.prompt)) continue;
+      if (one.model !== own.model || one.prompt === own.prompt || (one.follow_up || "") !== (own.follow_up || "") || seen.has(one.prompt)) continue;
       seen.add(one.prompt);
       others.push([String(one.at), promptName(one.prompt, design)]);
     }

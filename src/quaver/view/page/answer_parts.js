@@ -114,9 +114,24 @@ export function prompt(messages, diff) {
   });
 }
 
+/** Further calls about the answer: how sure the model says it was, or the label that ends a free answer. */
+export function followUps({follow_ups: some}) {
+  if (!some?.length) return null;
+  const one = (call) => [made("h3", {}, `Asked further: ${call.name}`), longText(call.text || "(empty)", {attributes: {class: "answer"}}), call.prompt?.length ? made("details", {}, made("summary", {}, "What was asked"), ...prompt(call.prompt, null)) : null];
+  return made("section", {}, ...some.flatMap(one).filter(Boolean));
+}
+
+const USUAL = {top_p: 1, top_k: 0, min_p: 0, repeat_penalty: 1, constraint: "none", name: undefined, grid: undefined};
+
+/** The parameters of a decoding that say something. */
+function decodingWords(decoding) {
+  const said = ([name, value]) => value !== null && !(name in USUAL && (USUAL[name] === undefined || USUAL[name] === value)) && !(Array.isArray(value) && !value.length);
+  return Object.entries(decoding || {}).filter(said).map(([name, value]) => `${name} ${Array.isArray(value) ? value.join(" ") : value}`).join(", ");
+}
+
 export function facts({response, column}) {
   if (!response) return null;
-  const decoding = Object.entries(response.decoding || {}).filter(([, value]) => value !== null).map(([name, value]) => `${name} ${Array.isArray(value) ? value.join(" ") : value}`).join(", ");
+  const decoding = decodingWords(response.decoding);
   const rows = [
     ["Model", [column.model, response.served_model && response.served_model !== column.model ? ` (served as ${response.served_model})` : ""].join("")],
     ["Decoding", decoding || column.decoding],

@@ -124,6 +124,8 @@ export class AnswersView {
     const last = Math.min(this.total, Math.ceil((scroll.top + scroll.viewHeight) / HIGH) + 3);
     for (let block = Math.floor(first / BLOCK); block * BLOCK < last; block += 1) this.#fetch(block);
     const focused = this.list.contains(document.activeElement) ? Number(document.activeElement.dataset.at) : -1;
+    const top = Math.ceil(scroll.top / HIGH);
+    this.tabbed = this.at !== null && this.at >= top && this.at < last - 3 ? this.at : top; // one stop of the tab key
     const rows = [];
     for (let at = first; at < last; at += 1) rows.push(this.#line(at));
     fill(this.list, ...rows);
@@ -138,13 +140,12 @@ export class AnswersView {
     const {view, given} = current();
     const shown = at === this.at;
     const column = this.design.columns[one.column] ?? one;
-    const tabbed = shown || (this.at === null && at === Math.ceil(this.scroll.top / HIGH));
     return made(
       "li",
       attributes,
       made(
         "a",
-        {href: addressOf(view, {...given, item: one.item, column: String(one.column), against: null}), class: "answer-row", "data-at": String(at), "aria-current": shown ? "true" : null, tabIndex: tabbed ? 0 : -1, onclick: (event) => this.#clicked(event, at)},
+        {href: addressOf(view, {...given, item: one.item, column: String(one.column), against: null}), class: "answer-row", "data-at": String(at), "aria-current": shown ? "true" : null, tabIndex: at === this.tabbed ? 0 : -1, onclick: (event) => this.#clicked(event, at)},
         made("span", {class: "row-label"}, this.legend.chip(one.legend), one.flip ? made("span", {class: "flips"}, "flip") : null),
         made("span", {class: "row-text"}, one.text === null || one.text === undefined ? made("i", {}, "no text") : cut(one.text, EXCERPT) || made("i", {}, "empty")),
         made("span", {class: "row-of"}, made("b", {}, one.item), ` · ${columnWords(column, this.design)}`, one.gold !== null && one.gold !== undefined ? [" · gold ", this.legend.labelName(one.gold)].join("") : null, one.mark ? made("span", {class: "marked"}, ` ● ${one.mark}`) : null),

@@ -124,8 +124,9 @@ class ServerSource {
     return this.#read(`${this.#of(study)}/answers`, {...view, from, count, excerpt}, options);
   }
 
-  answer(study, given, options) {
-    return this.#read(`${this.#of(study)}/answer`, given, options);
+  async answer(study, given, options) {
+    const known = await this.#read(`${this.#of(study)}/answer`, given, options);
+    return {...known, column: {...known.column, at: known.column.column ?? known.column.at}};
   }
 
   item(study, given, options) {

@@ -1,0 +1,182 @@
+"""A study with everything that the page shows, served to a real browser."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.report.conftest import browser
+from tests.studies import written
+from tests.view.viewed import again
+
+import quaver
+from quaver.core.model import Abilities
+from quaver.core.records import Response, Token
+from quaver.models import python_function
+from quaver.view.serving import listening, studies_of
+
+__all__ = ["browser"]
+
+STUDY = """\
+name: tones
+task:
+  labels: [{code: pos, name: positive}, {code: neg, name: negative}, {code: neu, name: neutral}]
+items:
+  source: items.csv
+  id: id
+  text: "{{ text }}"
+  gold: truth
+  groups: [side]
+prompt:
+  instruction: Is this positive, negative or neutral?
+variants:
+  - {use: instructions, texts: {curt: "Tone?", plain: "How does it sound to you?"}, factor: words}
+models:
+  - {name: fake, use: function}
+decoding:
+  warm: {temperature: 1.0, logprobs: 3}
+repeats: 2
+evaluators: [first_label, exact, logprob]
+"""
+
+ITEMS = 30
+TOKEN = "secret-token"
+
+
+def items() -> str:
+    """The items; a third of them has no gold label."""
+    rows = (f"i{n},Thing no. {n} is fine.,{('pos', 'neg', '')[n % 3]},{'ab'[n % 2]}" for n in range(ITEMS))
+    return "id,text,truth,side\n" + "\n".join(rows) + "\n"
+
+
+def annotate(text: str, prompt: str) -> str:
+    """The label depends on the prompt for every fifth item, and every seventh answer has none."""
+    number = int(text.split()[2])
+    if number % 7 == 6:
+        return "I would rather not say <b>that</b>."
+    curt = prompt.startswith("Tone?")
+    return "negative" if number % 5 == 0 and curt else "I think it is positive, really."
+
+
+def _response(answer: object, seconds: float) -> Response:
+    """A response as of a reasoning model that gives log-probabilities."""
+    logs = (("pos", float(np.log(0.7))), ("neg", float(np.log(0.2))), ("neu", float(np.log(0.1))))
+    tokens = (Token("pos", logs[0][1], logs), Token(".", -0.01, ((".", -0.01),)))
+    return Response(
+        str(answer),
+        thinking="Let me see: the thing seems fine.",
+        tokens=tokens,
+        prompt_tokens=31,
+        completion_tokens=9,
+        thinking_tokens=4,
+        latency=0.25,
+        served_model="fake-2",
+    )
+
+
+def collect(folder: Path, study: str = STUDY, asked: Any = annotate, rows: str | None = None) -> Path:
+    """A study with answers that have thinking and log-probabilities; its file."""
+    path = written(folder, study, rows or items())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(python_function, "_response", _response)
+        patch.setattr(python_function, "Abilities", lambda **_: Abilities(logprobs=5))
+        quaver.Study.open(path, functions={"fake": asked}).run(watch=lambda _: None)
+    return path
+
+
+@contextmanager
+def serving(*paths: Path) -> Iterator[str]:
+    """The address of a server of these studies."""
+    uvicorn = pytest.importorskip("uvicorn")
+    from quaver.view.application import Viewer
+    from quaver.view.guard import Guard
+
+    studies = studies_of(paths)
+    for one in studies.values():
+        again(one)
+    taken = listening(0)
+    port = taken.getsockname()[1]
+    app = Guard(Viewer(studies).app(), TOKEN, port)
+    config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", ws="none")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{port}/{TOKEN}/"
+    finally:
+        server.should_exit = True
+        thread.join(10)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return collect(tmp_path_factory.mktemp("tones"))
+
+
+@pytest.fixture(scope="module")
+def address(study: Path) -> Iterator[str]:
+    with serving(study) as address:
+        yield address
+
+
+class Opened:
+    """A page of the viewer, with what it said and asked for."""
+
+    def __init__(self, browser: Any, address: str, at: str, width: int = 1440, scheme: str = "light") -> None:
+        self.base = address
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page = browser.new_page(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True
+        )
+        self.page.set_default_timeout(8000)
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.said.append(dialog.message), dialog.dismiss()))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.to(at)
+
+    def to(self, at: str) -> None:
+        """Go to a view, as if by its address."""
+        self.page.goto(self.base + at)
+
+    @property
+    def where(self) -> str:
+        """The page's address behind the ``#``."""
+        return str(self.page.evaluate("location.hash"))
+
+    def read(self, query: str) -> str:
+        """The text of an element, once it is there."""
+        return str(self.page.locator(query).first.inner_text())
+
+    def until(self, script: str) -> None:
+        """Wait until an expression is true in the page, whose policy forbids Playwright's own way to wait."""
+        end = time.monotonic() + 8
+        while not self.page.evaluate(script):
+            assert time.monotonic() < end, f"not true: {script}"
+            self.page.wait_for_timeout(30)
+
+    def __enter__(self) -> Opened:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.page.close()
+        if problem[0] is None:
+            assert self.said == []
+            assert [url for url in self.asked if not url.startswith((self.base, "data:", "blob:"))] == []
+
+
+@pytest.fixture
+def opened(browser: Any, address: str) -> Any:
+    """Opens a view."""
+
+    def open_view(at: str, width: int = 1440, scheme: str = "light") -> Opened:
+        return Opened(browser, address, at, width, scheme)
+
+    return open_view

@@ -1,0 +1,121 @@
+"""Whoever sees little, hears the page, moves it by keyboard or has a small screen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+VIEWS = {
+    "overview": "#/overview",
+    "grid": "#/grid?q=is:flip&item=i5&column=3",
+    "answers": "#/answers?item=i5&column=3",
+    "judge": "#/judge",
+    "blind": "#/judge?what=items&blind=1",
+}
+THERE = {
+    "overview": ".run .pairs",
+    "grid": ".panel h2",
+    "answers": ".panel h2",
+    "judge": ".judged",
+    "blind": ".judged",
+}
+
+
+def violations(page: Any) -> list[Any]:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    found = axe.run(page).response["violations"]
+    return [(one["id"], [node["html"] for node in one["nodes"]]) for one in found]
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+def test_axe_finds_no_violation(browser: Any, address: str, width: int, scheme: str) -> None:
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True
+    )
+    page = context.new_page()
+    for name, view in VIEWS.items():
+        page.goto(address + view)
+        page.locator(THERE[name]).first.wait_for()
+        page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
+        page.wait_for_timeout(200)
+        assert (name, violations(page)) == (name, [])
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    context.close()
+
+
+def test_axe_finds_no_violation_in_what_opens(browser: Any, address: str) -> None:
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, bypass_csp=True)
+    page = context.new_page()
+    page.goto(address + "#/grid")
+    page.locator(".legend button").first.wait_for()
+    page.keyboard.press("t")
+    page.locator(".as-table table").wait_for()
+    assert ("table", violations(page)) == ("table", [])
+    for key in ("?", "e"):
+        page.keyboard.press(key)
+        page.get_by_role("dialog").wait_for()
+        assert (key, violations(page)) == (key, [])
+        page.keyboard.press("Escape")
+        page.get_by_role("dialog").wait_for(state="detached")
+    page.keyboard.press("/")
+    page.keyboard.type("label:")
+    page.get_by_role("option").first.wait_for()
+    page.keyboard.press("ArrowDown")
+    assert ("completions", violations(page)) == ("completions", [])
+    context.close()
+
+
+@pytest.mark.parametrize("view", ["#/overview", "#/grid", "#/answers", "#/compare", "#/judge"])
+def test_what_has_the_focus_is_seen(browser: Any, address: str, view: str) -> None:
+    """Twenty presses of the tab key; each stops at something that is marked."""
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.goto(address + view)
+    page.locator("main > *").first.wait_for()
+    page.wait_for_timeout(400)
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        style = page.evaluate(
+            "(() => { const one = document.activeElement, style = getComputedStyle(one);"
+            " return [one.tagName, one.className, style.outlineStyle, style.outlineWidth]; })()"
+        )
+        assert style[0] == "BODY" or (style[2] != "none" and style[3] != "0px"), style
+    page.close()
+
+
+def test_keys_of_one_letter_can_be_turned_off(opened: Any) -> None:
+    with opened("#/grid") as view:
+        page = view.page
+        page.locator(".legend button").first.wait_for()
+        page.keyboard.press("?")
+        page.get_by_label("Use keys of one letter or sign").uncheck()
+        page.keyboard.press("Escape")
+        page.get_by_role("dialog").wait_for(state="detached")
+        page.keyboard.press("t")
+        page.keyboard.press("?")
+        assert page.locator(".as-table").is_hidden()
+        assert page.get_by_role("dialog").count() == 0
+        page.evaluate("localStorage.clear()")
+
+
+def test_nothing_moves_for_those_who_want_that(browser: Any, address: str) -> None:
+    context = browser.new_context(reduced_motion="reduce")
+    page = context.new_page()
+    page.goto(address + "#/overview")
+    page.locator(".run .pairs").wait_for()
+    running = page.evaluate("document.getAnimations().length")
+    assert running == 0
+    context.close()
+
+
+def test_a_small_screen_shows_the_answer_alone(opened: Any) -> None:
+    with opened("#/answers", width=390) as view:
+        page = view.page
+        page.locator(".answer-row").first.click()
+        page.locator(".panel h2").wait_for()
+        box = page.locator(".panel").bounding_box()
+        assert (box["x"], box["width"]) == (0, 390)
+        page.get_by_role("button", name="Close").click()
+        page.locator(".answer-row").first.wait_for()
+        page.get_by_role("button", name="Filters").click()
+        page.locator("#facets button").first.wait_for()
