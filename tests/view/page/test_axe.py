@@ -10,6 +10,7 @@ VIEWS = {
     "overview": "#/overview",
     "grid": "#/grid?q=is:flip&item=i5&column=3",
     "answers": "#/answers?item=i5&column=3",
+    "compare": "#/compare",
     "judge": "#/judge",
     "blind": "#/judge?what=items&blind=1",
 }
@@ -17,6 +18,7 @@ THERE = {
     "overview": ".run .pairs",
     "grid": ".panel h2",
     "answers": ".panel h2",
+    "compare": ".compared .headline",
     "judge": ".judged",
     "blind": ".judged",
 }

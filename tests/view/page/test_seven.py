@@ -142,7 +142,7 @@ def test_bars_show_how_likely_each_label_was(opened: Any) -> None:
     with opened("#/grid?item=i5&column=4&e=logprob") as view:
         bars = view.page.locator(".bars li")
         bars.first.wait_for()
-        assert [bar.inner_text().split("\n")[-1] for bar in bars.all()][0] == "70%"
+        assert bars.first.inner_text().split("\n")[-1] == "70%"
         assert "positive" in bars.first.inner_text()
 
 
@@ -282,3 +282,46 @@ def test_an_answer_is_marked_beside_the_grid(opened: Any, address: str) -> None:
         page.get_by_role("button", name="Take back").click()
         page.locator(".panel .marks").wait_for(state="detached")
         assert marks(address, page, "i12") == []
+
+
+# ------------------------------------------------------------------------------------- 5. compare
+
+
+def test_two_prompts_are_compared_with_both_answers(opened: Any) -> None:
+    with opened("#/compare") as view:
+        page = view.page
+        headline = page.locator(".compared .headline")
+        headline.wait_for()
+        assert headline.inner_text().endswith("of 30 items have different labels (20%).")
+        flips = page.locator(".flips-list > li")
+        assert flips.count() == 6
+        sides = flips.first.locator(".side pre").all_inner_texts()
+        assert sorted(sides) == ["I think it is positive, really.", "negative"]
+        page.keyboard.press("j")
+        assert page.evaluate("document.activeElement.tagName") == "LI"
+        page.keyboard.press("x")
+        view.until("location.hash.includes('A=')")
+        headline.wait_for()
+        assert page.locator(".flips-list > li").first.locator(".side pre").all_inner_texts() == sides[::-1]
+        page.get_by_role("link", name="Left answer, whole").first.click()
+        page.locator(".panel h2").wait_for()
+
+
+# -------------------------------------------------------------------------------------- 7. export
+
+
+def test_what_is_shown_goes_out_as_a_file(opened: Any, tmp_path: Path) -> None:
+    with opened("#/answers?q=label:neg") as view:
+        page = view.page
+        page.locator(".answer-row").first.wait_for()
+        page.keyboard.press("e")
+        dialog = page.get_by_role("dialog")
+        assert "label:neg" in dialog.inner_text()
+        assert view.where in dialog.inner_text()
+        with page.expect_download() as waiting:
+            dialog.get_by_role("link", name="CSV").click()
+        waiting.value.save_as(tmp_path / "shown.csv")
+        lines = (tmp_path / "shown.csv").read_text(encoding="utf-8").splitlines()
+        assert len(lines) > 1
+        page.keyboard.press("Escape")
+        dialog.wait_for(state="detached")
