@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -121,6 +122,7 @@ def test_an_answer_has_all_that_is_known_of_it(answer: Any) -> None:
     assert "fake-2" in facts.inner_text()
     assert panel.locator(".siblings .sibling").count() == PROMPTS * REPEATS
     panel.get_by_role("button", name="Show what was answered").click()
+    panel.locator(".answers-of li").last.wait_for()
     assert panel.locator(".answers-of li").count() == PROMPTS * REPEATS
 
 
@@ -292,9 +294,9 @@ def test_two_prompts_are_compared_with_both_answers(opened: Any) -> None:
         page = view.page
         headline = page.locator(".compared .headline")
         headline.wait_for()
-        assert headline.inner_text().endswith("of 30 items have different labels (20%).")
+        assert headline.inner_text() == "5 of 30 items have different labels (17%)."
         flips = page.locator(".flips-list > li")
-        assert flips.count() == 6
+        assert flips.count() == 5
         sides = flips.first.locator(".side pre").all_inner_texts()
         assert sorted(sides) == ["I think it is positive, really.", "negative"]
         page.keyboard.press("j")

@@ -20,7 +20,12 @@ export class JudgeView {
     this.blocks = new Map();
   }
 
-  async update(given) {
+  update(given) {
+    this.loading = this.#update(given);
+    return this.loading;
+  }
+
+  async #update(given) {
     const {app} = this;
     const {design, legend} = await app.factsOf();
     Object.assign(this, {design, legend});
@@ -58,8 +63,8 @@ export class JudgeView {
   }
 
   #keys() {
-    const mark = (name) => () => this.#marked(name);
-    const labels = Object.fromEntries(this.design.labels.slice(0, 9).map((one, at) => [String(at + 1), () => this.#labelled(one.code)]));
+    const mark = (name) => () => this.#inTurn(() => this.#mark(name));
+    const labels = Object.fromEntries(this.design.labels.slice(0, 9).map((one, at) => [String(at + 1), () => this.#inTurn(() => this.#label(one.code))]));
     this.app.keys.ofView(
       {...labels, a: mark("agree"), d: mark("disagree"), u: mark("unclear"), n: () => this.form.note?.focus(), j: () => this.#go(1), k: () => this.#go(-1), ArrowRight: () => this.#go(1), ArrowLeft: () => this.#go(-1), s: () => this.#next(), b: () => change({blind: this.blind ? null : "1"})},
       [...(this.design.labels.length ? [["1 to 9", "the right label, by its place"]] : []), ["a, d, u", "agree, disagree, unclear"], ["n", "write a note"], ["j, k", "next, previous"], ["s", "the next one without a mark"], ["b", "hide or show the model’s label"]],
@@ -123,7 +128,7 @@ export class JudgeView {
       ? [seen === null ? null : made("p", {class: "label"}, "Most answers say ", legend.labelChip(seen))]
       : [made("h2", {}, "The answer"), ...parts.rawAnswer(blind ? {...answer, reading: null} : answer, () => "#"), blind ? null : parts.verdict({...answer, readings: []}, legend, () => {})];
     const labels = design.labels.length && design.may_mark && !this.app.source.isStatic
-      ? made("div", {class: "label-buttons", role: "group", "aria-label": "The right label"}, ...design.labels.map((label, at) => button([at < 9 ? made("kbd", {}, String(at + 1)) : null, " ", legend.labelChip(label.code)], () => this.#labelled(label.code), {"aria-pressed": String(this.form.own?.label === label.code)})))
+      ? made("div", {class: "label-buttons", role: "group", "aria-label": "The right label"}, ...design.labels.map((label, at) => button([at < 9 ? made("kbd", {}, String(at + 1)) : null, " ", legend.labelChip(label.code)], () => this.#inTurn(() => this.#label(label.code)), {"aria-pressed": String(this.form.own?.label === label.code)})))
       : null;
     fill(
       this.body,
@@ -137,14 +142,18 @@ export class JudgeView {
     this.app.say(`${this.at + 1} of ${this.total}: item ${one.item}`);
   }
 
-  async #marked(mark) {
+  /** One thing after the other, however quickly the keys come: a mark is about what is shown. */
+  #inTurn(act) {
     if (!this.total || !this.design.may_mark) return;
+    this.turn = (this.turn ?? Promise.resolve()).then(() => this.loading).then(act).catch((error) => this.app.refused(error, this.element));
+  }
+
+  async #mark(mark) {
     await this.form.mark(mark);
     if (this.form.own?.mark === mark) this.#go(1);
   }
 
-  async #labelled(code) {
-    if (!this.total || !this.design.may_mark) return;
+  async #label(code) {
     const taken = this.form.own?.label === code;
     const agrees = !this.blind && this.form.seen !== null && !taken ? {mark: this.form.seen === code ? "agree" : "disagree"} : {};
     await this.form.keep({label: taken ? null : code, ...agrees});
