@@ -37,6 +37,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("worst", "study.yaml", "--json"),
     ("evaluators", "study.yaml"),
     ("compare", "study.yaml", "--by", "paraphrase", "--resamples", "100", "--json"),
+    ("gold", "study.yaml", "--n", "2", "--format", "csv"),
+    ("gold", "study.yaml", "--sheets"),
     ("bundle", "study.yaml", "--out", "whole.zip"),
     ("bundle", "study.yaml", "--out", "bare.zip", "--without-texts"),
     ("verify", "whole.zip"),

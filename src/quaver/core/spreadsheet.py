@@ -25,6 +25,15 @@ def safe_cell(value: object) -> str:
     return text
 
 
+def plain_cell(text: str) -> str:
+    """A cell as it was before `safe_cell` made it safe.
+
+    >>> plain_cell("'=1+1"), plain_cell("'s Hertogenbosch")
+    ('=1+1', "'s Hertogenbosch")
+    """
+    return text[1:] if text.startswith("'") and safe_cell(text[1:]) == text else text
+
+
 def write_csv(frame: pl.DataFrame, file: IO[bytes], *, header: bool = True) -> None:
     """Write a table in which a spreadsheet finds no formula."""
     text = pl.col(pl.String)

@@ -10,7 +10,7 @@ import polars as pl
 
 from quaver.core.label_values import LabelCells, outside_label_set
 from quaver.core.records import LabelSet
-from quaver.core.spreadsheet import safe_cell
+from quaver.core.spreadsheet import plain_cell, safe_cell
 from quaver.core.table_text import composed
 from quaver.errors import ItemError, nearest
 from quaver.gold.coded_labels import CODED_COLUMNS, Role
@@ -87,7 +87,7 @@ class ReturnedLabels:
                 continue
             if read.label is None:
                 continue
-            coder = row.coder.removesuffix(ADJUDICATES)
+            coder = plain_cell(row.coder).removesuffix(ADJUDICATES)
             first = found.setdefault((item, coder), row)
             if first is not row:
                 if first.label.strip() != row.label.strip():
@@ -152,8 +152,7 @@ def _twice(item: str, first: Returned, row: Returned) -> ItemError:
 
 def _plain(text: str) -> str:
     """A text as programs that open and save a file leave it alone."""
-    bare = text.removeprefix("'") if safe_cell(text.removeprefix("'")) == text else text
-    return " ".join(unicodedata.normalize("NFKC", bare).split())
+    return " ".join(unicodedata.normalize("NFKC", plain_cell(text)).split())
 
 
 class _Ids:

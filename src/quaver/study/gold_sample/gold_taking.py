@@ -8,9 +8,10 @@ from pathlib import Path
 
 import polars as pl
 
+from quaver.core.spreadsheet import plain_cell
 from quaver.errors import ItemError, QuaverError
 from quaver.gold.coded_labels import CODED_COLUMNS, current
-from quaver.gold.returned_labels import Returned, ReturnedLabels
+from quaver.gold.returned_labels import ADJUDICATES, Returned, ReturnedLabels
 from quaver.study.gold_sample.coder_sheets import CoderSheets
 from quaver.study.gold_sample.gold_rounds import CODER, now
 from quaver.study.gold_sample.gold_status import GoldStatus, gold_status
@@ -105,12 +106,13 @@ def _of_sample(source: StudySource, state: GoldState) -> ReturnedLabels:
 
 def _signed(row: Returned, coder: str | None) -> Returned:
     """A row with the name of who labelled it."""
-    if row.coder and coder and row.coder != coder:
+    named = plain_cell(row.coder).removesuffix(ADJUDICATES)
+    if named and coder and named != coder:
         raise QuaverError(
             "this row is another coder's",
             where=row.where,
             expected=coder,
-            found=row.coder,
+            found=named,
             fix="leave the coder out; the file says who labelled",
         )
     return replace(row, coder=row.coder or coder or CODER)

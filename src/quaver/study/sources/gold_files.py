@@ -22,7 +22,7 @@ from typing_extensions import TypedDict
 
 from quaver._secrets import Keys
 from quaver.collect.store.sole_writer import replacing, writing
-from quaver.core.spreadsheet import safe_cell, write_csv
+from quaver.core.spreadsheet import plain_cell, write_csv
 from quaver.errors import StoreError
 from quaver.gold.coded_labels import CODED_COLUMNS, Rule, Settled, kept_apart, settled
 from quaver.gold.gold_draw import DRAW_COLUMNS, Design
@@ -209,7 +209,7 @@ class GoldFiles:
 def _unescaped(column: pl.Series) -> pl.Series:
     """Cells before `write_csv` made them safe."""
     quoted = column.filter(column.str.starts_with("'").fill_null(False)).unique().to_list()
-    return column.replace({text: text[1:] for text in quoted if safe_cell(text[1:]) == text})
+    return column.replace({text: plain_cell(text) for text in quoted})
 
 
 @contextmanager
