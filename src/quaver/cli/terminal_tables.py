@@ -84,13 +84,10 @@ def conclusion_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
             everything = joint.replace("\nof ", "\nof all ", 1)
             continue
         counts = [one for one in rows if "verdict" not in one.details]
-        drawn = sorted(
-            (one for one in rows if "verdict" in one.details),
-            key=lambda one: (one.value is None, one.value or 0.0),
-        )
+        drawn = sorted((one for one in rows if "verdict" in one.details), key=_in_order)
         shown = [
             (
-                short_name(one.cell["variant"]) if "variant" in one.cell else _TOGETHER.get(one.measure, ""),
+                _labels_of(one),
                 *numbers(one),
                 one.details["verdict"],
                 _share(one.details.get("accuracy")),
@@ -99,7 +96,7 @@ def conclusion_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
             for one in drawn
         ]
         about = [f"{c} {v}" for c, v in zip(apart[1:], key[1:], strict=True) if v]
-        title = ", ".join([key[0], *about]) + f"\nclaimed: {drawn[0].details['effect']}"
+        title = ", ".join([key[0], *about]) + f"\nclaimed: {drawn[0].details['effect']}{_of_what(drawn)}"
         for one in counts:
             found = f"{one.details['count']} of {one.n} variants, {_share(one.value)}"
             span = f" ({_share(one.low)} to {_share(one.high)})"
@@ -114,6 +111,33 @@ def conclusion_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
             "n",
         )
         yield table(columns, shown, title)
+
+
+def _in_order(one: Estimate) -> tuple[int, bool, float]:
+    """Corrected first, then gold alone, then by the estimate."""
+    place = _FIRST.index(one.measure) if one.measure in _FIRST and "model" not in one.cell else len(_FIRST)
+    return (place, one.value is None, one.value or 0.0)
+
+
+def _labels_of(one: Estimate) -> str:
+    """Whose labels an estimate is of."""
+    if "variant" not in one.cell:
+        return _TOGETHER.get(one.measure, "")
+    return short_name(one.cell["variant"]) + _ONE_PROMPT.get(one.measure, "")
+
+
+def _of_what(drawn: Sequence[Estimate]) -> str:
+    """Of which labels a table's claims are: the true ones, or these."""
+    corrected = next((one for one in drawn if one.measure == "conclusion_corrected"), None)
+    if corrected is not None:
+        details = corrected.details
+        if "effective_gold" not in details:
+            return f", in the true labels: {corrected.reason}"
+        return (
+            f", in the true labels: {details['gold']:,} gold labels, as precise as "
+            f"{round(details['effective_gold']):,} alone"
+        )
+    return ", in these labels"
 
 
 def _together(joint: Estimate) -> str:
@@ -132,7 +156,10 @@ def _together(joint: Estimate) -> str:
     )
 
 
+_FIRST = ("conclusion_corrected", "conclusion_gold")
+_ONE_PROMPT = {"conclusion_ppi": " (PPI++)", "conclusion_dsl": " (DSL)"}
 _TOGETHER = {
+    "conclusion_corrected": "all, corrected by gold",
     "conclusion": "all answers",
     "conclusion_majority": "majority of variants",
     "conclusion_dawid_skene": "Dawid-Skene over variants",

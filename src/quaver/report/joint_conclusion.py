@@ -56,3 +56,35 @@ def median_effect(one: Estimate) -> str:
         return ""
     ends = f"[{rounded(found['median_low'])} to {rounded(found['median_high'])}]"
     return f"The median estimate is {rounded(found['median'])} {ends} (p = {decimals(found['p_median'])})."
+
+
+def corrected_conclusions(estimates: Iterable[Estimate]) -> dict[str, Estimate]:
+    """The estimate of each conclusion that is about the true labels, by the conclusion's name."""
+    return {
+        one.cell["conclusion"]: one
+        for one in reversed(list(estimates))
+        if one.measure == "conclusion_corrected" and "model" not in one.cell
+    }
+
+
+def in_true_labels(one: Estimate) -> str:
+    """What a corrected conclusion says, after its name.
+
+    Args:
+        one: The estimate ``conclusion_corrected``.
+
+    >>> details = {"verdict": "holds", "effect": "educ > 0", "gold": 200, "effective_gold": 351.6}
+    >>> in_true_labels(Estimate("conclusion_corrected", 0.07, 0.03, 0.11, details=details))
+    'holds in the true labels: 0.07 [0.03 to 0.11], from 200 gold labels, corrected; as precise as 352 alone'
+    """
+    if one.value is None or one.low is None or one.high is None:
+        return f"cannot be judged in the true labels: {one.reason or 'no interval'}"
+    found = one.details
+    words = {"not distinguishable": "is not distinguishable from none"}.get(
+        found["verdict"], found["verdict"]
+    )
+    ends = f"[{rounded(one.low)} to {rounded(one.high)}]"
+    said = (
+        f"{words} in the true labels: {rounded(one.value)} {ends}, from {count(found['gold'], 'gold label')}"
+    )
+    return f"{said}, corrected; as precise as {round(found['effective_gold']):,} alone"

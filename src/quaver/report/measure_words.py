@@ -12,6 +12,7 @@ _SHARES = frozenset(
         *("level_shares", "label_range", "variation", "label_shift", "deviation_share", "deviations_held"),
         *("flips_repeats", "flips_prompts", "flips_chance", "flips_noise", "label_in_use", "wrong_labels"),
         *("failed_calls", "unlabelled_answers", "truncated_answers"),
+        *("corrected_share", "corrected_accuracy", "corrected_compliance"),
         *("rest_wrong", "rest_unlabelled", "best_prompt_wrong", "best_prompt_better"),
     )
 )

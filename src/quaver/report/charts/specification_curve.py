@@ -14,7 +14,13 @@ from quaver.report.charts.figure import BARS, Figure
 from quaver.report.charts.mark_words import ABOUT, about
 from quaver.report.charts.theme import DATA, SOFT, fitted, inline
 from quaver.report.estimate_index import Results
-from quaver.report.joint_conclusion import by_chance, joint_conclusions, median_effect
+from quaver.report.joint_conclusion import (
+    by_chance,
+    corrected_conclusions,
+    in_true_labels,
+    joint_conclusions,
+    median_effect,
+)
 from quaver.report.plain_text import slug
 
 _HEIGHT = 240
@@ -24,6 +30,8 @@ _VERDICTS = ("holds", "not distinguishable", "reverses")
 _COUNTED = ("holds", "reverses", "not distinguishable")
 _COLOURS = (DATA[0], DATA[6], DATA[1])
 _SHAPES = ("circle", "square", "diamond")
+_CURVE = ("conclusion", "conclusion_majority", "conclusion_dawid_skene")
+"""What the curve is of: estimates from labels as they are."""
 _TOGETHER = {"conclusion_majority": "the majority", "conclusion_dawid_skene": "Dawid–Skene"}
 
 
@@ -44,11 +52,16 @@ def conclusions(results: Results) -> Iterator[Figure]:
             continue
         verdicts = [one.details["verdict"] for one in single]
         counts = ", ".join(f"{kind} under {verdicts.count(kind)}" for kind in _COUNTED)
-        found = f"Of {len(single)} specifications: {counts}. {BARS}"
+        found = f"Of {len(single)} specifications: {counts}, in these labels. {BARS}"
         joint = joint_conclusions(some)
         chance = "".join(f" {said}" for one in joint for said in (by_chance(one), median_effect(one)) if said)
         gold = " Dashed: the gold labels." if any(one.measure == "conclusion_gold" for one in some) else ""
-        title = f"{name}: {single[0].details['effect']}, under every prompt variant"
+        true = corrected_conclusions(some).get(name)
+        first = "" if true is None else f"The claim {in_true_labels(true)}. "
+        if true is not None and true.low is not None:
+            gold += " Band: the corrected estimate’s interval, which is about the true labels."
+        found = f"{first}{found}"
+        title = f"{name}: {single[0].details['effect']}, in these labels under every prompt variant"
         yield Figure(
             draw=partial(specification_chart, some, results),
             estimates=some,
@@ -73,9 +86,7 @@ def specification_chart(estimates: Sequence[Estimate], results: Results, *, widt
         An ``altair`` chart, or None where no estimate has a value.
     """
     known = [one for one in estimates if one.value is not None and "verdict" in one.details]
-    drawn = sorted(
-        (one for one in known if one.measure != "conclusion_gold"), key=lambda one: one.value or 0.0
-    )
+    drawn = sorted((one for one in known if one.measure in _CURVE), key=lambda one: one.value or 0.0)
     if not drawn:
         return None
     wide = max(120, width - _NAMES - 60)
@@ -84,7 +95,9 @@ def specification_chart(estimates: Sequence[Estimate], results: Results, *, widt
     curve = alt.Chart(inline([_row(at, one, results) for at, one in enumerate(drawn)]))
     y = alt.Y("value:Q", axis=alt.Axis(title="estimate", tickCount=5, grid=True), scale=alt.Scale(zero=False))
     shape = alt.Shape("verdict:N", scale=alt.Scale(domain=_VERDICTS, range=_SHAPES), legend=None)
-    parts = [
+    true = next((one for one in known if one.measure == "conclusion_corrected" and one.low is not None), None)
+    parts = [] if true is None else list(_band(true))
+    parts += [
         curve.mark_rule(strokeWidth=1.4, opacity=0.7).encode(
             x=x, y=alt.Y("low:Q"), y2="high:Q", color=verdict
         ),
@@ -109,6 +122,13 @@ def specification_chart(estimates: Sequence[Estimate], results: Results, *, widt
         .properties(width=wide, height=_ROW * len(names))
     )
     return alt.vconcat(above, below, spacing=8)
+
+
+def _band(true: Estimate) -> Iterator[Any]:
+    """The corrected estimate and its interval, behind the curve."""
+    data = alt.Chart(inline([{"value": true.value, "low": true.low, "high": true.high}]))
+    yield data.mark_rect(color=SOFT, opacity=0.18).encode(y=alt.Y("low:Q"), y2="high:Q")
+    yield data.mark_rule(color=SOFT, strokeWidth=2).encode(y=alt.Y("value:Q"))
 
 
 def _row(at: int, one: Estimate, results: Results) -> dict[str, Any]:

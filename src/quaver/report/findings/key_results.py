@@ -13,7 +13,12 @@ from quaver.core.records import Estimand, Estimate
 from quaver.report.estimate_index import NO_LABEL, Results, varying
 from quaver.report.findings.coder_sentences import coder_sentences
 from quaver.report.findings.verdicts import STEADY
-from quaver.report.joint_conclusion import by_chance, joint_conclusions
+from quaver.report.joint_conclusion import (
+    by_chance,
+    corrected_conclusions,
+    in_true_labels,
+    joint_conclusions,
+)
 from quaver.report.measure_words import in_words
 from quaver.report.page_numbers import number, percent_measure, points, printed, value_and_interval
 
@@ -299,11 +304,16 @@ def _effects(results: Results) -> list[Markup]:
 
 def _conclusions(results: Results) -> list[Markup]:
     """Under how many specifications each of a few conclusions holds, and how many would by chance."""
-    joint = joint_conclusions(results.estimates)
-    words = Markup("“{}” holds under {} of {}. {}")
-    return [
+    joint, true = joint_conclusions(results.estimates), corrected_conclusions(results.estimates)
+    said = [Markup("“{}” {}.").format(name, in_true_labels(one)) for name, one in list(true.items())[:_FEW]]
+    words = Markup("In these labels, {} holds under {} of {}. {}")
+    again = Markup("it") if len(joint) == 1 and true else None
+    return said + [
         words.format(
-            one.cell["conclusion"], one.details["count"], count(one.n, one.unit), by_chance(one)
+            again or Markup("“{}”").format(one.cell["conclusion"]),
+            one.details["count"],
+            count(one.n, one.unit),
+            by_chance(one),
         ).rstrip()
         for one in joint[:_FEW]
     ]

@@ -17,6 +17,7 @@ from quaver.estimation.declaration import Measure, registered
 from quaver.estimation.measure_protocol import OUTPUT
 from quaver.study.analysis.audit_measures import audited
 from quaver.study.analysis.coder_measures import audited_coders, coder_measures, with_coders
+from quaver.study.analysis.corrected_measures import CORRECTED, corrected_measurements
 from quaver.study.analysis.sampled_prompts import Prompts, with_estimand
 from quaver.study.forecasts.sizing import Sizing, assumed_sizes, measured_sizes
 from quaver.study.sources.conclusion_measures import CONCLUSIONS
@@ -127,8 +128,10 @@ def measurements(study: StudySource, names: Sequence[str] | None, frame: pl.Data
         (("measures", index), one) for index, one in enumerate(study.spec.measures)
     ]
     concluded = study.conclusions.measurements(names)
-    names = [one for one in names if one != CONCLUSIONS or not concluded] if names is not None else None
+    corrected = corrected_measurements(study, frame, names)
     if names is not None:
+        apart = {*CORRECTED, *((CONCLUSIONS,) if concluded else ())}
+        names = [one for one in names if one not in apart]
         known = {one.use for _, one in asked}
         asked = [(loc, one) for loc, one in asked if one.use in names]
         for name in names:
@@ -137,7 +140,7 @@ def measurements(study: StudySource, names: Sequence[str] | None, frame: pl.Data
     else:
         own = {one.use for _, one in asked}
         asked += [(("items", "coders"), one) for one in coder_measures(study.spec, own)]
-    return [*told_apart([_or_failed(study, one, frame, loc) for loc, one in asked]), *concluded]
+    return [*told_apart([_or_failed(study, one, frame, loc) for loc, one in asked]), *corrected, *concluded]
 
 
 def told_apart(found: list[Measurement]) -> list[Measurement]:
