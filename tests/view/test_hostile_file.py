@@ -1,0 +1,137 @@
+"""Hostile texts in a study stay text, in a file that opens from disk and in the server's other answers."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from tests.hostile import ANSWERS, TEXTS, annotate, write_hostile
+from tests.view.viewed import client
+
+import quaver
+from quaver.view.serving import export
+
+_PARTS = (
+    *(
+        "<script>alert(1)</script>",
+        "<img src=//evil.example/x onerror=alert(1)>",
+        "</script>",
+        "</style>",
+        "-->",
+    ),
+    *(
+        "<!--",
+        "]]>",
+        "javascript:alert(1)",
+        "&lt;script&gt;",
+        "\\u003cscript\\u003e",
+        "\u2028",
+        "\u2029",
+        "\x00",
+    ),
+    *(
+        "<svg onload=alert(1)>",
+        "' onmouseover='alert(1)",
+        '" style="background:url(//evil.example)',
+        "{{7*7}}",
+    ),
+    *(
+        "${alert(1)}",
+        "`",
+        "\\",
+        "\ud800",
+        "\U000e0041",
+        "<base href=//evil.example>",
+        "<link rel=stylesheet href=//x>",
+    ),
+    *(
+        "<iframe srcdoc='<script>alert(1)</script>'>",
+        "<form action=//evil.example>",
+        "<meta http-equiv=refresh>",
+    ),
+)
+
+
+def more_hostile(count: int = 200) -> list[str]:
+    """Further hostile texts, put together from parts."""
+    draw = Random(1)
+    return ["x" + "".join(draw.choice(_PARTS) for _ in range(draw.randint(1, 5))) for _ in range(count)]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.skip("chromium is not installed (apt-get install chromium)")
+    sync = pytest.importorskip("playwright.sync_api")
+    with sync.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study whose names, texts and answers are hostile, with 200 more items."""
+    folder = tmp_path_factory.mktemp("hostile")
+    names = write_hostile(folder)
+    more = more_hostile()
+    with (folder / "items.csv").open("a", encoding="utf-8", errors="replace", newline="") as file:
+        for at, text in enumerate(more):
+            cells = (f"more{at}{text[:20]}", text, "", "")
+            file.write(
+                ",".join('"' + cell.replace('"', '""').replace("\x00", "") + '"' for cell in cells) + "\n"
+            )
+    asked = iter(range(1 << 30))
+
+    def answer(text: str, prompt: str) -> str:
+        at = next(asked)
+        return more[at % len(more)].encode("utf-8", "replace").decode() if at % 3 else annotate(text, prompt)
+
+    study = folder / "study.yaml"
+    quaver.Study.open(study, functions=dict.fromkeys(names, answer)).run(watch=lambda _: None)
+    return study
+
+
+def test_a_file_from_disk_runs_and_loads_nothing_of_them(path: Path, tmp_path: Path, chromium: Any) -> None:
+    file = tmp_path / "part.html"
+    assert export(path, file, count=300) > 200
+    page = chromium.new_page()
+    asked, said, broken = [], [], []
+    page.on("request", lambda one: asked.append(one.url))
+    page.on("dialog", lambda one: (said.append(one.message), one.dismiss()))
+    page.on("pageerror", lambda one: broken.append(str(one)))
+    page.on("console", lambda one: broken.append(one.text) if "Content Security" in one.text else None)
+    page.goto(file.as_uri())
+    page.wait_for_selector("#page :is(h1, nav, table, canvas)", timeout=20_000)
+    for view in ("grid", "answers", "overview", "compare"):
+        page.evaluate(f"location.hash = location.hash.replace(/#\\/?\\w*/, '#/{view}')")
+        page.wait_for_timeout(300)
+    assert (
+        page.evaluate("document.querySelectorAll('#page iframe, #page base, #page form[action]').length") == 0
+    )
+    page.close()
+    assert (said, broken) == ([], [])
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+
+
+def test_the_servers_answers_are_never_html(path: Path) -> None:
+    browser = client(path)
+    (study,) = browser.get("api/studies").json()["studies"]
+    place = f"api/studies/{study['id']}"
+    row = browser.get(f"{place}/rows").json()["rows"][0]
+    for address in ("", "/design", "/grid", "/rows", "/answers", "/facets"):
+        answer = browser.get(place + address)
+        assert answer.headers["content-type"] == "application/json"
+    raw = browser.get(f"{place}/raw", params={"item": row["item"], "column": 0})
+    assert raw.headers["content-type"] == "text/plain; charset=utf-8"
+    assert raw.headers["x-content-type-options"] == "nosniff"
+    assert raw.text in {
+        one.encode("utf-8", "replace").decode() for one in (*ANSWERS, *TEXTS, *more_hostile())
+    }
+    name = browser.get(f"{place}/export").headers["content-disposition"]
+    assert not set('<>"\r\n;') & set(name.removeprefix('attachment; filename="').removesuffix('"'))
