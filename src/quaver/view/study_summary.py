@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -31,6 +32,9 @@ from quaver.study.sources.study_source import StudySource
 from quaver.study.study_verdict import resolved
 from quaver.view.index_builder import reading, write_json
 from quaver.view.overview_document import error_document
+
+_NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML does not have."""
 
 MOST_ANNOTATIONS = 300_000
 """Up to so many annotations, the verdict is made without being asked for."""
@@ -140,7 +144,7 @@ def _charts(study: StudySource, folder: Path, lock: Any, frame: pl.DataFrame) ->
         ):
             svg = inline_svg(picture, f"{figure.name}{kind}".replace(".", "-"), figure.alternative, whole)
             with replacing(made / f"{figure.name}{kind}.svg") as part:
-                part.write_text(svg, encoding="utf-8")
+                part.write_text(_NO_XML.sub("\ufffd", svg), encoding="utf-8")
         about = ("name", "title", "section", "alternative", "closer")
         found.append({name: getattr(figure, name) for name in about} | {"caption": figure.subtitle})
     return found
