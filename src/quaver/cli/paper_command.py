@@ -29,18 +29,28 @@ def command(
         Path | None,
         typer.Option(help="Write every format to this folder instead of printing one.", metavar="FOLDER"),
     ] = None,
+    checklist: Annotated[
+        str | None,
+        typer.Option(
+            help="Print a checklist instead: llm-guidelines, text-annotation or wrong-labels.", metavar="NAME"
+        ),
+    ] = None,
     function: FunctionOption = None,
 ) -> None:
     """Print a table, a methods paragraph and BibTeX for a paper.
 
-    The paragraph of a bundle names its digest.
+    Or a checklist of the field, filled in. The paragraph of a bundle names its digest.
 
     Examples:
       quaver paper study.yaml
       quaver paper study.yaml --as latex > results.tex
+      quaver paper study.yaml --checklist llm-guidelines
       quaver paper study.quaver.zip --to paper
     """
     paper = open_study(study, function).paper()
+    if checklist is not None:
+        say(paper.checklist_as(checklist, form.value))
+        return
     if to is None:
         say("\n".join([paper.table_as(form.value), paper.methods_as(form.value), paper.bibtex.rstrip()]))
         return

@@ -31,6 +31,7 @@ from quaver.report.tables.audit_tables import (
 )
 from quaver.report.tables.checklist import checklist
 from quaver.report.tables.coders_table import coders_table
+from quaver.report.tables.field_checklists import field_checklists
 from quaver.report.tables.frozen_table import frozen_table
 from quaver.report.tables.gold_power_table import gold_power_table
 
@@ -48,6 +49,7 @@ def page_tables(
     """
     answers = worst_answers_table(results, found, behind)
     paid = cost_table(behind.costs() if behind else ())
+    raw = behind is not None and behind.raw
     tables = {
         "statuses": statuses(results),
         "compliance": compliance_table(results),
@@ -70,8 +72,9 @@ def page_tables(
         "treatment": treatment_table(results),
         "gold-power": gold_power_table(results),
         "frozen": frozen_table(results),
-        "checklist": checklist(results, behind is not None and behind.raw, paid),
+        "checklist": checklist(results, raw, paid),
     }
+    tables |= {table.name: table for table in field_checklists(results, raw_kept=raw, paid=paid).values()}
     return {name: replace(table, name=name) for name, table in tables.items()}
 
 

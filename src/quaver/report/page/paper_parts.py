@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Literal, get_args
@@ -34,6 +34,7 @@ class Paper:
         methods: The paragraph, as plain text.
         bibtex: The references.
         keys: The references' keys in BibTeX.
+        checklists: The field's checklists, filled in from the study, by name.
     """
 
     table: Table
@@ -41,6 +42,7 @@ class Paper:
     methods: str
     bibtex: str
     keys: tuple[str, ...]
+    checklists: Mapping[str, Table] = field(default_factory=dict)
 
     def table_as(self, form: Format = "markdown") -> str:
         r"""The table with its caption.
@@ -74,11 +76,36 @@ class Paper:
             return f"<p>{escape(self.methods)}</p>\n"
         return markdown_text(self.methods) + "\n"
 
+    def checklist_as(self, name: str, form: Format = "markdown") -> str:
+        """A checklist of the field, filled in from the study.
+
+        Args:
+            name: ``llm-guidelines``, ``text-annotation`` or ``wrong-labels``.
+            form: As of the table.
+
+        Raises:
+            UnknownName: There is no such checklist or format.
+        """
+        _check(form)
+        if name not in self.checklists:
+            raise UnknownName("checklist", name, self.checklists, where="checklist")
+        one = self.checklists[name]
+        if form == "latex":
+            return _latex_table(one, one.note)
+        if form == "html":
+            return _html_table(one, one.note)
+        return f"{markdown(one)}\n{markdown_text(one.note)}\n"
+
     def files(self) -> Mapping[str, str]:
         """All of it as files, by their names."""
         endings = {"markdown": "md", "latex": "tex", "html": "html"}
         made = {f"table.{endings[form]}": self.table_as(form) for form in FORMATS}
         made |= {f"methods.{endings[form]}": self.methods_as(form) for form in FORMATS}
+        made |= {
+            f"checklist-{name}.{endings[form]}": self.checklist_as(name, form)
+            for name in self.checklists
+            for form in FORMATS
+        }
         return made | {"references.bib": self.bibtex}
 
     def write(self, folder: str | Path) -> list[Path]:
@@ -109,12 +136,13 @@ class Paper:
         return f"{self.table_as('html')}{self.methods_as('html')}<pre>{escape(self.bibtex)}</pre>"
 
 
-def paper_parts(results: Results, cost: Table) -> Paper:
+def paper_parts(results: Results, cost: Table, checklists: Mapping[str, Table] | None = None) -> Paper:
     """What a paper takes from a study.
 
     Args:
         results: The study.
         cost: What it cost, a row a model.
+        checklists: The field's, filled in, by name.
     """
     known, unknown = cited_works(results.estimates)
     keys = ("quaver", *(work.key for work in known), *(f"source{n}" for n in range(1, len(unknown) + 1)))
@@ -125,7 +153,9 @@ def paper_parts(results: Results, cost: Table) -> Paper:
     caption = f"{results.name}: {items}; {models}."
     version = str(results.lock.get("versions", {}).get("quaver", ""))
     methods = method_paragraph(results, cost)
-    return Paper(paper_table(results), caption, methods, bibtex(results.estimates, version), keys)
+    return Paper(
+        paper_table(results), caption, methods, bibtex(results.estimates, version), keys, checklists or {}
+    )
 
 
 def _check(form: str) -> None:

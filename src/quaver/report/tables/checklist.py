@@ -6,13 +6,23 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
 from quaver.report.table_rows import Table
+from quaver.report.tables.reported_facts import (
+    Answer,
+    cost,
+    defined,
+    edits,
+    exclusions,
+    frozen,
+    many,
+    raw_answers,
+    spread,
+    stopping,
+    versions,
+)
 
 _CALIBRATION = ("ece", "mce", "brier", "ece_shift", "verbal_calibration")
-Answer = tuple[str, str]
-"""``yes``, ``in part``, ``no`` or ``not applicable``; and where it is, or what is missing."""
 
 
 def checklist(results: Results, raw_kept: bool, paid: Table | None = None) -> Table:
@@ -20,29 +30,24 @@ def checklist(results: Results, raw_kept: bool, paid: Table | None = None) -> Ta
     answers = {
         "How confidence was normalized before calibration was measured": _normalisation(results),
         "The evaluators’ exact rules, and the prompts": _rules(results),
-        "The raw text of every answer": _raw(raw_kept),
+        "The raw text of every answer": raw_answers(raw_kept),
         "How many answers have a label, by cell": _parse_rates(results),
         "Confidence elicited in two ways, from tokens and in words": _elicitations(results),
-        "The spread of results over variants, beside their mean": _spread(results),
-        "Edits by hand to the paraphrases": _edits(results),
-        "What was fixed before the results were known": _frozen(results),
-        "What the estimates exclude": _exclusions(results),
+        "The spread of results over variants, beside their mean": spread(results),
+        "Edits by hand to the paraphrases": edits(results),
+        "What was fixed before the results were known": frozen(results),
+        "What the estimates exclude": exclusions(results),
         "Seeds": _seeds(results),
-        "Versions and hashes of models, items and software": _versions(results),
-        "When the collection stopped": _stopping(results),
-        "What it cost": _cost(paid),
+        "Versions and hashes of models, items and software": versions(results),
+        "When the collection stopped": stopping(results),
+        "What it cost": cost(paid),
     }
     rows = tuple((item, *answer) for item, answer in answers.items())
     return Table(("item", "reported", "how, or what is missing"), rows, name="checklist")
 
 
-def _defined(results: Results, *measures: str) -> list[Estimate]:
-    every = [*results.estimates, *results.audit]
-    return [one for one in every if one.value is not None and one.measure.startswith(measures)]
-
-
 def _normalisation(results: Results) -> Answer:
-    known = _defined(results, *_CALIBRATION)
+    known = defined(results, *_CALIBRATION)
     if not known:
         return "not applicable", "no calibration was measured"
     if any(one.measure.startswith("ece_shift") for one in known):
@@ -65,23 +70,14 @@ def _rules(results: Results) -> Answer:
             "in part",
             f"rules of {named} under Method; prompts of {shown} of {len(results.variants)} variants",
         )
-    return "yes", f"rules of {named} under Method, {_many(shown, 'prompt')} under Prompts"
-
-
-def _raw(raw_kept: bool) -> Answer:
-    if raw_kept:
-        return (
-            "yes",
-            "responses.db holds every answer with its prompt; quaver export writes them as a table",
-        )
-    return "no", "the report was made from labels, without raw answers"
+    return "yes", f"rules of {named} under Method, {many(shown, 'prompt')} under Prompts"
 
 
 def _parse_rates(results: Results) -> Answer:
-    cells = {tuple(one.cell.items()) for one in _defined(results, "compliance")}
+    cells = {tuple(one.cell.items()) for one in defined(results, "compliance")}
     if not cells:
         return "no", "add the measure compliance"
-    return "yes", f"{_many(len(cells), 'cell')}, with the reasons for the others, under Compliance"
+    return "yes", f"{many(len(cells), 'cell')}, with the reasons for the others, under Compliance"
 
 
 def _elicitations(results: Results) -> Answer:
@@ -111,40 +107,6 @@ def _ways(results: Results) -> dict[str, list[str]]:
     return ways
 
 
-def _spread(results: Results) -> Answer:
-    if known := _defined(results, "spread"):
-        return "yes", f"{_many(len(known), 'estimate')} of spread"
-    if len(results.variants) < 2:
-        return "no", "there is one variant only"
-    cells = {one.cell["variant"] for one in _defined(results, "accuracy") if "variant" in one.cell}
-    if len(cells) > 1:
-        return ("in part", f"accuracy by variant ({len(cells)}). Add the measure spread for its noise floor")
-    return "no", "add the measure spread, or accuracy by variant"
-
-
-def _edits(results: Results) -> Answer:
-    edits = results.lock.get("paraphrases", {}).get("edits", ())
-    if edits:
-        return "yes", f"{_many(len(edits), 'edit')}, with the text before, under Prompts"
-    return "yes", "none"
-
-
-def _frozen(results: Results) -> Answer:
-    frozen = results.lock.get("frozen")
-    if not frozen:
-        return "no", "the design was not written down beforehand (quaver freeze does so)"
-    early = not frozen["entries"][0]["answers"]
-    return "yes" if early and not frozen["broken"] else "in part", str(frozen["headline"])
-
-
-def _exclusions(results: Results) -> Answer:
-    kinds = dict.fromkeys(kind for one in results.estimates for kind in one.excluded)
-    if not kinds:
-        return "yes", "nothing"
-    named = ", ".join(str(kind).replace("_", " ") for kind in kinds)
-    return "yes", f"{named}; counts under What could not be measured"
-
-
 def _seeds(results: Results) -> Answer:
     drawn = _samples(results.lock.get("decodings", {}).values())
     return ("yes", f"root seed {results.seed}, from which every sample, shuffle and bootstrap derives{drawn}")
@@ -153,44 +115,3 @@ def _seeds(results: Results) -> Answer:
 def _samples(decodings: Iterable[object]) -> str:
     seeds = [d["seed"] for d in decodings if isinstance(d, dict) and d.get("temperature") and "seed" in d]
     return f"; decodings sample from {', '.join(map(str, dict.fromkeys(seeds)))}" if seeds else ""
-
-
-def _versions(results: Results) -> Answer:
-    models = results.lock.get("models", {})
-    nameless = [name for name, facts in models.items() if not facts.get("identity")]
-    items = results.lock.get("items", {}).get("blake2b")
-    if nameless or not items:
-        gone = [*nameless, *([] if items else ["items"])]
-        return "in part", f"without a hash or a version: {', '.join(gone)}"
-    return (
-        "yes",
-        f"{_many(len(models), 'model')}, items (blake2b {str(items)[:12]}…), software, under Method",
-    )
-
-
-def _stopping(results: Results) -> Answer:
-    collection = results.lock.get("collection", {})
-    if results.imported:
-        return "not applicable", "the labels were imported"
-    if collection.get("rounds"):
-        return "yes", str(collection["rounds"])
-    missing = collection.get("total", 0) - collection.get("answered", 0)
-    if missing > 0:
-        return "in part", f"{missing:,} calls of the design have no answer; no stopping rule was set"
-    return "yes", "the whole design was collected; no rule ended it early"
-
-
-def _cost(paid: Table | None) -> Answer:
-    if paid is None or not paid.rows:
-        return "no", "the cost of the answers is not known"
-    at = paid.columns.index("US dollars")
-    unknown = [str(row[0]) for row in paid.rows if row[at] == "unknown"]
-    if unknown:
-        return ("in part", f"calls and tokens under Method; the price of {', '.join(unknown)} is not known")
-    total = sum(float(str(row[at]).replace(",", "")) for row in paid.rows)
-    charge = f"${total:,.4f} in all" if total else "no charge"
-    return "yes", f"calls, tokens and {charge}, by model under Method"
-
-
-def _many(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" + ("" if n == 1 else "s")

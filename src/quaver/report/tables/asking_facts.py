@@ -1,0 +1,210 @@
+"""What a study reports of models, prompts and measures: answers of the field's checklists."""
+
+from __future__ import annotations
+
+from quaver.report.estimate_index import Results
+from quaver.report.tables.reported_facts import Answer, defined, many, versions
+
+
+def disclosed(results: Results) -> Answer:
+    """Which models labelled what."""
+    models, items = ", ".join(results.models), int(results.lock.get("items", {}).get("n", 0))
+    if not models:
+        return "no", "who made the labels is not known"
+    return "yes", f"{models}, to label {many(items, 'item')}; methods paragraph"
+
+
+def asked(results: Results) -> Answer:
+    """Models, versions and when they were asked."""
+    state, said = versions(results)
+    date = results.lock.get("collection", {}).get("date")
+    if results.imported:
+        return "in part", "the labels were imported; say when and how they were collected"
+    named = f"{', '.join(results.models)}: {said}"
+    return (
+        (state, f"{named}; last answer on {date}") if date else ("in part", f"{named}; no answer is stored")
+    )
+
+
+def quantized(results: Results) -> Answer:
+    """The weights' files, whose names say how they were quantized."""
+    local = {name: facts for name, facts in results.lock.get("models", {}).items() if facts.get("file")}
+    if not local:
+        return "not applicable", "no weights on this machine; a provider's are as it serves them"
+    return "yes", "; ".join(f"{name}: {facts['file']}" for name, facts in local.items())
+
+
+def around(results: Results) -> Answer:
+    """What stands around the model."""
+    engines = {str(facts.get("engine", "")) for facts in results.lock.get("models", {}).values()}
+    if "function" in engines:
+        return "yours", "a model is a Python function: write what it does beside asking a model"
+    if results.imported:
+        return "yours", "the labels were imported: write what made them"
+    return (
+        "yes",
+        "no retrieval and no agents: each prompt is sent as it is shown, its answer read by a fixed rule",
+    )
+
+
+def hosted(results: Results) -> Answer:
+    """Where the models ran."""
+    found = []
+    for name, facts in results.lock.get("models", {}).items():
+        at = facts.get("base_url") or facts.get("processor") or facts.get("engine")
+        found += [f"{name}: {at}"] if at else []
+    return ("yes", "; ".join(found)) if found else ("no", "where the models ran is not known")
+
+
+def prompts(results: Results) -> Answer:
+    """Whether every prompt is shown."""
+    shown = sum(1 for one in results.variants if one.get("example"))
+    if not results.has_prompts:
+        return "no", "the labels were imported without their prompts"
+    if shown < len(results.variants):
+        return "in part", f"{shown} of {many(len(results.variants), 'prompt')}, under Prompts"
+    return "yes", f"{many(shown, 'prompt')} in full, under Prompts and in study.lock.json"
+
+
+def developed(results: Results) -> Answer:
+    """How prompts came about."""
+    factors = ", ".join(results.factors)
+    known = f"what varies ({factors}) and where each level comes from; " if factors else ""
+    return "in part", f"{known}write where the first prompt is from"
+
+
+def open_model(results: Results) -> Answer:
+    """Whether a model is open."""
+    models = results.lock.get("models", {})
+    weights = [name for name, facts in models.items() if facts.get("sha256") or facts.get("file")]
+    if weights:
+        return "yes", f"with weights of a known hash: {', '.join(weights)}"
+    return "yours", "say which of these models is open, or why none is"
+
+
+def package(results: Results) -> Answer:
+    """Whether the study is packed."""
+    digest = results.lock.get("bundle")
+    if digest:
+        return "yes", f"a bundle with the SHA-256 {str(digest)[:12]}…, which quaver verify computes again"
+    return "no", "quaver bundle packs one"
+
+
+def metrics(results: Results) -> Answer:
+    """What was measured."""
+    named = list(dict.fromkeys(one.measure for one in defined(results, "") if one.reference))
+    return (
+        ("yes", f"{many(len(named), 'measure')} with formula and reference, under Method")
+        if named
+        else (
+            "no",
+            "nothing was measured",
+        )
+    )
+
+
+def baseline(results: Results) -> Answer:
+    """What results are compared with."""
+    if any("chance" in one.details for one in defined(results, "accuracy")):
+        return (
+            "in part",
+            "guessing and the most frequent label stand beside accuracy; a classifier would be yours",
+        )
+    return "no", "accuracy against gold labels has guessing beside it"
+
+
+def repeated(results: Results) -> Answer:
+    """How often was asked."""
+    repeats = max((one.get("repeats", 1) for one in results.lock.get("conditions", ())), default=1)
+    times = "once" if repeats == 1 else f"{repeats} times"
+    asked = f"{many(len(results.variants), 'prompt')}, each asked {times}"
+    several = len(results.variants) > 1 or repeats > 1
+    return ("yes", f"{asked}; results by prompt, with intervals") if several else ("no", asked)
+
+
+def again(results: Results) -> Answer:
+    """How far results change when the same is asked again."""
+    found = [name for name in ("intra_pss", "consistency") if defined(results, name)]
+    noise = ["the engine's own noise"] if results.noise else []
+    if found or noise:
+        return "yes", f"{', '.join([*found, *noise])}, under Stability"
+    return "no", "ask each prompt more than once (repeats) and measure intra_pss"
+
+
+def holds_for(results: Results) -> Answer:
+    """For what results hold."""
+    kinds = {one.estimand for one in defined(results, "") if one.low is not None}
+    said = (
+        "each interval says whether it holds for these prompts, for prompts like these, or for the next one"
+    )
+    return ("in part", f"{said}; say for which texts") if kinds else ("yours", "for which texts and prompts")
+
+
+def defined_labels(results: Results) -> Answer:
+    """Whether labels are defined."""
+    labels = results.lock.get("labels", {}).get("labels", ())
+    known = sum(1 for one in labels if one.get("definition"))
+    if known == len(labels) and known:
+        return "yes", f"all {known} labels have a definition in the study file"
+    return (
+        "in part" if known else "no"
+    ), f"{known} of {len(labels)} labels have a definition in the study file"
+
+
+def parameters(results: Results) -> Answer:
+    """How answers were sampled."""
+    found = [
+        f"{name}: temperature {one.get('temperature')}"
+        for name, one in results.lock.get("decodings", {}).items()
+    ]
+    return (
+        ("yes", f"{'; '.join(found)}; all others under Method")
+        if found and not results.imported
+        else (
+            "no",
+            "they are not known",
+        )
+    )
+
+
+def stable(results: Results, measure: str) -> Answer:
+    """A measure of stability."""
+    found = defined(results, measure)
+    return (
+        ("yes", f"{measure} {found[0].value:.2f}, under Stability")
+        if found
+        else ("no", f"add the measure {measure}")
+    )
+
+
+def worst(raw_kept: bool) -> Answer:
+    """Which items change."""
+    if raw_kept:
+        return (
+            "in part",
+            "the items whose labels change most, with texts and answers (quaver worst); read them",
+        )
+    return "yours", "read items whose labels change, and say what is wrong with them"
+
+
+def tried(results: Results) -> Answer:
+    """What was tried."""
+    design = f"{many(len(results.models), 'model')} and {many(len(results.variants), 'prompt')}"
+    return "yes", f"{design}, all of them in the tables; say if you tried others before"
+
+
+def every_prompt(results: Results) -> Answer:
+    """Whether conclusions were drawn under every prompt."""
+    if defined(results, "conclusion_holds"):
+        return "yes", "the specification curve, under Conclusions"
+    if not results.lock.get("study", {}).get("conclusions"):
+        return "not applicable", "the study file states no conclusion"
+    return "no", "no conclusion could be drawn"
+
+
+def p_values(results: Results) -> Answer:
+    """Whether conclusions have p values."""
+    found = [one for one in defined(results, "conclusion") if "p" in one.details]
+    if found:
+        return "yes", f"p of {many(len(found), 'estimate')}, with intervals, in estimates.csv"
+    return "not applicable", "no conclusion was tested"

@@ -1,0 +1,149 @@
+"""The field's own checklists, in Quaver's words, filled in as far as a study knows the answer.
+
+Each row has the place in the source, what is asked, whether the study reports it, and where. What only the
+authors know (why this model, what was hoped for, who may be harmed) is ``yours``, with what to write about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from quaver.report.estimate_index import Results
+from quaver.report.table_rows import Table
+from quaver.report.tables import asking_facts as asking
+from quaver.report.tables import people_facts as people
+from quaver.report.tables.reported_facts import (
+    Answer,
+    cost,
+    edits,
+    frozen,
+    raw_answers,
+    stopping,
+    versions,
+)
+
+SOURCES: Final[Mapping[str, str]] = {
+    "llm-guidelines": "Baltes et al. (2026), Guidelines for Empirical Studies in Software Engineering "
+    "involving Large Language Models, llm-guidelines.org: G1 to G8",
+    "text-annotation": "Törnberg (2024), Best Practices for Text Annotation with Large Language Models, "
+    "Sociologica 18(2), 67-85",
+    "wrong-labels": "Baumann et al. (2025), Large Language Model Hacking, arXiv 2509.08825; Egami et al. "
+    "(2023), NeurIPS 36",
+}
+"""The checklists by name, and what each follows."""
+
+
+class _Row(NamedTuple):
+    place: str
+    item: str
+    answer: Answer
+
+
+def field_checklists(results: Results, *, raw_kept: bool, paid: Table | None = None) -> dict[str, Table]:
+    """Each checklist as a table, by its name."""
+    made = {
+        "llm-guidelines": _llm_guidelines(results, raw_kept, paid),
+        "text-annotation": _text_annotation(results, raw_kept),
+        "wrong-labels": _wrong_labels(results, raw_kept),
+    }
+    return {name: _table(name, rows) for name, rows in made.items()}
+
+
+def _table(name: str, rows: list[_Row]) -> Table:
+    cells = tuple((row.place, row.item, *row.answer) for row in rows)
+    heads = ("where", "what is asked", "reported", "how, or what is missing")
+    return Table(heads, cells, note=f"After {SOURCES[name]}; in Quaver’s words.", name=f"checklist-{name}")
+
+
+def _llm_guidelines(results: Results, raw_kept: bool, paid: Table | None) -> list[_Row]:
+    return [
+        _Row(
+            "G1, must", "That language models were used, which, and for what step", asking.disclosed(results)
+        ),
+        _Row("G1, should", "Why, and what you hoped to gain", _yours("your reasons and expectations")),
+        _Row(
+            "G2, must",
+            "The exact model and version, its configuration, and when it was asked",
+            asking.asked(results),
+        ),
+        _Row("G2, must", "Fine-tuning: aim, data and procedure", _yours("whether a model was fine-tuned")),
+        _Row("G2, should", "Why this model and version", _yours("your reasons")),
+        _Row("G2, should", "How weights were quantized", asking.quantized(results)),
+        _Row(
+            "G3, must",
+            "Everything around the model: retrieval, agents, several models together",
+            asking.around(results),
+        ),
+        _Row("G3, must", "Where the model ran, and on what hardware", asking.hosted(results)),
+        _Row("G4, must", "Every prompt in full, with what changes in it", asking.prompts(results)),
+        _Row("G4, should", "How prompts were developed and chosen", asking.developed(results)),
+        _Row("G4, should", "Every request and answer", raw_answers(raw_kept)),
+        _Row(
+            "G5, should",
+            "Labels by people to validate against, and how items were chosen",
+            people.gold_labels(results),
+        ),
+        _Row("G5, should", "Agreement between people", people.coders(results)),
+        _Row("G5, should", "Whether the model may stand in for a person", people.replacement(results)),
+        _Row("G5, should", "How many labels by people it takes (power)", people.power(results)),
+        _Row("G6, should", "An open model beside a closed one", asking.open_model(results)),
+        _Row("G6, should", "A package to replicate the study", asking.package(results)),
+        _Row("G7, must", "Which metrics, and where they are defined", asking.metrics(results)),
+        _Row("G7, should", "Something simpler to compare with", asking.baseline(results)),
+        _Row("G7, should", "Repetitions, and the spread of results", asking.repeated(results)),
+        _Row("G8, must", "How far results change when the same is asked again", asking.again(results)),
+        _Row("G8, must", "For which texts, prompts and models results hold", asking.holds_for(results)),
+        _Row("G8, must", "Whether the model may have seen the items in training", _yours("data leakage")),
+        _Row("G8, should", "What it cost", cost(paid)),
+        _Row("G8, should", "Sensitive data, and who may be harmed", _yours("privacy and ethics")),
+    ]
+
+
+def _text_annotation(results: Results, raw_kept: bool) -> list[_Row]:
+    return [
+        _Row("model", "Why this model: openness, cost, language, law", _yours("your reasons")),
+        _Row("model", "Its exact version, so that others can ask it again", versions(results)),
+        _Row("coding", "A codebook: each label defined", asking.defined_labels(results)),
+        _Row("coding", "Labels by people from the same codebook", people.gold_labels(results)),
+        _Row("coding", "Agreement between people", people.coders(results)),
+        _Row("prompt", "Every prompt in full, and every change by hand", asking.prompts(results)),
+        _Row("prompt", "Edits by hand to paraphrases", edits(results)),
+        _Row("prompt", "Temperature and the other parameters", asking.parameters(results)),
+        _Row(
+            "validation", "Accuracy against people, with its uncertainty", people.accuracy_reported(results)
+        ),
+        _Row("validation", "… in each class and subgroup", people.by_class(results)),
+        _Row(
+            "validation",
+            "Items for validation that no prompt was tuned on",
+            _yours("which items you tuned prompts on"),
+        ),
+        _Row("stability", "The same labels in other words", asking.stable(results, "inter_pss")),
+        _Row("stability", "The same labels when asked again", asking.stable(results, "intra_pss")),
+        _Row("errors", "Which texts are mislabelled, and why", asking.worst(raw_kept)),
+        _Row("ethics", "Consent, law, and what the provider does with the texts", _yours("ethics and law")),
+    ]
+
+
+def _wrong_labels(results: Results, raw_kept: bool) -> list[_Row]:
+    return [
+        _Row("before", "Models, prompts and decision rule fixed before results", frozen(results)),
+        _Row("before", "When the collection was to end", stopping(results)),
+        _Row("labels", "A random sample of labels by people", people.gold_labels(results)),
+        _Row("labels", "How often labels are wrong, in each class and group", people.by_class(results)),
+        _Row(
+            "conclusions", "Every model and prompt that was tried, not the best alone", asking.tried(results)
+        ),
+        _Row("conclusions", "Conclusions under each of them", asking.every_prompt(results)),
+        _Row("conclusions", "Conclusions corrected for wrong labels", people.corrected(results)),
+        _Row(
+            "conclusions", "Exact p values, and how close they are to the threshold", asking.p_values(results)
+        ),
+        _Row("after", "Every label and answer for others to reanalyse", raw_answers(raw_kept)),
+        _Row("after", "A package to replicate the study", asking.package(results)),
+    ]
+
+
+def _yours(about: str) -> Answer:
+    return "yours", f"write about {about}"
