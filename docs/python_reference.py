@@ -50,6 +50,8 @@ GROUPS = (
             "quaver.study.gold_sample.gold_status.GoldStatus",
             "quaver.collect.run.progress.Outcome",
             "quaver.study.collection.study_status.StudyStatus",
+            "quaver.study.collection.study_status.BatchStatus",
+            "quaver.study.forecasts.forecast.BatchForecast",
             "quaver.study.collection.store_repair.Repaired",
             "quaver.study.sources.study_source.StudySource",
             "quaver.many_studies.collection.Plans",

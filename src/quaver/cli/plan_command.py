@@ -86,6 +86,9 @@ def _show_plan(study: Study, pilot: int, compare: list[str] | None) -> None:
     plan = study.plan(pilot=pilot, compare=compare or COMPARED)
     screen.print(f"{plan.size}: {plan.calls:,} calls, {plan.stored:,} of them answered.")
     _show_models(plan)
+    for model in plan.models:
+        if model.batch is not None and model.stored < model.calls:
+            screen.print(f"{model.model} in batches (quaver run --batch): {model.batch}.")
     _show_parts(plan)
     for one in plan.paraphrases:
         screen.print(f"{one}.")

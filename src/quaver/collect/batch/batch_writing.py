@@ -57,7 +57,6 @@ class BatchWriter:
         self._service, self._budget = service, budget
         self._most = min(service.limits.requests, most or service.limits.requests)
         self._filling: dict[str, _Filling] = {}
-        self._number = 0
 
     def write(self, requests: Iterable[Request]) -> list[BatchRow]:
         """Write requests as batches, until the budget has no more room.
@@ -91,9 +90,9 @@ class BatchWriter:
     def _close(self, filling: _Filling) -> BatchRow:
         del self._filling[filling.kind]
         now = time.time()
-        self._number += 1
+        number = len(self._store.batches(open_only=False))
         first = filling.requests[0][1].key
-        unique = blake2b(first + f"{now!r} {self._number}".encode(), digest_size=12).hexdigest()
+        unique = blake2b(first + f"{now!r} {number}".encode(), digest_size=12).hexdigest()
         facts = {
             "name": f"quaver-{unique}",
             "model": self._model,

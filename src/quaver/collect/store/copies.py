@@ -28,11 +28,19 @@ def copy_store(source: Path, target: Path) -> None:
         with closing(sqlite3.connect(target, isolation_level=None)) as db:
             # It says which annotation frame is current in the study's own folder.
             db.execute("DELETE FROM meta WHERE name = 'annotations'")
+            _without_batches(db)
             db.execute("VACUUM")
     except sqlite3.Error as error:
         raise StoreError(
             "the stored responses cannot be copied", where=str(source), found=str(error)
         ) from error
+
+
+def _without_batches(db: sqlite3.Connection) -> None:
+    """A copy asks nothing, so it cannot collect what is out."""
+    names = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    for table in names & {"batches", "batch_requests", "batch_calls"}:
+        db.execute(f"DELETE FROM {table}")
 
 
 def copy_store_without(source: Path, target: Path, texts: Container[str]) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from quaver.collect.store.batch_tables import BATCH_COLUMNS
 from quaver.collect.store.checksum import add_checksums, checksum, checksum_of_prompt
 from quaver.collect.store.page_reader import Row, rows_in
 from quaver.collect.store.read_only import journal
@@ -25,6 +26,8 @@ _RESPONSE = (
 _FEWEST = _RESPONSE.index("raw") + 1
 _SUMMED = [_RESPONSE.index(name) for name in SUMMED.split(", ")]
 _FINISH = _RESPONSE.index("finish")
+_BATCH, _REQUEST = 1 + len(BATCH_COLUMNS.split(", ")), 7
+"""Values of a row of ``batches``, and of ``batch_requests`` and ``batch_calls``."""
 _FEW = 20
 """Rows per INSERT statement, for any table."""
 _FORGOTTEN = ("study", "annotations", "misasked")
@@ -77,6 +80,14 @@ class Salvage:
                 self.highest = max(self.highest, number)
             case [None, *counts] if len(values) == 9 and all(isinstance(n, int | float) for n in counts):
                 self._other("traffic", number, *counts)
+            case [None, str(), str(), _, str(), str(), *_] if len(values) == _BATCH:
+                self._batch(number, values)
+            case [int(number_of), str(name), int(), *_, outcome] if len(values) == _REQUEST:
+                known = self.others.setdefault("batch_requests", {})
+                if outcome is not None or (number_of, name) not in known:
+                    known[number_of, name] = tuple(values)
+            case [int(number_of), str(name), bytes(key), *_] if len(values) == _REQUEST:
+                self.others.setdefault("batch_calls", {})[number_of, name, key] = tuple(values)
             case [str(name), str() | int() as value] if name not in _FORGOTTEN:
                 self._other("meta", name, value)
 
@@ -92,8 +103,20 @@ class Salvage:
         if known is None or known[_FINISH] == "error":  # an unused page may still hold the error
             self.responses[number] = whole
 
+    def _batch(self, number: int, values: Sequence[Any]) -> None:
+        """Add a batch; of several states of one, an unused page may hold the earlier."""
+        known = self.others.setdefault("batches", {})
+        if number not in known or _reached(values) >= _reached(known[number]):
+            known[number] = (number, *values[1:])
+
     def _other(self, table: str, key: Any, *values: Any) -> None:
         self.others.setdefault(table, {})[key] = (key, *values)
+
+
+def _reached(values: Sequence[Any]) -> tuple[bool, ...]:
+    """How far a batch had come."""
+    steps = ("closed", "remote", "sent", "upload")
+    return tuple(values[1 + BATCH_COLUMNS.split(", ").index(step)] is not None for step in steps)
 
 
 def _is_prompt(messages: str) -> bool:

@@ -192,6 +192,8 @@ class Collecting:
             ModelError: One does not honour what the study asks for, or none is within reach.
         """
         left = self._store.unfinished(errors=not self._retry_errors) & set(names)
+        out = left & self._store.calls_out().keys()
+        left -= {name for name in out if next(self._requests(name, None), None) is None}
         for name, model in self._models.items():
             if name not in left or name in self._tried or not isinstance(model, Probed):
                 continue

@@ -68,7 +68,7 @@ def _replaced(path: Path) -> tuple[Salvage, Path]:
         for file in (part, journal(part)):
             file.unlink(missing_ok=True)
         found = salvaged(path, part)
-        if not found.responses:
+        if not found.responses and not found.others.get("batches"):
             part.unlink()
             raise StoreError(
                 "no stored response is intact",

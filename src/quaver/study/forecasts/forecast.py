@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from quaver.collect.run.budget import Price
 from quaver.collect.run.ledger import Entry
+from quaver.core.batch import Batched
 from quaver.core.model import Model
 from quaver.core.notebook import html_table
 from quaver.core.rows import Rows
@@ -22,6 +24,28 @@ _COUNTED = 48
 
 _CHARACTERS_A_TOKEN = 4.0
 """A rule of thumb for English, where the model cannot count."""
+
+
+class BatchForecast(NamedTuple):
+    """The same calls in the batches of a model's provider.
+
+    Attributes:
+        cost: US dollars of the calls that are not stored, from the least to the most; None where the price is
+            not known.
+        is_published: Whether genai-prices has the model's price in batches; where it has none, half of its
+            usual price is taken, which is what providers charge.
+        hours: Within which answers come, or never; 0 where the files are run by you.
+    """
+
+    cost: Range | None
+    is_published: bool
+    hours: float
+
+    def __str__(self) -> str:
+        cost = "cost unknown" if self.cost is None else str(self.cost)
+        if cost not in ("free", "cost unknown") and not self.is_published:
+            cost += " (half the usual price, since none for batches is listed)"
+        return f"{cost}, within {self.hours:g} h" if self.hours else f"{cost}, as files that you run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +66,7 @@ class ModelForecast:
         cost: US dollars of the calls that are not stored, from the least to the most; None where the
             price is not known.
         whole: The tokens of all of its calls.
+        batch: The same calls in batches; None where its provider has none.
     """
 
     model: str
@@ -55,6 +80,7 @@ class ModelForecast:
     seconds: float | None
     cost: Range | None
     whole: Tokens
+    batch: BatchForecast | None = None
 
 
 class ParaphrasesForecast(NamedTuple):
@@ -142,6 +168,7 @@ class Forecast(Rows):
             lines.append(
                 f"{one.model}: {one.calls:,} calls, {one.prompt_tokens:,} prompt tokens "
                 f"({one.new_tokens:,} read once), at most {one.answer_tokens:,} answer tokens, {time}, {cost}"
+                + (f"; in batches {one.batch}" if one.batch else "")
             )
         return "\n".join([*lines, *map(str, self.paraphrases)])
 
@@ -161,6 +188,8 @@ class Forecast(Rows):
                 "seconds_left": one.seconds,
                 "least_cost": None if one.cost is None else one.cost.low,
                 "most_cost": None if one.cost is None else one.cost.high,
+                "least_cost_in_batches": one.batch.cost.low if one.batch and one.batch.cost else None,
+                "most_cost_in_batches": one.batch.cost.high if one.batch and one.batch.cost else None,
             }
             for one in self.models
         ]
@@ -261,8 +290,18 @@ def _of_model(
         seconds=(calls - stored) * used["seconds"] / stored if stored else None,
         cost=None if price is None else rest.cost(price),
         whole=whole,
+        batch=_in_batches(model, price, rest),
     )
     return found, rate
+
+
+def _in_batches(model: Model, price: Price | None, rest: Tokens) -> BatchForecast | None:
+    """The same in the batches of a model's provider."""
+    service = model.batches(Path()) if isinstance(model, Batched) else None
+    if service is None:
+        return None
+    cost = None if price is None else rest.cost(price.in_batch)
+    return BatchForecast(cost, price is not None and price.batch is not None, service.limits.hours)
 
 
 def forecast_of_paraphrases(
