@@ -82,7 +82,14 @@ GROUPS = (
         "Compare two studies",
         "What a change did: paired differences, bounds, and the items to look at first.",
         ("compare", "Comparison", "worst", "Worst"),
-        ("quaver.comparison.bounds.Judgement", "quaver.core.label_values.Decision"),
+        (
+            "quaver.comparison.bounds.Judgement",
+            "quaver.comparison.difference_verdict.Verdict",
+            "quaver.pytest_plugin.assert_no_loss",
+            "quaver.pytest_plugin.assert_stable",
+            "quaver.pytest_plugin.OpenStudy",
+            "quaver.core.label_values.Decision",
+        ),
     ),
     Group(
         "bundles",

@@ -212,7 +212,7 @@ def test_the_workflow_asks_for_the_least(tmp_path: Path) -> None:
 
 def test_the_example_is_that_of_the_tutorial(tmp_path: Path) -> None:
     shown = files_of("tutorials/ci.md")
-    for name in ("model.py", "prompts/tickets.yaml"):
+    for name in ("model.py", "prompts/tickets.yaml", "test_prompts.py"):
         assert _text(EXAMPLE / name) == shown[name]
     (tmp_path / "tickets.py").write_text(shown["tickets.py"])
     subprocess.run(["python", "tickets.py"], cwd=tmp_path, check=True)

@@ -1,0 +1,228 @@
+"""The pytest plugin: the fixture ``quaver_study``, and assertions about prompts that say what they found.
+
+pytest loads this file wherever Quaver is installed, so it imports nothing else before a test uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pytest
+
+from quaver.errors import MeasureError, QuaverError
+
+if TYPE_CHECKING:
+    from quaver.comparison.comparison_result import Comparison
+    from quaver.core.records import Estimate
+    from quaver.study.session import Study
+
+__all__ = ["OpenStudy", "assert_no_loss", "assert_stable", "quaver_study"]
+
+_SHOWN = 10
+"""How many cells, and how many items, a failure lists."""
+
+
+class OpenStudy(Protocol):
+    """What the fixture ``quaver_study`` gives a test: a function that opens a study."""
+
+    def __call__(
+        self, path: str | Path, *, functions: Mapping[str, Callable[..., Any]] | None = None
+    ) -> Study:
+        """Open a study and ask what has not been asked yet.
+
+        Args:
+            path: The study file, its folder or a bundle; relative to pytest's root directory.
+            functions: For models that ``use: function``, by the model's name.
+        """
+        ...
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add Quaver's option."""
+    parser.getgroup("quaver").addoption(
+        "--quaver-offline",
+        action="store_true",
+        help="Ask no model: skip the tests of studies that lack answers.",
+    )
+
+
+@pytest.fixture(scope="session")
+def quaver_study(pytestconfig: pytest.Config) -> OpenStudy:
+    """Opens studies; each is asked once in a session, and what is stored is never asked for again."""
+    opened: dict[Path, Study] = {}
+
+    def open_study(path: str | Path, *, functions: Mapping[str, Callable[..., Any]] | None = None) -> Study:
+        place = (pytestconfig.rootpath / path).resolve()
+        if place not in opened:
+            opened[place] = _answered(place, functions, offline=pytestconfig.getoption("--quaver-offline"))
+        return opened[place]
+
+    return open_study
+
+
+def _answered(path: Path, functions: Mapping[str, Callable[..., Any]] | None, *, offline: bool) -> Study:
+    """A study with its answers."""
+    from quaver.study.collection.study_status import answered_calls
+    from quaver.study.session import Study
+
+    study = Study.open(path, functions=functions)
+    if not offline and study.source.can_ask:
+        study.run(watch=lambda _: None)
+    answered, calls = answered_calls(study.source)
+    if offline and answered < calls:
+        pytest.skip(f"{path.name}: {calls - answered:,} of {calls:,} calls are not answered yet")
+    return study
+
+
+def assert_stable(
+    study: Study, at_least: float = 0.8, *, measure: str = "inter_pss", **options: Any
+) -> list[Estimate]:
+    """Assert that a study's labels are stable: that the whole interval of a measure reaches a level.
+
+    Args:
+        study: The study.
+        at_least: The level, such as 0.8 of agreement between prompts.
+        measure: A measure of which more is better.
+        **options: The measure's own, such as ``by=["model"]``.
+
+    Returns:
+        The measure's estimates.
+
+    Raises:
+        AssertionError: It is not shown: an interval reaches below, or there is none.
+        UnknownName: No such measure.
+        MeasureError: More of this measure is not better.
+    """
+    __tracebackhide__ = True
+    from quaver.core.number_format import rounded
+    from quaver.core.presentation import presented
+
+    how = presented(measure)
+    if how is not None and how.better != "higher":
+        raise MeasureError(
+            "more of this measure is not better", where="assert_stable", expected="inter_pss, for instance"
+        )
+    found = list(study.measure(measure, **options))
+    failed = [one for one in found if one.low is None or one.low < at_least]
+    if failed or not found:
+        lines = [f"{measure} of {study.spec.name!r} is not shown to be {rounded(at_least)} or more:"]
+        lines += [f"  {_of_cell(one)}{_why_not_stable(one, at_least)}" for one in failed[:_SHOWN]]
+        lines += [f"  … and {len(failed) - _SHOWN} more"] * (len(failed) > _SHOWN)
+        raise AssertionError("\n".join([*lines, *_least_stable(study)]))
+    return found
+
+
+def assert_no_loss(
+    study: Study,
+    baseline: Study | str | Path | None = None,
+    *,
+    measure: str = "accuracy",
+    margin: float | None = None,
+    must_see: float | None = None,
+    **options: Any,
+) -> Comparison:
+    """Assert that a change lost nothing, item by item against a baseline.
+
+    Without a margin it fails if a loss is shown, and passes a change that cannot be told from none. With a
+    margin it fails unless every larger loss is ruled out.
+
+    Args:
+        study: The study as it is now.
+        baseline: The study before, or its path; if left out, the study's prompts against the original.
+        measure: What must not get worse.
+        margin: The largest loss that you take for none, in the measure's own unit: 0.03 is three points.
+        must_see: Fail, too, if a loss of this size could have gone unseen.
+        **options: What else `quaver.compare` takes: ``by``, ``reference``, ``confidence_level`` …
+
+    Returns:
+        The comparison.
+
+    Raises:
+        AssertionError: There is a loss, or one cannot be ruled out or seen.
+        UnknownName: No such measure.
+        MeasureError: The measure has no better and worse, or the two have no items in common.
+    """
+    __tracebackhide__ = True
+    from quaver.comparison.paired_comparison import compare
+    from quaver.core.presentation import presented
+    from quaver.study.session import Study
+
+    before = Study.open(baseline) if isinstance(baseline, str | Path) else baseline
+    how = presented(measure)
+    if how is not None and how.better is None:
+        raise MeasureError("this measure has no better and worse", where="assert_no_loss", found=measure)
+    worse, better, sign = ("<", ">", "-") if how is None or how.better == "higher" else (">", "<", "")
+    bounds: dict[str, Any] = {"fail_if": [f"{measure} {worse} 0"]}
+    if margin is not None:
+        bounds = {"fail_unless": [f"{measure} {better} {sign}{margin:.9f}"], "margin": margin}
+    first, second = (study, None) if before is None else (before, study)
+    found = compare(first, second, measures=[measure], **bounds, **options)
+    unseen = [
+        one
+        for one in found.verdicts
+        if must_see is not None
+        and one.estimate.value is not None
+        and (one.smallest is None or one.smallest > must_see)
+    ]
+    if not found.held or unseen:
+        raise AssertionError(_loss(found, must_see if unseen else None))
+    return found
+
+
+def _loss(found: Comparison, must_see: float | None) -> str:
+    """What a comparison found, for people who read a failed test."""
+    from quaver.comparison.difference_rows import headline, judged_rows
+    from quaver.core.records import NO_LABEL
+    from quaver.core.visible_text import visible_line
+
+    lines = [headline(found), f"  {found.items:,} items in both: {found.before}, then {found.after}."]
+    if must_see is not None:
+        lines.append(f"  A loss of {must_see:g} could have gone unseen: use more items.")
+    rows = [row for row in judged_rows(found) if row.failed or must_see is not None]
+    lines += [f"  {row.where + ': ' if row.cell else ''}{row.words}" for row in rows[:_SHOWN]]
+    flips = found.flips
+    for row in flips.head(_SHOWN).iter_rows(named=True):
+        before, after, gold = (NO_LABEL if row[name] is None else row[name] for name in _SIDES)
+        truth = "" if row["gold"] is None else f" (true: {gold})"
+        lines.append(f"  item {row['item']}: {before} → {after}{truth}")
+    lines += [f"  … and {flips.height - _SHOWN:,} more items"] * (flips.height > _SHOWN)
+    return "\n".join(visible_line(line, 300) for line in lines)
+
+
+_SIDES = ("before", "after", "gold")
+
+
+def _of_cell(one: Estimate) -> str:
+    from quaver.core.level_names import short_name
+    from quaver.core.visible_text import visible_line
+
+    cell = ", ".join(f"{column} {short_name(level)}" for column, level in one.cell.items())
+    return visible_line(f"{cell}: " if cell else "")
+
+
+def _why_not_stable(one: Estimate, at_least: float) -> str:
+    from quaver.core.number_format import count, rounded
+
+    if one.value is None:
+        return f"not defined: {one.reason}"
+    if one.low is None or one.high is None:
+        return f"{rounded(one.value)}, without an interval"
+    shown = f"{rounded(one.value)} [{rounded(one.low)} to {rounded(one.high)}], {count(one.n, one.unit)}"
+    return f"{shown}: {'it is lower' if one.high < at_least else 'cannot tell, more items would'}"
+
+
+def _least_stable(study: Study) -> list[str]:
+    """The items that prompts move most."""
+    from quaver.comparison.worst_items import worst
+    from quaver.core.visible_text import visible_line
+
+    try:
+        items = worst(study, n=_SHOWN // 2, resamples=100).items
+    except QuaverError:
+        return []
+    return [
+        visible_line(f"  item {row['item']}: {row['why']}; {row['text'] or ''}", 120)
+        for row in items.iter_rows(named=True)
+    ]

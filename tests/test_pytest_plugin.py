@@ -1,0 +1,132 @@
+"""The pytest plugin: studies as a fixture, and assertions that say what they found."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.comparison.test_paired_comparison import ITEMS, VARIED, curtly, right, study, worse
+from tests.test_action import EXAMPLE, RULE
+
+import quaver
+from quaver.errors import MeasureError, UnknownName
+from quaver.pytest_plugin import assert_no_loss, assert_stable
+
+
+@pytest.fixture(scope="module")
+def fine(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
+    return study(tmp_path_factory.mktemp("fine") / "a", right, VARIED)
+
+
+@pytest.fixture(scope="module")
+def poorer(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
+    return study(tmp_path_factory.mktemp("poorer") / "b", curtly, VARIED)
+
+
+def test_stable_labels_pass(fine: quaver.Study) -> None:
+    (one,) = assert_stable(fine, 0.8)
+    assert one.low is not None
+    assert one.low >= 0.8
+
+
+def test_unstable_ones_fail_and_the_items_are_named(poorer: quaver.Study) -> None:
+    with pytest.raises(AssertionError, match="inter_pss of 'b'") as caught:
+        assert_stable(poorer, 0.95)
+    assert "it is lower" in str(caught.value) or "cannot tell" in str(caught.value)
+    assert "item i" in str(caught.value)
+
+
+def test_what_is_not_defined_is_not_stable(tmp_path: Path) -> None:
+    one = study(tmp_path / "a", right)
+    with pytest.raises(AssertionError, match="not defined: "):
+        assert_stable(one)
+    with pytest.raises(MeasureError):
+        assert_stable(one, measure="spread")
+    with pytest.raises(UnknownName):
+        assert_stable(one, measure="inter_ps")
+
+
+def test_no_loss_passes_and_a_loss_fails_with_the_items(fine: quaver.Study, poorer: quaver.Study) -> None:
+    assert assert_no_loss(fine).held
+    assert assert_no_loss(fine, fine, margin=0.07).held
+    with pytest.raises(AssertionError, match="Fails: accuracy, a loss of ") as caught:
+        assert_no_loss(poorer)  # against the original prompt
+    assert "positive → negative (true: positive)" in str(caught.value)
+    with pytest.raises(AssertionError, match="60 items in both: a, then b"):
+        assert_no_loss(poorer, fine)
+
+
+def test_with_a_margin_a_loss_must_be_ruled_out(fine: quaver.Study) -> None:
+    with pytest.raises(AssertionError, match="cannot tell: with 60 items"):
+        assert_no_loss(fine, fine, margin=0.02)
+
+
+def test_what_must_be_seen_must_be_seen(fine: quaver.Study) -> None:
+    assert assert_no_loss(fine, fine, must_see=0.2).held
+    with pytest.raises(AssertionError, match="could have gone unseen"):
+        assert_no_loss(fine, fine, must_see=0.05)
+    with pytest.raises(MeasureError):
+        assert_no_loss(fine, measure="label_shares")
+
+
+def test_a_rise_is_a_loss_where_less_is_better(tmp_path: Path) -> None:
+    one, other = study(tmp_path / "a", right, VARIED), study(tmp_path / "b", curtly, VARIED)
+    with pytest.raises(AssertionError, match="a rise of"):
+        assert_no_loss(other, one, measure="spread")
+    assert assert_no_loss(one, other, measure="spread").held
+    assert worse("like 5", "") == "negative"
+    assert ITEMS
+
+
+def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run pytest as in another repository."""
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
+        cwd=folder,
+        env={**os.environ, "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_the_example_repository_s_tests(tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLE, tmp_path / "repository")
+    folder = tmp_path / "repository"
+    sys.path.insert(0, str(folder))
+    try:
+        from model import annotate  # type: ignore[import-not-found]
+    finally:
+        sys.path.remove(str(folder))
+    functions: dict[str, Any] = {"stand-in": annotate}
+    before = quaver.Study.open(folder / "prompts" / "tickets.yaml", functions=functions)
+    done = run_pytest(folder, "--quaver-offline")
+    assert "2 skipped" in done.stdout, done.stdout
+    before.run()
+    quaver.bundle(before, folder / "main.quaver.zip")
+    done = run_pytest(folder, "--quaver-offline")
+    assert "2 passed" in done.stdout, done.stdout + done.stderr
+    file = folder / "prompts" / "tickets.yaml"
+    file.write_text(file.read_text().replace(RULE, ""))
+    done = run_pytest(folder)
+    assert done.returncode == 1
+    assert "AssertionError: Fails: accuracy, a loss of 7.9 points" in done.stdout
+    assert "item 102: billing → bug (true: billing)" in done.stdout
+
+
+def test_a_test_run_that_does_not_use_it_does_not_pay_for_it(tmp_path: Path) -> None:
+    (tmp_path / "test_nothing.py").write_text(
+        "import sys\n\n"
+        "def test_nothing():\n"
+        "    assert 'quaver.pytest_plugin' in sys.modules\n"
+        "    heavy = {'numpy', 'polars', 'scipy', 'pydantic', 'quaver.study', 'quaver.comparison'}\n"
+        "    assert not heavy & sys.modules.keys()\n"
+    )
+    done = run_pytest(tmp_path)
+    assert "1 passed" in done.stdout, done.stdout
