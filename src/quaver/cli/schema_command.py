@@ -18,9 +18,10 @@ def command(
         list[Path] | None, typer.Argument(help="Study files to check instead.", autocompletion=studies)
     ] = None,
 ) -> None:
-    """Print the study file's JSON Schema, for editors, or check study files.
+    """Print the study file's JSON Schema, or check study files.
 
-    A check finds unknown keys, plug-ins, columns, labels and options. It asks no model and writes nothing.
+    Editors read the schema. A check finds unknown keys, plug-ins, columns, labels and options.
+    It asks no model and writes nothing.
 
     Examples:
       quaver schema > study.schema.json
