@@ -67,7 +67,7 @@ def assert_no_loss(
 ) -> Comparison:
     """Assert that a change lost nothing, item by item against a baseline.
 
-    Without a margin it fails if a loss is shown, and passes a change that cannot be told from none. With a
+    Without a margin it fails if a loss is shown, and passes a change that may be none. With a
     margin it fails unless every larger loss is ruled out.
 
     Args:
