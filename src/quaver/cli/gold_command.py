@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 _N = Annotated[int | None, typer.Option("--n", "-n", min=1, help="Items in the whole sample.")]
 _More = Annotated[int | None, typer.Option(min=1, help="Items beyond those drawn before.")]
-_Target = Annotated[
-    float | None, typer.Option(help="The width of the widest 95% interval of a label's corrected share.")
+_Target = Annotated[float | None, typer.Option(help="The width of the corrected 95% interval, end to end.")]
+_Of = Annotated[
+    str | None,
+    typer.Option(help="Whose interval: a conclusion's name, or shares; by default the first conclusion."),
 ]
 _Budget = Annotated[float | None, typer.Option(help="What this round's labels may cost; with --label-cost.")]
 _LabelCost = Annotated[float | None, typer.Option(help="What one label costs.")]
@@ -60,6 +62,7 @@ def command(
     n: _N = None,
     more: _More = None,
     target: _Target = None,
+    of: _Of = None,
     budget: _Budget = None,
     label_cost: _LabelCost = None,
     design: _Design = None,
@@ -95,7 +98,7 @@ def command(
     """
     gold = open_study(study, function).gold
     size = {"n": n, "more": more, "target": target, "budget": budget, "label_cost": label_cost}
-    how = {"design": design, "by": _names(by), "coders": _names(coders), "overlap": overlap}
+    how = {"design": design, "by": _names(by), "coders": _names(coders), "overlap": overlap, "of": of}
     asked: dict[str, Any] = size | how
     draws = forecast or any(value is not None for value in (*asked.values(), seed))
     settles = adjudicate is not None or rule is not None

@@ -20,26 +20,33 @@ Sampling = Callable[[float], Floats]
 
 @dataclass(frozen=True, slots=True)
 class Residuals:
-    """What a corrected share's interval depends on, for each item and label.
+    """What the intervals of corrected estimates depend on, for each item and estimate.
 
     Attributes:
-        squares: The square that is expected of the difference between the gold label's indicator and its
-            prediction, shape (items, labels).
-        spread: The variance of the gold label's indicator over the items, for each label.
-        labels: The codes.
+        squares: The square that is expected of an item's part in the corrected estimate, times the number of
+            items: of the difference between its gold label's number and the prediction of it; shape (items,
+            estimates).
+        total: The same where nothing predicts: of the difference from the mean, or from the regression.
+        names: What the estimates are of: labels whose shares are estimated, or a conclusion.
     """
 
     squares: Floats
-    spread: Floats
-    labels: tuple[str, ...]
+    total: Floats
+    names: tuple[str, ...]
+
+    @property
+    def spread(self) -> Floats:
+        """Each estimate's variance, times the number of items, where every item has a gold label."""
+        spread: Floats = self.total.mean(0)
+        return spread
 
     def width(self, probabilities: Floats) -> float:
-        """The widest 95% interval of a label's corrected share, from end to end, with these probabilities.
+        """The widest 95% interval of these estimates, from end to end, with these probabilities.
 
-        The variance of the share of label c is ``Σ (1 / π_i − 1) e_ic² / N² + s_c² / N``: that of the
-        difference estimator (Särndal, Swensson & Wretman 1992, ch. 6) for the drawn items, and that of the
-        items themselves as a sample of texts like these. With ``e_ic² = p_ic (1 − p_ic)`` where the prompts'
-        labels predict with probability ``p_ic``.
+        The variance of an estimate is ``Σ (1 / π_i − 1) e_i² / N² + s² / N``: that of the difference
+        estimator (Särndal, Swensson & Wretman 1992, ch. 6) for the drawn items, and that of the items
+        themselves as a sample of texts like these. Of the share of a label, ``e_i² = p_i (1 − p_i)`` where
+        the prompts' labels give it the probability ``p_i``.
         """
         size = probabilities.size
         weight = np.where(probabilities > 0, 1 / np.maximum(probabilities, 1e-300) - 1, inf)
@@ -48,19 +55,19 @@ class Residuals:
 
     def scaled(self, by: float) -> Residuals:
         """The same with larger or smaller squares: as gold labels show them to be."""
-        return Residuals(self.squares * by, self.spread, self.labels)
+        return Residuals(self.squares * by, self.total, self.names)
 
     @property
     def alone(self) -> Residuals:
         """The same where nothing predicts the gold labels: gold alone."""
-        return Residuals(np.broadcast_to(self.spread, self.squares.shape), self.spread, self.labels)
+        return Residuals(self.total, self.total, self.names)
 
 
 def residuals(predicted: Predicted) -> Residuals:
-    """What the prompts' labels lead one to expect before there is any gold label."""
+    """What the labels' shares depend on, as the prompts' labels lead one to expect."""
     p = predicted.probabilities
     mean = p.mean(0)
-    return Residuals(p * (1 - p), mean * (1 - mean), tuple(predicted.labels))
+    return Residuals(p * (1 - p), np.broadcast_to(mean * (1 - mean), p.shape), tuple(predicted.labels))
 
 
 def observed_scale(

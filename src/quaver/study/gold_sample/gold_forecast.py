@@ -17,7 +17,7 @@ class Wish:
     Attributes:
         n: Items in the whole sample.
         more: Items beyond those that were drawn.
-        target: The width of the widest 95% interval of a label's share, from end to end.
+        target: The width of the 95% interval, from end to end.
         budget: What the labels may cost, in any currency.
         label_cost: What one label costs.
     """
@@ -69,7 +69,8 @@ class GoldForecast(Rows):
         size: How many items the whole sample has; its mean with ``poisson``.
         labels: How many labels people give for it, with those of several coders.
         cost: What the labels cost; None where the price is unknown.
-        width: The width that is expected of the widest 95% interval of a label's corrected share.
+        width: The width that is expected of the interval.
+        of: Which interval: that of a conclusion, or the widest of the labels' corrected shares.
         simple: How many items simple sampling needs for an interval as wide, with the same correction.
         alone: How many it needs without the models' labels; None where all items are not enough.
         rests_on: What this rests on.
@@ -82,6 +83,7 @@ class GoldForecast(Rows):
     labels: int
     cost: float | None
     width: float
+    of: str
     simple: int | None
     alone: int | None
     rests_on: str
@@ -93,7 +95,18 @@ class GoldForecast(Rows):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row."""
-        names = ("design", "population", "size", "labels", "cost", "width", "simple", "alone", "rests_on")
+        names = (
+            "design",
+            "population",
+            "size",
+            "labels",
+            "cost",
+            "width",
+            "of",
+            "simple",
+            "alone",
+            "rests_on",
+        )
         return [{name: getattr(self, name) for name in names} | {"by": ", ".join(self.by)}]
 
     def __str__(self) -> str:
@@ -104,8 +117,7 @@ class GoldForecast(Rows):
         lines = [
             f"{about}{self.size:,} of {self.population:,} items, {self.design} sampling{by}: "
             f"{self.labels:,} labels{cost}.",
-            f"The widest 95% interval of a label's corrected share is expected to be {self.width:.3f} wide "
-            f"({self.rests_on}).",
+            f"The {self.of} is expected to be {self.width:.3f} wide ({self.rests_on}).",
         ]
         if self.saved is not None and self.design != "simple":
             saves = f"{self.saved:,} of them" if self.saved > 0 else "nothing"

@@ -63,6 +63,7 @@ class RoundAsked:
         overlap: The share of items that every coder labels.
         seed: What is drawn from.
         form: Which files are written.
+        of: What the forecast is of.
     """
 
     wish: Wish
@@ -72,12 +73,13 @@ class RoundAsked:
     overlap: float | None = None
     seed: int | None = None
     form: Format = "xlsx"
+    of: str | None = None
 
     def plan(self, source: StudySource, state: GoldState) -> SamplePlan:
         """The sample that this would be a round of."""
         self.wish.check()
         size = self.wish.n or self.wish.more or _STRATA_FOR
-        return SamplePlan(source, state, self.design, self.by, size)
+        return SamplePlan(source, state, self.design, self.by, size, self.of)
 
     def shared(self, state: GoldState) -> tuple[list[str], float]:
         """The coders, and the share of items that all of them label: by default those of the round before."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil
+from typing import Final
 
 import numpy as np
 import polars as pl
 
 from quaver.errors import MeasureError, QuaverError, StoreError, UnknownName
 from quaver.gold.coder_assignment import labels_per_item
+from quaver.gold.conclusion_residuals import regression_residuals
 from quaver.gold.gold_draw import Design, first_draw, joined, probabilities
 from quaver.gold.permanent_numbers import Floats
 from quaver.gold.prompt_labels import Predicted, predicted_labels
@@ -19,6 +21,9 @@ from quaver.study.analysis.annotation_frame import annotations_of
 from quaver.study.gold_sample.gold_forecast import GoldForecast, Wish
 from quaver.study.sources.gold_files import GoldState
 from quaver.study.sources.study_source import StudySource
+
+SHARES: Final = "shares"
+"""What a forecast is of that is of no conclusion."""
 
 
 class SamplePlan:
@@ -31,6 +36,8 @@ class SamplePlan:
             gave labels, else ``simple``.
         by: What tells strata apart; by default the models' label and whether they disagree.
         size: About how large the sample will be, for strata that are too small.
+        of: The conclusion whose interval is forecast, or ``shares``; by default the study's first conclusion,
+            else the labels' shares.
     """
 
     def __init__(
@@ -40,6 +47,7 @@ class SamplePlan:
         design: Design | None,
         by: Sequence[str] | None,
         size: float,
+        of: str | None = None,
     ) -> None:
         self.source = source
         self.items = [item.id for item in source.experiment.items]
@@ -54,7 +62,14 @@ class SamplePlan:
         place = {item: at for at, item in enumerate(self.before["item"])}
         self._order = np.array([place[item] for item in self.items])
         self.had = int(self.before["drawn"].sum())
-        self.residuals, self.rests_on = self._expected(state)
+        self.residuals, self.rests_on = self._expected(state, of)
+
+    @property
+    def _what(self) -> str:
+        """What the forecast's interval is of."""
+        if self.residuals.names == tuple(self.predicted.labels):
+            return "widest 95% interval of a label's corrected share"
+        return f"95% interval of the corrected effect ({self.residuals.names[0]})"
 
     @property
     def worth(self) -> Floats | None:
@@ -88,6 +103,7 @@ class SamplePlan:
             labels,
             None if wish.label_cost is None else labels * wish.label_cost,
             width,
+            self._what,
             simple,
             alone,
             self.rests_on,
@@ -185,12 +201,24 @@ class SamplePlan:
             )
         return chosen, strata
 
-    def _expected(self, state: GoldState) -> tuple[Residuals, str]:
-        found = residuals(self.predicted)
+    def _of(self, of: str | None) -> Residuals:
+        """What the interval depends on that is forecast: a conclusion's, or those of the labels' shares."""
+        tables = {one.name: one for one in self.source.conclusions.tables()}
+        if of is not None and of not in (SHARES, *tables):
+            raise UnknownName("conclusion", of, [SHARES, *tables], where="of")
+        if of == SHARES or not tables:
+            return residuals(self.predicted)
+        one = tables[of] if of else next(iter(tables.values()))
+        return regression_residuals(
+            self.predicted, one.matrix, one.contrast, one.numbers, one.name, logistic=one.logistic
+        )
+
+    def _expected(self, state: GoldState, of: str | None) -> tuple[Residuals, str]:
+        found = self._of(of)
         if not self.has_labels:
             return found, "in the worst case: no model has labelled the items yet"
         gold = state.settled.gold
         if state.draw is None or len(gold) < 10:
             return found, "from how far the prompts' labels agree"
-        scale = observed_scale(found, self.predicted, state.draw, gold)
+        scale = observed_scale(residuals(self.predicted), self.predicted, state.draw, gold)
         return found.scaled(scale), f"from {len(gold):,} gold labels and the prompts' labels"

@@ -63,6 +63,7 @@ class StudyGold:
         n: Count | None = None,
         more: Count | None = None,
         target: Above0 | None = None,
+        of: str | None = None,
         budget: Above0 | None = None,
         label_cost: Above0 | None = None,
         design: Design | None = None,
@@ -80,7 +81,7 @@ class StudyGold:
         Raises:
             QuaverError: The sample would be no larger, or a later round differs from the first.
         """
-        asked = RoundAsked(Wish(n, more, target, budget, label_cost), design, by, coders, overlap)
+        asked = RoundAsked(Wish(n, more, target, budget, label_cost), design, by, coders, overlap, of=of)
         state = self.state
         names, shared = asked.shared(state)
         return asked.plan(self._source, state).forecast(asked.wish, len(names), shared)
@@ -92,6 +93,7 @@ class StudyGold:
         n: Count | None = None,
         more: Count | None = None,
         target: Above0 | None = None,
+        of: str | None = None,
         budget: Above0 | None = None,
         label_cost: Above0 | None = None,
         design: Design | None = None,
@@ -106,7 +108,9 @@ class StudyGold:
         Args:
             n: Items in the whole sample.
             more: Items beyond those that were drawn before.
-            target: The width, from end to end, of the widest 95% interval of a label's corrected share.
+            target: The width, from end to end, of the corrected 95% interval.
+            of: The conclusion whose interval this is, by its name, or ``shares`` for the widest interval of a
+                label's share. By default the study's first conclusion; without one, ``shares``.
             budget: What the labels of this round may cost.
             label_cost: What one label costs.
             design: ``simple``, ``stratified`` or ``poisson``; that of the first round in later ones. By
@@ -131,7 +135,7 @@ class StudyGold:
         wish = Wish(n, more, target, budget, label_cost)
         wish.check()
         with self._files.alone():
-            asked = RoundAsked(wish, design, by, coders, overlap, seed, form)
+            asked = RoundAsked(wish, design, by, coders, overlap, seed, form, of)
             return draw_round(self._source, self._files, asked)
 
     @guarded

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -13,6 +13,7 @@ from quaver.design.calls.experiment import Experiment
 from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import MeasureError
+from quaver.estimation.bootstrap import Floats
 from quaver.estimation.column_roles import UnknownColumn
 from quaver.study.sources.study_plugins import Measurement
 
@@ -37,6 +38,24 @@ def concluded_about(spec: StudySpec) -> set[str]:
         except MeasureError:
             continue  # reported where the conclusion is drawn
     return found
+
+
+class ConclusionTable(NamedTuple):
+    """A conclusion before it is drawn.
+
+    Attributes:
+        name: What it is called.
+        matrix: The items' columns, shape (items, columns); NaN where one has no value.
+        contrast: What each coefficient counts in the effect.
+        numbers: What each label counts as in the outcome.
+        logistic: Whether log-odds are explained.
+    """
+
+    name: str
+    matrix: Floats
+    contrast: Floats
+    numbers: Floats
+    logistic: bool
 
 
 class Conclusions:
@@ -105,6 +124,25 @@ class Conclusions:
                     **options,
                 )
         return found
+
+    def tables(self) -> Iterator[ConclusionTable]:
+        """Each conclusion as a matrix of the items.
+
+        Raises:
+            MeasureError: As `check` does.
+        """
+        from quaver.measures.validity.conclusion_formula import ItemTable, label_numbers, read_formula
+
+        self.check()
+        labels = self._experiment.labels
+        for one in self._spec.conclusions:
+            asked = read_formula(one.formula)
+            items, categories = self._items(one.formula)
+            table = ItemTable(items, asked, categories, one.effect)
+            numbers = label_numbers(asked.label, labels.codes, labels)
+            name = one.name or f"{one.formula.strip()}; {one.effect.strip()}"
+            matrix = table.rows([item.id for item in self._experiment.items])
+            yield ConclusionTable(name, matrix, table.effect.contrast, numbers, one.regression == "logistic")
 
     @property
     def _groups(self) -> list[str]:
