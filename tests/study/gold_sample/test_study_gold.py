@@ -201,3 +201,17 @@ def test_gold_labels_that_all_items_came_with_can_be_taken_and_some_cannot(tmp_p
     with pytest.raises(ItemError):
         some.gold.take_known()
     assert some.gold.state.coded.is_empty()
+
+
+def test_a_forecast_is_of_the_conclusion(tmp_path: Path) -> None:
+    path = labelled_study(tmp_path / "study").folder / "study.yaml"
+    conclusion = '{name: parties, formula: "share(left) ~ party", effect: "party[R] > 0"}'
+    path.write_text(path.read_text() + f"conclusions:\n  - {conclusion}\n")
+    study = Study.open(path)
+    found, shares = study.gold.forecast(n=80), study.gold.forecast(n=80, of="shares")
+    assert "parties" in found.of
+    assert found.width > 1.8 * shares.width  # each party is half of the items
+    target = study.gold.forecast(target=found.width)
+    assert target.size == pytest.approx(80, abs=1)
+    with pytest.raises(UnknownName):
+        study.gold.forecast(n=80, of="party")
