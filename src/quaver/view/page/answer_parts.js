@@ -39,7 +39,7 @@ export function rawAnswer({response, reading, evaluator}, fileOf) {
   const spans = reading?.in === "thinking" ? [] : reading?.spans || [];
   const rest = response.rest ? made("p", {class: "soft"}, `This answer has ${count(response.length)} characters. `, made("a", {href: fileOf("text"), download: ""}, "Save all of it")) : null;
   const box = response.text ? longText(response.text, {marked: (shown) => highlighted(shown, spans), more: rest, attributes: {class: "answer", "aria-label": "The answer as it was written"}}) : made("p", {class: "missing"}, response.error ? "The call failed." : "The answer is empty.");
-  const says = spans.length ? made("p", {class: "soft read-by"}, made("mark", {class: "read"}, "Marked"), ` is what ${evaluator} read${reading.spans_exact === false ? ", as far as it can be told apart" : ""}.`) : null;
+  const says = spans.length ? made("p", {class: "soft read-by"}, made("mark", {class: "read"}, "Marked"), ` is what ${evaluator} read${reading.spans_exact === false ? ", or at least one of these places" : ""}.`) : null;
   return [box, says, response.error ? made("p", {class: "missing"}, response.error) : null];
 }
 

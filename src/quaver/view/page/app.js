@@ -1,7 +1,7 @@
 // What all views share: the source, the study that is shown, the query, and the page around them.
 
 import { addressOf, change, current, go } from "./address.js";
-import { button, counted, fill, made } from "./elements.js";
+import { button, counted, fill, made, percent } from "./elements.js";
 import { exportDialog } from "./export_dialog.js";
 import { Keys } from "./keys.js";
 import { Legend } from "./legend.js";
@@ -20,11 +20,12 @@ export class App {
     this.who = known.who;
     this.keys = new Keys();
     this.facts = new Map();
+    this.there = new Set(); // studies of which something can be shown
     this.live = made("p", {role: "status", class: "unseen"});
     this.line = new QueryLine((q, at) => source.complete(this.study, q, at), (q) => this.setQuery(q));
     this.matched = made("p", {class: "matched"});
     this.filters = button("Filters", () => this.toggleFilters(), {class: "quiet", "aria-expanded": "false", "aria-controls": "facets"});
-    this.tabs = made("nav", {"aria-label": "Views"}, ...TABS.map(([view, words]) => made("a", {"data-view": view}, words)));
+    this.tabs = made("nav", {"aria-label": "Views"}, ...TABS.filter(([view]) => view !== "judge" || !source.isStatic).map(([view, words]) => made("a", {"data-view": view}, words)));
     this.pulse = made("p", {class: "pulse"});
     this.main = made("main", {id: "view", tabIndex: -1});
     this.query = made("div", {class: "query", role: "search"}, this.filters, this.line.element, this.matched);
@@ -48,7 +49,10 @@ export class App {
   }
 
   #chooser() {
-    if (this.studies.length < 2) return made("span", {class: "study-name"}, this.studies[0]?.name ?? "");
+    if (this.studies.length < 2) {
+      this.name = made("span", {class: "study-name"}, this.studies[0]?.name ?? "");
+      return this.name;
+    }
     const select = made("select", {"aria-label": "Study", onchange: () => go(current().view, {study: select.value})});
     fill(select, ...this.studies.map((one) => made("option", {value: one.id}, one.name)));
     this.select = select;
@@ -94,6 +98,27 @@ export class App {
   asked() {
     const {given} = current();
     return Object.fromEntries(ASKED.filter((name) => given[name]).map((name) => [name, given[name]]));
+  }
+
+  /** Wait until something of the study that is shown can be shown; `waiting` gets words on how far its answers are read. */
+  async ready(waiting) {
+    const {study} = this;
+    while (!this.there.has(study)) {
+      const {index, name} = this.brief;
+      if (index.version || index.state === "ready") {
+        this.there.add(study);
+        if (this.name) this.name.textContent = name;
+        const option = this.select && [...this.select.options].find((one) => one.value === study);
+        if (option) option.textContent = name;
+      } else if (index.state === "failed") throw Object.assign(new Error(index.error?.problem), {said: index.error, words: [index.error?.problem, index.error?.found, index.error?.fix].filter(Boolean).join(". ")});
+      else {
+        waiting(index.of ? `Reading the answers: ${percent(index.done / index.of)}` : "Reading the answers…");
+        await new Promise((go) => setTimeout(go, 300));
+        if (this.study !== study) return false;
+        this.studies = (await this.source.studies()).studies;
+      }
+    }
+    return this.study === study;
   }
 
   /** The design of a study and its legend; asked for once. */

@@ -52,7 +52,7 @@ export class OverviewView {
 
   #judged(card) {
     const {app} = this;
-    const without = made("a", {href: app.href("answers", {q: "-is:valid or is:truncated"})}, "See them");
+    const without = made("a", {href: app.href("answers", {q: app.source.isStatic ? "-is:valid" : "-is:valid or is:truncated"})}, "See them");
     const alarm = card.alarms?.length
       ? made("div", {class: `alarm ${card.stopped ? "bad" : "open"}`}, made("p", {}, made("strong", {}, card.stopped ? "The answers cannot be judged." : "Check the answers first."), ` ${card.alarms.join("; ")}. `, without))
       : null;
@@ -74,20 +74,23 @@ export class OverviewView {
 
   #unjudged(verdict, brief) {
     const act = () => this.app.source.judge(this.app.study).then(() => this.refresh()).catch((error) => this.app.refused(error));
+    const soon = verdict.state === "none" && !verdict.too_large && brief.answers > 0 && !this.app.source.isStatic;
     const words = {
+      reading: ["Reading the answers…", "What is there already can be looked at."],
       making: ["The verdict is being made.", "It appears here as soon as it is there; everything else works meanwhile."],
       failed: ["There is no verdict.", verdict.error ? [verdict.error.problem, verdict.error.fix].filter(Boolean).join(" ") : ""],
-    }[verdict.state] || ["There is no verdict yet.", verdict.too_large ? `Judging ${counted(brief.answers, "answer")} takes some minutes.` : brief.answers ? "" : "No answer has been collected yet."];
-    const offered = verdict.state !== "making" && brief.answers && !this.app.source.isStatic;
+    }[brief.index.state === "building" ? "reading" : soon ? "making" : verdict.state] || ["There is no verdict yet.", verdict.too_large ? `Judging ${counted(brief.answers, "answer")} takes some minutes.` : brief.answers ? "" : "No answer has been collected yet."];
+    const offered = verdict.state !== "making" && !soon && brief.answers && !this.app.source.isStatic;
     return [made("h1", {}, words[0]), words[1] ? made("p", {}, words[1]) : null, offered ? button("Judge the labels now", act, {class: "main"}) : null];
   }
 
   #run({progress, report, brief}) {
     const done = progress.total ? progress.answered / progress.total : 1;
     const left = progress.left ? `, about ${spoken(progress.left)} left` : "";
-    const state = progress.process ? `Running, ${percent(done)} done${left}` : done < 1 ? `Not complete: ${percent(done)} done` : "Complete";
+    const reading = !progress.total;
+    const state = reading ? "Counting the answers…" : progress.process ? `Running, ${percent(done)} done${left}` : done < 1 ? `Not complete: ${percent(done)} done` : "Complete";
     const facts = [
-      ["Answers", `${count(progress.answered)} of ${count(progress.total)}`],
+      reading ? null : ["Answers", `${count(progress.answered)} of ${count(progress.total)}`],
       ["Items", count(brief.items)],
       progress.errors ? ["Failed calls", made("a", {href: this.app.href("answers", {q: "is:error"})}, count(progress.errors))] : null,
       progress.process && progress.rate ? ["Speed", `${progress.rate.toLocaleString("en", {maximumFractionDigits: 1})} calls a second`] : null,
@@ -98,7 +101,7 @@ export class OverviewView {
     fill(
       this.run,
       made("h2", {}, "The run"),
-      made("p", {class: "state"}, made("progress", {max: "1", value: done, "aria-label": "Answers collected"}), " ", state),
+      made("p", {class: "state"}, reading ? null : made("progress", {max: "1", value: done, "aria-label": "Answers collected"}), " ", state),
       made("dl", {class: "pairs"}, ...facts.flatMap(([name, fact]) => [made("dt", {}, name), made("dd", {}, fact)])),
       ...(progress.warnings || []).map((words) => made("p", {class: "warning"}, words)),
       report ? made("p", {}, made("a", {href: report, target: "_blank", rel: "noopener"}, "Open the report")) : null,

@@ -13,6 +13,7 @@ import { openSource } from "./source.js";
 const VIEWS = {overview: OverviewView, grid: GridView, answers: AnswersView, compare: CompareView, judge: JudgeView};
 const PULSE = 2000;
 
+/** Open the source, build the page around it, and follow the address from then on. */
 async function start() {
   const page = document.getElementById("page");
   const source = openSource();
@@ -32,6 +33,13 @@ async function start() {
     const name = VIEWS[view] ? view : "overview";
     app.mark(name);
     try {
+      const ready = await app.ready((words) => {
+        shown.view?.leave?.();
+        Object.assign(shown, {name: "", view: null});
+        fill(app.main, made("p", {class: "waiting", role: "status"}, words));
+      });
+      if (!ready) return;
+      app.mark(name);
       if (shown.name !== name || shown.study !== app.study) {
         shown.view?.leave?.();
         app.keys.ofView({});
@@ -68,7 +76,7 @@ function beat(app, shown) {
     const key = `${known.version} ${known.marks} ${known.verdict}`;
     const before = versions.get(app.study);
     versions.set(app.study, key);
-    if (before && before !== key) shown.view?.refresh?.(known);
+    if (before !== undefined && before !== key) shown.view?.refresh?.(known);
   };
   setInterval(look, PULSE);
   look();

@@ -2,6 +2,7 @@
 
 import { quoted } from "./query_terms.js";
 import { matcher } from "./static_query.js";
+import { difference } from "./text_diff.js";
 
 const IS = ["flip", "modal", "right", "wrong", "valid", "error", "answered", "missing", "flipped"];
 
@@ -45,7 +46,8 @@ export class StaticSource {
 
   async design(study) {
     const known = this.data.responses[`api/studies/${study}/design`] ?? this.#kept(`api/studies/${study}`).design;
-    return {...known, may_mark: false, sorts: known.sorts.filter((one) => one.name === "item" || SORTS[one.name]), examples: known.examples.filter((one) => this.#understood(study, known, one.query))};
+    const evaluator = Object.values(this.data.answers[study] ?? {})[0]?.evaluator;
+    return {...known, may_mark: false, evaluators: evaluator ? [evaluator] : known.evaluators.slice(0, 1), sorts: known.sorts.filter((one) => one.name === "item" || SORTS[one.name]), examples: known.examples.filter((one) => this.#understood(study, known, one.query))};
   }
 
   #understood(study, design, query) {
@@ -203,8 +205,26 @@ export class StaticSource {
     const place = order.indexOf(row);
     const near = (step) => (place < 0 ? null : own.rows[order[place + step]]?.item ?? null);
     const siblings = own.grid.columns.map((_, at) => this.#cell(study, own, row, at)).filter((one) => one.legend !== 0);
-    const prompt = typeof known.prompt === "number" ? this.data.prompts[study][known.prompt] : known.prompt;
-    return {...known, prompt, item: this.data.items[study][given.item], column: own.design.columns[Number(given.column)] ?? own.grid.columns[column], siblings, neighbours: {row: place, rows: order.length, up: near(-1), down: near(1), left: own.grid.columns[column - 1]?.column ?? null, right: column + 1 < width ? own.grid.columns[column + 1].column : null}, marks: known.marks ?? []};
+    const prompt = this.#prompt(study, known);
+    return {...known, prompt, against: this.#against(study, own, given, column, prompt), item: this.data.items[study][given.item], column: {...own.grid.columns[column], at: own.grid.columns[column].column}, siblings, neighbours: {row: place, rows: order.length, up: near(-1), down: near(1), left: own.grid.columns[column - 1]?.column ?? null, right: column + 1 < width ? own.grid.columns[column + 1].column : null}, marks: known.marks ?? []};
+  }
+
+  #prompt(study, answer) {
+    return typeof answer?.prompt === "number" ? this.data.prompts[study][answer.prompt] : answer?.prompt ?? [];
+  }
+
+  /** The prompt that an answer's is compared with, and what differs: the one that was chosen, or the study's own. */
+  #against(study, own, given, column, prompt) {
+    const {columns} = own.grid;
+    const here = columns[column];
+    const beside = (one) => one.prompt !== here.prompt && one.model === here.model && one.decoding === here.decoding;
+    const original = own.design.prompts.find((one) => one.original)?.id;
+    const other = columns.find((one) => String(one.column) === String(given.against)) ?? columns.find((one) => beside(one) && one.prompt === original) ?? columns.find(beside);
+    const messages = other ? this.#prompt(study, this.data.answers[study][`${given.item}\u0000${other.column}`]) : [];
+    if (!messages.length || messages.length !== prompt.length) return null;
+    const kinds = {same: "=", removed: "-", added: "+"};
+    const diff = prompt.map((one, at) => ({role: one.role, parts: difference(messages[at].content, one.content).map(([kind, text]) => [kinds[kind], text])}));
+    return {column: other, prompt: messages, diff};
   }
 
   async item(study, given) {

@@ -1,0 +1,180 @@
+"""Hostile texts, names and answers: they are text wherever the page shows them; nothing runs or loads."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.hostile import ANSWERS, TEXTS
+from tests.report.test_hostile import HOSTILE
+from tests.view.page.conftest import Opened, collect, serving
+
+_TAGS = (
+    "script",
+    "img src=x",
+    "svg",
+    "iframe srcdoc=x",
+    "body",
+    "video src=x",
+    "input autofocus",
+    "details open",
+)
+_EVENTS = ("onload", "onerror", "onfocus", "ontoggle", "onclick", "onbeforetoggle", "onanimationstart")
+_ENDS = ("", "</textarea>", "</title>", "</style>", "]]>", "--!>", "</pre>", "</script>")
+_ADDRESSES = (
+    "javascript:fetch('http://example.invalid/{n}')",
+    "data:text/html,<script>fetch('http://example.invalid/{n}')</script>",
+    "http://example.invalid/{n}",
+    "//example.invalid/{n}",
+    "file:///etc/passwd#{n}",
+    "vbscript:msgbox({n})",
+)
+
+
+def made_hostile() -> list[str]:
+    """The lists of the suite, and more than two hundred others."""
+    loud = [
+        f'{end}<{tag} {event}="window.ran={n}">'
+        for n, (tag, event, end) in enumerate(product(_TAGS, _EVENTS, _ENDS[:3]))
+    ]
+    links = [
+        template.format(address.format(n=n))
+        for n, (address, template) in enumerate(
+            product(
+                _ADDRESSES,
+                ('<a href="{}">x</a>', '"><img src="{}">', "![x]({})", "url({})", '<base href="{}">'),
+            )
+        )
+    ]
+    odd = [f"{end}\u2028\u2029{{{{constructor.constructor('window.ran=1')()}}}}" for end in _ENDS]
+    return [*TEXTS, *HOSTILE, *loud, *links, *odd]
+
+
+HOSTILE_TEXTS = made_hostile()
+STUDY = """\
+name: "</title><script>window.ran=1</script>"
+task:
+  labels: [{code: "<b>a</b>", name: "<img src=x onerror=window.ran=2>"}, {code: "=b()", name: "b\\u202e"}]
+items:
+  source: items.csv
+  id: id
+  text: "{{ text }}"
+  gold: truth
+prompt:
+  instruction: "<script>window.ran=3</script> Which?"
+variants:
+  - {use: instructions, texts: {"<svg onload=window.ran=4>": "]]></svg><b>Which?</b>"}, factor: "<u>how</u>"}
+models:
+  - {name: fake, use: function}
+decoding:
+  warm: {temperature: 1.0, logprobs: 3}
+evaluators: [first_label, exact]
+"""
+
+
+def answer(text: str, prompt: str) -> str:
+    """Answers with a label and something hostile."""
+    return f"{text[: 2 * len(text) // 3]} <b>a</b> {ANSWERS[len(text) % len(ANSWERS)]}"
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = io.StringIO()
+    writer = csv.writer(file)
+    writer.writerow(["id", "text", "truth"])
+    for n, text in enumerate(HOSTILE_TEXTS):
+        kept = text.replace("\x00", "")
+        writer.writerow([f"{n} {kept[:60]}", kept, ("<b>a</b>", "=b()")[n % 2]])
+    return collect(tmp_path_factory.mktemp("hostile"), STUDY, answer, file.getvalue())
+
+
+@pytest.fixture(scope="module")
+def address(hostile: Path) -> Iterator[str]:
+    with serving(hostile) as address:
+        yield address
+
+
+OWN = "li > b, .row-of > b, .flip-head > b, p > b"
+FOREIGN = f"img, iframe, object, embed, video, base, b:not({OWN}), u, [onload], [onerror], [onfocus]"
+
+
+def inert(view: Opened) -> None:
+    """Nothing ran, and no element came out of a text."""
+    assert view.page.evaluate("window.ran") is None
+    assert view.page.locator(FOREIGN).count() == 0
+    assert view.page.locator("script").count() == 1
+
+
+def test_there_are_the_suites_texts_and_two_hundred_more() -> None:
+    assert len(set(HOSTILE_TEXTS)) >= 200 + len(TEXTS) + len(HOSTILE)
+
+
+def test_every_text_is_text_in_the_list_and_in_its_answer(browser: Any, address: str) -> None:
+    with Opened(browser, address, "#/answers") as view:
+        page = view.page
+        page.locator(".answer-row").first.click()
+        page.locator(".panel h2").wait_for()
+        page.locator("#facets button").first.wait_for()
+        for place in range(len(HOSTILE_TEXTS)):
+            before = view.where
+            if place % 12 == 0:  # by the list's own keys, all of it comes into sight
+                inert(view)
+            page.keyboard.press("j")
+            view.until(
+                f"location.hash !== {before!r} || document.querySelector('.panel[aria-busy]') === null"
+            )
+        page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
+        assert "window.ran=3" in page.locator(".prompted").inner_text()
+        inert(view)
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        "#/overview",
+        "#/grid",
+        "#/grid?zoom=5",
+        "#/grid?zoom=whole",
+        "#/compare",
+        "#/judge",
+        "#/judge?what=items&blind=1",
+        "#/answers?q=<script>alert(1)</script>",
+        "#/grid?sort=<img src=x onerror=alert(1)>&study=<b>",
+    ],
+)
+def test_every_view_shows_them_as_text(browser: Any, address: str, at: str) -> None:
+    view = Opened(browser, address, at)
+    view.page.locator("main > *").first.wait_for()
+    view.page.wait_for_timeout(700)
+    inert(view)
+    if at.startswith("#/grid") and "sort" not in at:
+        view.page.keyboard.press("t")
+        view.page.locator(".as-table table").wait_for()
+        view.page.wait_for_timeout(300)
+        inert(view)
+    wrong = [said for said in view.said if "status of 400" not in said]
+    assert wrong == []
+    assert [url for url in view.asked if not url.startswith((address, "data:"))] == []
+    view.page.close()
+
+
+def test_a_file_with_them_is_as_harmless(browser: Any, address: str, tmp_path: Path) -> None:
+    with Opened(browser, address, "#/answers") as view:
+        view.page.locator(".answer-row").first.wait_for()
+        view.page.get_by_role("button", name="Export").click()
+        with view.page.expect_download() as waiting:
+            view.page.get_by_role("link", name="One HTML file").click()
+        waiting.value.save_as(tmp_path / "shown.html")
+    place = (tmp_path / "shown.html").as_uri()
+    for at in ("#/overview", "#/grid", "#/answers"):
+        with Opened(browser, place, at) as view:
+            view.page.locator("main > *").first.wait_for()
+            view.page.wait_for_timeout(300)
+            assert view.page.evaluate("window.ran") is None
+            assert view.page.locator(FOREIGN).count() == 0
+            assert view.page.locator("script").count() == 2  # the page's own, and its data
