@@ -22,6 +22,7 @@ from tests.pages import DOCS, run_page
             "extending.md",
             "conclusions.md",
             "freeze.md",
+            "accept.md",
             "gold.md",
             "improve.md",
         ),

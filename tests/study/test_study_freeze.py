@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.gold_study import filled, labelled_study, truths
 from tests.studies import written
 
 from quaver.bundles.packing import bundle
@@ -224,3 +225,12 @@ def test_a_bundle_whose_frozen_file_was_exchanged_is_found(path: Path, tmp_path:
     pack(forged, {one.name: one for one in home.iterdir()}, {"form": FORM, "study": "study", "texts": True})
     assert verify(forged).holds
     assert not verify(forged, frozen=published).holds
+
+
+def test_gold_labels_that_came_back_are_counted(tmp_path: Path) -> None:
+    study = labelled_study(tmp_path / "coded", items=40)
+    drawn = study.gold.draw(n=20, coders=["ada"], form="csv", design="simple")
+    assert study.freeze().entries[0].before.gold == 0
+    study.gold.take(filled(drawn.files[0], truths(40)))
+    again = study.freeze(because="a sharper rule", rule="Another.")
+    assert [one.before.gold for one in again.entries] == [0, 20]

@@ -19,6 +19,7 @@ from quaver.design.frozen.frozen_parts import item_columns, parts_of
 from quaver.errors import StoreError
 from quaver.study.collection.study_status import answered_calls
 from quaver.study.sources.conclusion_measures import concluded_about
+from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.study_source import StudySource
 
 FILE: Final = "frozen.json"
@@ -195,7 +196,7 @@ def _entry(study: StudySource, rule: str | None, because: str, earlier: Sequence
         at=datetime.now(UTC).isoformat(timespec="seconds"),
         quaver=version("quaver"),
         study=str(spec.name),
-        before=Before(answered_calls(study)[0], sum(1 for item in experiment.items if item.gold is not None)),
+        before=Before(answered_calls(study)[0], _known_gold(study)),
         columns=tuple(columns),
         covariates=tuple(covariates),
         parts=parts_of(
@@ -209,6 +210,12 @@ def _entry(study: StudySource, rule: str | None, because: str, earlier: Sequence
         because=because,
         previous=earlier[-1].digest if earlier else "",
     )
+
+
+def _known_gold(study: StudySource) -> int:
+    """How many items have a gold label: from the items' file, or from a sample that came back."""
+    own = {item.id for item in study.experiment.items if item.gold is not None}
+    return len(own | set(GoldFiles(study.folder).state().settled.gold))
 
 
 def _changed(study: StudySource, earlier: Frozen, same_rule: bool) -> StoreError:

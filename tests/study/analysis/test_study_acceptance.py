@@ -12,8 +12,11 @@ import polars as pl
 import pytest
 from tests.cli.commands import here
 from tests.designed_gold import designed
+from tests.gold_study import filled, labelled_study, truths
 from tests.studies import written
 
+from quaver.bundles.packing import bundle
+from quaver.bundles.verification import verify
 from quaver.errors import MeasureError, UnknownName
 from quaver.study.session import Study
 
@@ -118,3 +121,31 @@ def test_the_command_writes_the_items(
     assert json.loads(shown.stdout)["promise"] == 0.05
     refused = run(folder, "accept", "--score", "luck", "--function", "fake=functions:label")
     assert refused.returncode == 2
+
+
+def test_labels_that_came_back_from_people_decide(tmp_path: Path) -> None:
+    study = labelled_study(tmp_path / "coded", items=600)
+    drawn = study.gold.draw(n=200, coders=["ada"], form="csv", design="simple")
+    study.gold.take(filled(drawn.files[0], truths(600)))
+    found = study.accept(error=0.1)
+    truth = truths(600)
+    taken = found.table.filter(pl.col("decision") == "accept")
+    wrong = sum(label != truth[item] for item, label in taken.select("item", "label").iter_rows())
+    assert taken.height == found.accepted > 200
+    assert wrong <= 0.1 * taken.height
+    assert {one.column for one in found.groups} == {"label", "party"}
+    checked = found.table.filter(pl.col("decision") == "gold")
+    assert dict(checked.select("item", "label").iter_rows()).items() <= truth.items()
+
+
+def test_a_bundle_carries_what_was_accepted(tmp_path: Path) -> None:
+    study = labelled_study(tmp_path / "coded", items=300)
+    drawn = study.gold.draw(n=120, coders=["ada"], form="csv", design="simple")
+    study.gold.take(filled(drawn.files[0], truths(300)))
+    found = study.accept(error=0.15, score="agreement")
+    path, _ = bundle(study, tmp_path / "s.zip")
+    assert verify(path).holds
+    opened = Study.open(path)
+    again = opened.accept(error=0.15, score="agreement")
+    assert again.table.equals(found.table)
+    assert again.headline in opened.report(tmp_path / "report").read_text()

@@ -73,7 +73,8 @@ def _accepted(
     named = pl.col("evaluator").cast(pl.String)
     own = frame.filter(named == (evaluator or _first(known, frame)))
     sure = _surest(frame)
-    groups = [name for name in study.spec.items.groups if name in frame.columns]
+    own_groups = dict.fromkeys(name for item in study.experiment.items for name in item.groups)
+    groups = [name for name in own_groups if name in frame.columns]
     evidence = evidence_of(
         own,
         study.experiment.labels.codes,
