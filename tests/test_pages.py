@@ -18,6 +18,7 @@ from tests.pages import DOCS, run_page
             "data.md",
             "import.md",
             "compare.md",
+            "view.md",
             "bundle.md",
             "extending.md",
             "conclusions.md",

@@ -222,3 +222,12 @@ def test_a_quoted_value_is_read_as_it_was(value: str) -> None:
     term = parsed(f"field:{quoted(value)}")
     assert [one.text for one in term.values] == [value]  # type: ignore[union-attr]
     assert not term.values[0].open  # type: ignore[union-attr]
+
+
+def test_labels_without_answers_are_shown_too(tmp_path: Path) -> None:
+    rows = "".join(f"{n},{words},{'yes' if n % 2 else 'no'},yes\n" for n in range(6) for words in ("a", "b"))
+    (tmp_path / "labels.csv").write_text(f"item,variant,label,gold\n{rows}", encoding="utf-8")
+    (tmp_path / "study.yaml").write_text("name: known\nannotations: labels.csv\n", encoding="utf-8")
+    study = index(tmp_path / "study.yaml")
+    assert study.view(Asked("is:wrong")).matched == 6
+    assert [one.prompt for one in study.view(Asked()).columns()] == ["a", "b"]

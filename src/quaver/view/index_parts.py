@@ -38,7 +38,8 @@ def design_of_study(study: StudySource, evaluators: Sequence[str]) -> IndexDesig
         if not one.follow_up
     )
     own = [one.title for one in study.spec.evaluators]
-    of = study.plugins.follow_ups(None if list(evaluators) == own else evaluators)
+    named = None if list(evaluators) == own else evaluators
+    of = study.plugins.follow_ups(named) if study.has_answers else {}
     texts = study.has_texts
     return IndexDesign(
         name=study.spec.name,

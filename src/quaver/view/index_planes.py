@@ -58,35 +58,43 @@ class Plane:
 
     def __init__(self, path: Path, kind: str, width: int) -> None:
         self._path, self._kind, self.width = path, np.dtype(kind), width
+        self._file: int | None = None
+
+    def __del__(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
 
     @property
     def exists(self) -> bool:
-        """Whether anything was put into it."""
-        return self._path.exists()
+        """Whether anything was put into it; the file then stays open."""
+        if self._file is None:
+            try:
+                self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                return False
+        return True
+
+    def _read(self, count: int, start: int) -> Any:
+        """Some cells, given by their place when all rows stand one behind the other."""
+        size = self._kind.itemsize
+        return np.frombuffer(os.pread(self._file or 0, count * size, start * size), self._kind)
 
     def rows(self, start: int, stop: int) -> Any:
         """Consecutive rows."""
-        wide, count = self._kind.itemsize * self.width, stop - start
-        if not self.exists or not wide:
-            return np.zeros((count, self.width), self._kind)
-        cells = np.fromfile(self._path, self._kind, count * self.width, offset=start * wide)
-        return cells.reshape(count, self.width)
+        if not self.exists or not self.width:
+            return np.zeros((stop - start, self.width), self._kind)
+        cells = self._read((stop - start) * self.width, start * self.width)
+        return cells.reshape(stop - start, self.width)
 
     def some(self, rows: Any) -> Any:
         """Rows by their numbers, in that order."""
-        wide = self._kind.itemsize * self.width
         found = np.zeros((len(rows), self.width), self._kind)
-        if not self.exists or not wide:
+        if not self.exists or not self.width:
             return found
-        with self._path.open("rb") as file:
-            for place, row in enumerate(rows):
-                piece = os.pread(file.fileno(), wide, int(row) * wide)
-                found[place] = np.frombuffer(piece, self._kind)
+        for place, row in enumerate(rows):
+            found[place] = self._read(self.width, int(row) * self.width)
         return found
 
     def cell(self, row: int, column: int) -> int:
         """One cell."""
-        if not self.exists:
-            return 0
-        offset = self._kind.itemsize * (row * self.width + column)
-        return int(np.fromfile(self._path, self._kind, 1, offset=offset)[0])
+        return int(self._read(1, row * self.width + column)[0]) if self.exists else 0

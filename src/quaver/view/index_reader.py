@@ -43,6 +43,8 @@ class Index:
         self.folder = folder
         self.design: IndexDesign = design_of(json.loads((folder / "design.json").read_text(encoding="utf-8")))
         self._gold: tuple[int, Any] = (0, None)
+        self._texts: dict[str, KeptTexts] = {}
+        self._planes: dict[str, Plane] = {}
         self.ids = KeptNames(folder / "ids")
         self.width = len(self.design.columns)
 
@@ -67,15 +69,16 @@ class Index:
 
     def texts(self, name: str) -> KeptTexts:
         """Kept texts: ``fields``, ``shown``; to be searched ``texts`` (items'), ``answers``, ``thinking``."""
-        return KeptTexts(self.folder / name)
+        return self._texts.setdefault(name, KeptTexts(self.folder / name))
 
     def labels(self, evaluator: int) -> Plane:
         """The legend codes of an evaluator's readings."""
-        return Plane(self.folder / f"label-{evaluator}.plane", self.design.cell_type, self.width)
+        return self.plane(f"label-{evaluator}", self.design.cell_type)
 
     def plane(self, name: str, kind: str) -> Plane:
         """Another plane: ``confidence-N``, ``flags``, ``response``, ``length``, ``text``, ``thought``."""
-        return Plane(self.folder / f"{name}.plane", kind, self.width)
+        made = Plane(self.folder / f"{name}.plane", kind, self.width)
+        return self._planes.setdefault(name, made)
 
     def item_text(self, at: int, longest: int | None = None) -> str:
         """An item's text as the first prompt shows it, or its beginning."""

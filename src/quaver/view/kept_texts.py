@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -73,27 +74,36 @@ class KeptTexts:
 
     def __init__(self, path: Path) -> None:
         self._texts, self._ends = path.with_suffix(".bin"), path.with_suffix(".ends")
+        self._open: dict[Path, int] = {}
+
+    def __del__(self) -> None:
+        for file in self._open.values():
+            os.close(file)
+
+    def _read(self, path: Path, size: int, start: int) -> bytes:
+        """A piece of a file, which stays open."""
+        if path not in self._open:
+            self._open[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return os.pread(self._open[path], size, start)
 
     def __len__(self) -> int:
         return self._ends.stat().st_size // 8 if self._ends.exists() else 0
 
     def __getitem__(self, at: int) -> str:
         start, end = self._place(at)
-        with self._texts.open("rb") as file:
-            return os.pread(file.fileno(), end - start - 1, start).decode("utf-8", "surrogatepass")
+        return self._read(self._texts, end - start - 1, start).decode("utf-8", "surrogatepass")
 
     def begin(self, at: int, length: int) -> str:
         """The first characters of a text."""
         start, end = self._place(at)
-        with self._texts.open("rb") as file:
-            some = os.pread(file.fileno(), min(end - start - 1, 4 * length), start)
+        some = self._read(self._texts, min(end - start - 1, 4 * length), start)
         return some.decode("utf-8", "ignore")[:length]
 
     def _place(self, at: int) -> tuple[int, int]:
         if at == 0:
-            return 0, int(np.fromfile(self._ends, np.int64, 1)[0])
-        start, end = np.fromfile(self._ends, np.int64, 2, offset=8 * (at - 1))
-        return int(start), int(end)
+            return 0, int.from_bytes(self._read(self._ends, 8, 0), sys.byteorder)
+        both = self._read(self._ends, 16, 8 * (at - 1))
+        return int.from_bytes(both[:8], sys.byteorder), int.from_bytes(both[8:], sys.byteorder)
 
     def search(self, wanted: str) -> TextSearch:
         """A search for a text, whatever its case, not yet begun."""

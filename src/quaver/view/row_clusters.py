@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from quaver.estimation.one_thread import one_thread
 from quaver.view.query_scope import Block, Scope
 
 _SAMPLE = 4_000
@@ -37,6 +38,7 @@ class Clusters:
         return Clusters(self.order[::-1], self.numbers[::-1], self.sizes[::-1], self.labels[::-1])
 
 
+@one_thread()
 def clustered(scope: Scope, rows: Any) -> Clusters:
     """Cluster rows: k-means of their labels, one indicator a label and column, on a sample that places all.
 
