@@ -227,7 +227,9 @@ def test_a_quoted_value_is_read_as_it_was(value: str) -> None:
 def test_labels_without_answers_are_shown_too(tmp_path: Path) -> None:
     rows = "".join(f"{n},{words},{'yes' if n % 2 else 'no'},yes\n" for n in range(6) for words in ("a", "b"))
     (tmp_path / "labels.csv").write_text(f"item,variant,label,gold\n{rows}", encoding="utf-8")
-    (tmp_path / "study.yaml").write_text("name: known\nannotations: labels.csv\n", encoding="utf-8")
+    known = "name: known\ntask: {labels: ['yes', 'no']}\n"
+    known += "annotations: {source: labels.csv, label: label, item: item, variant: [variant], gold: gold}\n"
+    (tmp_path / "study.yaml").write_text(known, encoding="utf-8")
     study = index(tmp_path / "study.yaml")
     assert study.view(Asked("is:wrong")).matched == 6
-    assert [one.prompt for one in study.view(Asked()).columns()] == ["a", "b"]
+    assert [one.prompt for one in study.view(Asked()).columns()] == ["prompt=a", "prompt=b"]
