@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from quaver.agreement.disagreement import Disagreement, scale
-from quaver.core.records import LabelSet, Level
+from quaver.core.records import IntervalWarning, LabelSet, Level
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, Units
 from quaver.estimation.cell import Cell, never_labelled
 from quaver.estimation.cells import Missing
 from quaver.estimation.intervals import Interval
-from quaver.estimation.means import over_strata
+from quaver.estimation.means import none_goes_far, over_strata
 from quaver.estimation.statistic import Statistic
 
 
@@ -113,6 +113,7 @@ def alpha_over_strata(
         rarest=rarest_labels(counts, cell.units),
         details=details or {},
     )
+    said = replace(said, warnings=(*said.warnings, *stray_labels(cell, counts.sum(1))))
     if not kept:
         return replace(said, reason=lost.most_common(1)[0][0] if lost else "no annotations")
     if len(kept) < len(reasons):
@@ -148,6 +149,21 @@ def rarest_labels(counts: Floats, units: Units) -> int:
         return int(np.mean([rarest_labels(counts[:, at], units) for at in range(counts.shape[1])]))
     most = int(counts.sum(0).argmax())
     return units.touched(np.asarray(np.delete(counts, most, 1).any(1)))
+
+
+def stray_labels(cell: Cell, counts: Floats) -> tuple[IntervalWarning, ...]:
+    """A warning where labels other than the most frequent one are stray answers alone (`none_goes_far`).
+
+    Args:
+        cell: The cell.
+        counts: Shape (items, labels).
+    """
+    if not counts.size:
+        return ()
+    total = counts.sum(1)
+    others = total - counts[:, int(counts.sum(0).argmax())]
+    share = np.where(total > 0, others / np.where(total > 0, total, 1), np.nan)
+    return none_goes_far(share, "item", cell.resampling.confidence_level)
 
 
 def said_of_alpha(cell: Cell, method: str, missing: Missing) -> Statistic:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from quaver.agreement.stratified_alpha import rarest_labels, scaled
+from quaver.agreement.stratified_alpha import rarest_labels, scaled, stray_labels
 from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate, Level
 from quaver.core.seeds import derive
@@ -146,7 +146,7 @@ def _statistics(pairs: Pairs, plan: Plan, target: float, said: Statistic) -> Ite
         return
     parts = dict(zip(names, (float(value) for value in point[1:]), strict=True))
     total = sum(max(0.0, value) for value in parts.values())
-    warnings = []
+    warnings: list[str] = [*stray_labels(cell, cell.counts().sum(1))]
     if negative := [name for name, value in parts.items() if value < -1e-12]:
         warnings.append(f"negative components count as 0: {', '.join(negative)}")
     if not sources.repeated:

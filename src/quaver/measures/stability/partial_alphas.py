@@ -12,7 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from quaver.agreement.disagreement import Disagreement
-from quaver.agreement.stratified_alpha import alpha_losses, rarest_labels, scaled, spread_over
+from quaver.agreement.stratified_alpha import (
+    alpha_losses,
+    rarest_labels,
+    scaled,
+    spread_over,
+    stray_labels,
+)
 from quaver.core.records import Level
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell
@@ -67,7 +73,7 @@ def each_alpha(
             n=cell.units.touched(np.asarray(model.pairable[:, own].any(1))),
             differing=cell.units.touched(np.asarray(differ[:, own].any(1))),
             reason=next((reasons[s] for s in own if reasons[s]), None),
-            warnings=(*part.said.warnings, *partly),
+            warnings=(*part.said.warnings, *partly, *stray_labels(cell, counts[:, own].sum(1))),
             rarest=rarest_labels(counts[:, own], cell.units),
             ends=(-1.0, 1.0),
             spread=spread_over([losses[s] for s in strata]),

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from quaver.agreement.disagreement import Disagreement
-from quaver.agreement.stratified_alpha import rarest_labels
+from quaver.agreement.stratified_alpha import rarest_labels, stray_labels
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell
 from quaver.estimation.declaration import measure
@@ -123,7 +123,9 @@ class _Bounds:
             said = self._said("alpha", end, method, "no variation")
             n = self._cell.units.touched(np.asarray(model.pairable.any(1)))
             rarest = rarest_labels(self._counts.sum(1), self._cell.units)
-            yield replace(said, under=over_strata(model.alphas), ends=(-1.0, 1.0), n=n, rarest=rarest)
+            stray = stray_labels(self._cell, self._counts.sum(1))
+            under = over_strata(model.alphas)
+            yield replace(said, under=under, ends=(-1.0, 1.0), n=n, rarest=rarest, warnings=stray)
 
     def _said(self, kind: str, end: str, method: str, reason: str) -> Statistic:
         return Statistic(

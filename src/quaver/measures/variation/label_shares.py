@@ -13,7 +13,7 @@ from quaver.estimation.cells import Missing
 from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import mean_within
-from quaver.estimation.means import differing, ratio
+from quaver.estimation.means import differing, none_goes_far, ratio
 from quaver.estimation.measure_protocol import OUTPUT
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
@@ -62,6 +62,7 @@ def label_shares(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
         return
     under = ratio(counts, given)
     own = np.where(asked[:, None], counts / np.maximum(given, 1), np.nan)
+    level = cell.resampling.confidence_level
     for index, label in enumerate(cell.labels):
         yield replace(
             said,
@@ -71,6 +72,10 @@ def label_shares(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
             differing=differing(own[:, index], cell.units),
             ends=(0.0, 1.0),
             spread=mean_within,
+            warnings=(
+                *said.warnings,
+                *none_goes_far(own[:, index], "item", level),
+            ),
             details={"answers": int(given.sum()), "given": int(counts[:, index].sum())},
         )
 

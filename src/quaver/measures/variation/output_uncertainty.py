@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from quaver.agreement.stratified_alpha import rarest_labels
+from quaver.agreement.stratified_alpha import rarest_labels, stray_labels
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats
@@ -56,8 +56,13 @@ def output_uncertainty(reading: Reading) -> Iterator[Estimate]:
         if answers.any():
             item = total[answers > 0] / answers[answers > 0]
             sd = float(item.std(ddof=1)) if item.size > 1 else None
-            rarest = rarest_labels(cell.counts().sum(1), cell.units)  # uncertainty differs most by label
-            found = replace(found, rarest=rarest, details={"answers": int(answers.sum()), "sd": sd})
+            counts = cell.counts().sum(1)  # uncertainty differs most by label
+            found = replace(
+                found,
+                rarest=rarest_labels(counts, cell.units),
+                warnings=stray_labels(cell, counts),
+                details={"answers": int(answers.sum()), "sd": sd},
+            )
         yield cell.estimated(share_of(cell, total, answers, found))
 
 
