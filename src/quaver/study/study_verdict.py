@@ -10,7 +10,9 @@ from quaver.report.findings.verdict_card import Card, card
 from quaver.study.analysis.study_estimates import estimates_of_verdict, measurable
 from quaver.study.collection.rounds import rounds_in_words
 from quaver.study.collection.study_status import StudyStatus, status
+from quaver.study.gold_sample.gold_status import described
 from quaver.study.sources.bundle_source import Bundle
+from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.study_source import StudySource
 from quaver.study.study_freeze import frozen
 
@@ -38,7 +40,9 @@ def resolved(study: StudySource, now: StudyStatus | None = None) -> dict[str, An
 def shown_with(study: StudySource, now: StudyStatus | None = None) -> dict[str, Any]:
     """What the report shows beside the lock: how answers came together, what was written down before."""
     before = frozen(study)
-    return {"collection": collected(study, now)} | ({"frozen": before.document()} if before else {})
+    shown = {"collection": collected(study, now)} | ({"frozen": before.document()} if before else {})
+    state = GoldFiles(study.folder).state()
+    return shown | ({"gold_sample": described(state, study.experiment.labels)} if state.design else {})
 
 
 def collected(study: StudySource, now: StudyStatus | None = None) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from quaver.core.records import AND_PROMPT, Estimate
 from quaver.report.estimate_index import Results
+from quaver.report.page.gold_words import gold_sentences
 from quaver.report.page.settings import setting_in_words
 from quaver.report.table_rows import Table
 
@@ -26,11 +27,12 @@ def method_paragraph(results: Results, cost: Table) -> str:
     items = lock.get("items", {})
     conditions = [one for one in lock.get("conditions", ()) if not one.get("follow_up")]
     gold = sum(items.get("gold", {}).values())
+    sample = gold_sentences(lock.get("gold_sample", {}))
     labels = ", ".join(results.label_names.values())
     repeats = sorted({c["repeats"] for c in conditions})
     parts = [
         f"{_count(items.get('n', 0), 'item')}"
-        + (f" ({gold} with a gold label)" if gold else " (none with a gold label)")
+        + (f" ({gold} with a gold label)" if gold else "" if sample else " (none with a gold label)")
         + f" were labelled with {_count(len(results.label_names), 'label')} ({labels}; "
         f"{lock['labels'].get('level', 'nominal')}) by {_count(len(results.models), 'model')}, in "
         f"{_count(len(results.variants), 'prompt variant')}"
@@ -54,6 +56,7 @@ def method_paragraph(results: Results, cost: Table) -> str:
     followed = lock.get("follow_ups", {})
     if followed:
         parts.append(f"Follow-up questions were asked: {', '.join(map(str, followed))}.")
+    parts += sample
     if frozen := lock.get("frozen"):
         parts.append(str(frozen["headline"]))
     parts += _collected({} if results.imported else lock.get("collection", {}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import combinations
 from typing import Any
 
@@ -125,6 +126,19 @@ def gold_status(state: GoldState, labels: LabelSet) -> GoldStatus:
         len(state.apart),
         dict(state.settled.decided),
     )
+
+
+def described(state: GoldState, labels: LabelSet) -> dict[str, Any]:
+    """What a report says of a gold sample that was drawn: its status, seed, probabilities and last day."""
+    assert state.design is not None
+    assert state.draw is not None
+    last = datetime.fromisoformat(state.design["rounds"][-1]["when"])
+    chances = state.draw["probability"]
+    return gold_status(state, labels).document() | {
+        "seed": state.design["seed"],
+        "probabilities": [chances.min(), chances.max()],
+        "date": last.strftime("%-d %B %Y"),
+    }
 
 
 def _agreement(table: pl.DataFrame, labels: LabelSet) -> tuple[int, Estimate | None]:
