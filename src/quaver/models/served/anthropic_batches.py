@@ -19,7 +19,7 @@ from quaver.core.records import Request, Response
 from quaver.core.response_validation import printable, token_count
 from quaver.errors import ModelError, RateLimited
 from quaver.models.served.anthropic_messages import MESSAGES, AskedOfClaude, message_body, read_message
-from quaver.models.served.batch_http import BatchHttp, object_of
+from quaver.models.served.batch_http import BatchHttp, listed, object_of
 from quaver.models.served.metering import reading
 from quaver.models.served.server_faults import Address, Passing, Refused, read_failure
 
@@ -97,8 +97,7 @@ class AnthropicBatches:
         for _ in range(_PAGES):
             query = {"limit": str(_PAGE)} | ({"after_id": after} if after else {})
             page = self._connect().ask("GET", f"{_BATCHES}?{urlencode(query)}")[0]
-            data = page.get("data")
-            batches = [one for one in data if isinstance(one, dict)] if isinstance(data, list) else []
+            batches = listed(page, "data")
             for one in batches:
                 if (_seconds(one.get("created_at")) or since) < since:
                     return found[::-1]

@@ -50,6 +50,7 @@ class BatchHttp:
         *,
         content: Iterable[bytes] | bytes | None = None,
         headers: Mapping[str, str] | None = None,
+        may_be_empty: bool = False,
     ) -> tuple[dict[str, Any], Mapping[str, str]]:
         """Send a request and read the JSON object that comes back, with the reply's headers.
 
@@ -65,7 +66,7 @@ class BatchHttp:
         with self._sent(method, url, content, extra, changes=method != "GET") as reply:
             body = self._body(reply, changes=method != "GET")
             found = dict(reply.headers)
-        if not body.strip():
+        if not body.strip() and may_be_empty:
             return {}, found
         try:
             parsed = json.loads(body)
@@ -160,3 +161,20 @@ def object_of(line: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def listed(page: Mapping[str, Any], field: str, *, may_lack: bool = False) -> list[dict[str, Any]]:
+    """The objects on a page of a list.
+
+    Args:
+        page: The page.
+        field: Where they are.
+        may_lack: Whether an empty list may be left out.
+
+    Raises:
+        NotNow: It is no page of a list, which must not be taken for an empty one.
+    """
+    data = page.get(field, [] if may_lack else None)
+    if not isinstance(data, list):
+        raise NotNow(f"the reply has no list of {field}")
+    return [one for one in data if isinstance(one, dict)]

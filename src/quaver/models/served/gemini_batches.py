@@ -15,7 +15,7 @@ from quaver.core.batch import BatchLimits, Lines, Look, NotNow, Problem, Unanswe
 from quaver.core.records import Request, Response
 from quaver.core.response_validation import printable, token_count
 from quaver.errors import ModelError
-from quaver.models.served.batch_http import BatchHttp, object_of
+from quaver.models.served.batch_http import BatchHttp, listed, object_of
 from quaver.models.served.batch_lines import LineReader
 from quaver.models.served.gemini_content import as_completion, generate_content
 
@@ -90,7 +90,9 @@ class GeminiBatches:
         }
         about = {"file": {"display_name": name}}
         http = self._connect()
-        _, headers = http.ask("POST", f"{self._host}/upload{self._path}/files", about, headers=begin)
+        _, headers = http.ask(
+            "POST", f"{self._host}/upload{self._path}/files", about, headers=begin, may_be_empty=True
+        )
         where = headers.get("x-goog-upload-url", "")
         if f"{urlsplit(where).scheme}://{urlsplit(where).netloc}" != self._host:
             raise NotNow("the server names no address of its own for the upload")
@@ -156,7 +158,9 @@ class GeminiBatches:
     def cancel(self, batch: str) -> None:
         """Cancel a batch."""
         try:
-            self._connect().ask("POST", f"{self._host}{self._path}/{quote(batch)}:cancel", {})
+            self._connect().ask(
+                "POST", f"{self._host}{self._path}/{quote(batch)}:cancel", {}, may_be_empty=True
+            )
         except ModelError:  # it has ended already
             return
 
@@ -165,8 +169,7 @@ class GeminiBatches:
         for _ in range(_PAGES):
             query = {"pageSize": str(_PAGE)} | ({"pageToken": token} if token else {})
             page = self._connect().ask("GET", f"{self._host}{self._path}/{path}?{urlencode(query)}")[0]
-            data = page.get(field)
-            yield from (one for one in (data if isinstance(data, list) else []) if isinstance(one, dict))
+            yield from listed(page, field, may_lack=True)
             token = str(page.get("nextPageToken") or "")
             if not token:
                 return

@@ -14,7 +14,7 @@ from quaver.core.batch import BatchLimits, Gone, Lines, Look, NotNow, Problem, U
 from quaver.core.records import Request, Response
 from quaver.core.response_validation import printable, token_count
 from quaver.errors import ModelError, RateLimited
-from quaver.models.served.batch_http import BatchHttp, object_of
+from quaver.models.served.batch_http import BatchHttp, listed, object_of
 from quaver.models.served.batch_lines import LineReader
 
 _QUEUE = frozenset(["token_limit_exceeded", "request_limit_exceeded", "batch_limit_exceeded"])
@@ -143,8 +143,7 @@ class OpenAIBatches:
         for _ in range(_PAGES):
             asked = {**query, "limit": str(_PAGE)} | ({"after": after} if after else {})
             page = self._connect().ask("GET", f"{path}?{urlencode(asked)}")[0]
-            data = page.get("data")
-            objects = [one for one in data if isinstance(one, dict)] if isinstance(data, list) else []
+            objects = listed(page, "data")
             yield from objects
             if not page.get("has_more") or not objects:
                 return
