@@ -241,3 +241,19 @@ def test_a_model_without_batches_says_so(tmp_path: Path) -> None:
         Study.open(document(model), folder=tmp_path / "s").run()
     assert told.value.where is not None
     assert "batch" in told.value.where
+
+
+def test_answers_from_batches_cost_half(one: World) -> None:
+    at_once = one.study().source.prices["m"]
+    assert at_once is not None
+    outcome = one.to_the_end()
+    assert outcome.money == pytest.approx(at_once.of(12 * 20, 0, 12 * 1) / 2)
+    assert one.study().status().money == pytest.approx(outcome.money)
+
+
+def test_status_of_what_is_out_has_its_expected_cost(one: World) -> None:
+    one.run()
+    (out,) = one.study().status().batches
+    assert out.money is not None
+    assert 0 < out.money < 0.01
+    assert out.expires is None or out.expires > one.clock.now

@@ -97,3 +97,26 @@ def test_the_key_goes_nowhere_else(name: str, tmp_path: Path) -> None:
             one.run()
         assert one.to_the_end().ended == "finished"
         assert len(hosts) == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"<html>", b'{"data": null}'])
+@pytest.mark.parametrize("name", ["openai", "anthropic"])
+def test_a_reply_that_is_no_list_is_not_an_empty_one(name: str, content: bytes, tmp_path: Path) -> None:
+    with world(name, tmp_path / "s") as one:
+        starts: list[int] = []
+
+        def wire(request: httpx2.Request) -> httpx2.Response | None:
+            if request.url.path.endswith("/batches") and request.method == "POST" and not starts:
+                starts.append(1)
+                one.provider(request)
+                raise httpx2.ReadError("the connection broke")
+            is_list = request.url.path.endswith("/batches") and request.method == "GET"
+            return httpx2.Response(200, content=content) if is_list and len(starts) < 2 else None
+
+        one.wire = wire
+        one.run()
+        one.clock.now += DAY / 2
+        assert one.run().ended == "batches"
+        starts.append(1)
+        assert one.to_the_end().ended == "finished"
+        assert (len(one.farm.jobs), one.paid) == (1, [1] * 12)

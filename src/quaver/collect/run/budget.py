@@ -141,9 +141,7 @@ class Budget:
         """Replace a request's expected cost by its actual cost."""
         with self._lock:
             if self._estimates:
-                reserved = self._reserved.pop(request.calls[0].key, _NOTHING)
-                self._reserved_tokens -= reserved.tokens
-                self._reserved_money -= reserved.money
+                self._release(request)
             tokens, money = self._took(request, responses)
             self._spent_tokens += tokens
             self._spent_money += money
@@ -156,12 +154,10 @@ class Budget:
     def commit(self, request: Request) -> None:
         """Count a request's expected cost as spent, since its answers will come long after this run."""
         with self._lock:
-            if reserved := self._reserved.pop(request.calls[0].key, None):
-                self._reserved_tokens -= reserved.tokens
-                self._reserved_money -= reserved.money
-            prompt, completion = self.expected(request)
-            self._spent_tokens += prompt + completion
-            self._spent_money += self._prices.get(request.model, _FREE).of(prompt, 0, completion)
+            self._release(request)
+            read, written = self.expected(request)
+            self._spent_tokens += read + written
+            self._spent_money += self._prices.get(request.model, _FREE).of(read, 0, written)
 
     def discard(self, model: str, traffic: Traffic) -> bool:
         """Count the cost of replies that became no answer.
@@ -203,6 +199,11 @@ class Budget:
         elif not self._reserved:
             self.stopped = short
         return short is None
+
+    def _release(self, request: Request) -> None:
+        reserved = self._reserved.pop(request.calls[0].key, _NOTHING)
+        self._reserved_tokens -= reserved.tokens
+        self._reserved_money -= reserved.money
 
     def _took(self, request: Request, responses: Sequence[Response]) -> tuple[float, float]:
         """Tokens and money."""
