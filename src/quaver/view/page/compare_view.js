@@ -68,13 +68,16 @@ export class CompareView {
   async #load(from) {
     const {key} = this;
     if (!from) this.element.setAttribute("aria-busy", "true");
+    if (!this.known) fill(this.summary, made("p", {class: "waiting"}, "Comparing…"));
     let known = null;
     try {
       known = await this.app.source.compare({...this.asked, change: this.asked.change || "flip", from, count: PAGE});
     } finally {
       this.element.removeAttribute("aria-busy");
+      this.summary.querySelector(".waiting")?.remove();
     }
     if (key !== this.key) return;
+    this.element.parentElement?.querySelector(":scope > .refused")?.remove();
     this.known = known;
     this.app.count(null, null);
     this.app.matched.textContent = `${count(known.flipped)} flips · ${count(known.items)} items`;
