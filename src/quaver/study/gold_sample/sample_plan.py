@@ -154,7 +154,7 @@ class SamplePlan:
 
     def _predict(self) -> Predicted:
         frame = None
-        if not self.source.has_answers or self.source.files.responses.exists():
+        if not self.source.can_ask or self.source.files.responses.exists():
             try:
                 frame = annotations_of(self.source)
             except StoreError:
