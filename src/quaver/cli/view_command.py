@@ -39,7 +39,7 @@ def command(
     Examples:
       quaver view study.yaml
       quaver view study.yaml other.quaver.zip --no-open
-      quaver view study.yaml --export flips.html --query "instability>0.3" --items 500
+      quaver view study.yaml --export flips.html --query is:flipped --items 500
     """
     from quaver.view import serving
 

@@ -1,0 +1,165 @@
+"""A study is shown while another process collects for it, and after it has changed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from tests.studies import written
+from tests.view.viewed import STUDY, again, client_of, collected, index, items
+
+import quaver
+from quaver.view.index_builder import IndexBuilder
+from quaver.view.index_keeper import keep
+from quaver.view.index_reader import index_in
+from quaver.view.serving import studies_of
+from quaver.view.viewed_study import Asked
+
+_SLOW = """
+import sys, time
+import quaver
+
+def annotate(text, prompt):
+    time.sleep(0.02)
+    return "positive"
+
+quaver.Study.open(sys.argv[1], functions={"fake": annotate}).run(watch=lambda _: None)
+"""
+
+
+@contextmanager
+def served(path: Path) -> Iterator[str]:
+    """A server of its own; its address."""
+    command = [sys.executable, "-m", "quaver", "view", str(path), "--no-open"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        yield server.stdout.readline().split()[-1]
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+def awaited(address: str, seconds: float, holds: Any) -> dict[str, Any]:
+    """The pulse of the study once something holds."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        (found,) = httpx2.get(f"{address}api/pulse").json()["studies"].values()
+        if holds(found):
+            return dict(found)
+        time.sleep(0.3)
+    raise AssertionError(found)
+
+
+def test_answers_are_shown_while_another_process_collects(tmp_path: Path) -> None:
+    path = written(tmp_path, STUDY, items(60))
+    (tmp_path / "slow.py").write_text(_SLOW, encoding="utf-8")
+    run = subprocess.Popen([sys.executable, str(tmp_path / "slow.py"), str(path)], env=os.environ)
+    try:
+        while not (tmp_path / "responses.db").exists():
+            assert run.poll() is None
+            time.sleep(0.1)
+        with served(path) as address:
+            some = awaited(address, 60, lambda one: one["index"]["done"] > 0)
+            assert some["process"] == run.pid or run.poll() is not None
+            assert run.wait(120) == 0
+            awaited(address, 60, lambda one: one["index"]["done"] == 540 and one["index"]["state"] == "ready")
+            grid = httpx2.get(f"{address}api/studies/tones/grid?q=label:pos").json()
+            assert grid["matched"] == 540
+            assert awaited(address, 90, lambda one: one["verdict"] == "ready")
+    finally:
+        run.kill()
+    with closing(sqlite3.connect(path.parent / "responses.db")) as db:
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert db.execute("SELECT count(*) FROM calls").fetchone() == (540,)
+
+
+def test_an_answer_takes_the_place_of_an_error(tmp_path: Path) -> None:
+    works = False
+
+    def failing(text: str, prompt: str) -> str:
+        if "no. 1" in text and not works:
+            raise ValueError("no")
+        return "neutral"
+
+    path = collected(tmp_path, count=4, answer=failing)
+    study = index(path)
+    before, place = study.version, study.index.folder
+    assert study.view(Asked("is:error")).matched == 9
+    works = True
+    quaver.Study.open(path, functions={"fake": failing}).run(retry_errors=True, watch=lambda _: None)
+    again(study)
+    assert study.index.folder == place
+    assert study.version != before
+    assert study.view(Asked("is:error")).matched == 0
+    assert study.view(Asked("label:neu item:i1")).matched == 9
+
+
+def test_a_rescored_study_is_read_anew(tmp_path: Path) -> None:
+    path = collected(tmp_path, count=4)
+    study = index(path)
+    quaver.Study.open(path).rescore(["label_match"])
+    again(study)
+    assert study.index.design.evaluators == ("label_match",)
+    frame = quaver.Study.open(path).annotations()
+    assert study.view(Asked("label:pos")).matched == (frame["label"].cast(str) == "pos").sum()
+
+
+def test_the_index_is_the_same_from_answers_and_from_the_frame(tmp_path: Path) -> None:
+    path = collected(tmp_path, count=12)
+    ours = index(path)
+    codes = [ours.index.labels(at).rows(0, 12) for at in range(2)]
+    quaver.Study.open(path).annotations()  # kept beside the answers from now on
+    root = tmp_path / "other"
+    root.mkdir()
+    builder = IndexBuilder(quaver.Study.open(path).source, root)
+    assert builder.update()
+    assert builder.state.frame == 12 * 9 * 2
+    theirs = index_in(root)
+    assert theirs is not None
+    for at in range(2):
+        assert (theirs.labels(at).rows(0, 12) == codes[at]).all()
+    assert (
+        theirs.plane("response", "uint32").rows(0, 12) == ours.index.plane("response", "uint32").rows(0, 12)
+    ).all()
+
+
+def test_a_deleted_index_is_made_again(tmp_path: Path) -> None:
+    path = collected(tmp_path, count=4)
+    shutil.rmtree(index(path).root)
+    assert index(path).view(Asked("")).matched == 36
+
+
+def test_a_bundle_is_shown(tmp_path: Path) -> None:
+    path = collected(tmp_path / "study", count=6)
+    packed, _ = quaver.bundle(quaver.Study.open(path), tmp_path / "packed.quaver.zip")
+    studies = studies_of([packed])
+    (study,) = studies.values()
+    keep(study.path, study.root, wanted=False)
+    assert study.view(Asked("")).matched == 54
+    answer = client_of(studies).get(f"api/studies/{study.id}/answer?item=i1&column=0").json()
+    assert answer["prompt"]
+    assert answer["response"]["text"] is not None
+
+
+def test_without_the_extra_one_error_says_how_to_get_it(tmp_path: Path) -> None:
+    path = collected(tmp_path, count=1)
+    code = "import sys; sys.modules['uvicorn'] = None; from quaver.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "view", str(path), "--no-open"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "pip install 'quaver[view]'" in done.stderr
+    assert "Traceback" not in done.stderr
