@@ -11,7 +11,7 @@ from quaver.correction.gold_sample import GoldSample
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.intervals import Interval
 
-_CHOICE = 1.5
+_CHOICE = 2.5
 """How many events the choice of predictors costs."""
 _SKEWED = 0.5
 """How much of the skewness the ends follow: all of it overshoots where it is itself estimated from few."""
@@ -58,7 +58,7 @@ def blended(corrected: Spread, alone: Spread) -> Spread | None:
 
     What is left after a correction is the work of few wrong labels, and of predictors that were chosen for
     leaving little. It counts as if for one more gold item the correction had been of no use, and its variance
-    1.5 / events larger.
+    2.5 / events larger.
 
     Args:
         corrected: As estimated.
