@@ -118,3 +118,11 @@ def test_two_corrected_estimates_of_the_same_items_are_compared_in_pairs():
     spread = np.sqrt(first.draws.variance)
     assert spread == pytest.approx(first.details["standard_error"], rel=0.15)
     assert np.corrcoef(first.draws.values, second.draws.values)[0, 1] > 0.9
+
+
+def test_the_order_of_rows_does_not_matter():
+    frame = designed(leaning(items=500), 200, 10)
+    texts = frame.with_columns(pl.col("item").cast(pl.Categorical))
+    other = frame.sample(fraction=1, shuffle=True, seed=1)
+    first, *others = (corrected_conclusion(some, **ASKED) for some in (frame, texts, other))
+    assert all([one.value for one in some] == pytest.approx([one.value for one in first]) for some in others)

@@ -87,16 +87,13 @@ class Sampling(NamedTuple):
     unit: str
 
     def draws(self, made: Corrected) -> Kept:
-        """The estimate as a sum over items, in the order of their ids, so that two of the same items pair."""
+        """The estimate as a sum over items, in the order of their ids: two of the same items pair."""
         each = np.zeros(len(self.names))
         square = float((made.contributions**2).sum())
         # Its variance is that of the interval, with what the choice of predictors costs.
         scale = (made.spread.variance / square) ** 0.5 if square > 0 and self.clusters is None else 1.0
         each[self.kept] = made.contributions * scale
-        order = self.names.arg_sort().to_numpy()
-        each = each[order]
-        groups = None if self.clusters is None else self.clusters[order]
-        units = Units(each.size, groups, self.unit)
+        units = Units(each.size, self.clusters, self.unit)
 
         def under(weights: Floats) -> Floats:
             return np.asarray(made.value + (weights @ each - each.sum())[:, None])

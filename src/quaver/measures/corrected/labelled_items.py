@@ -171,14 +171,19 @@ def populations(reading: Reading, asked: Sequence[str] = ASKED) -> Iterator[Labe
 
 
 def item_codes(column: pl.Series) -> tuple[Ints, pl.Series]:
-    """Each row's item as a number from 0, and the items' ids."""
+    """Each row's item as a number from 0 in the order of ids, and the ids."""
     if not isinstance(column.dtype, (pl.Categorical, pl.Enum)):
         column = column.cast(pl.String).cast(pl.Categorical)
     codes = column.to_physical().to_numpy().astype(np.int64)
     row = np.full(int(codes.max(initial=-1)) + 1, -1, np.int64)
     row[codes] = np.arange(codes.size)
-    there = row >= 0
-    return (np.cumsum(there) - 1)[codes], column.gather(row[there]).cast(pl.String)
+    there = np.flatnonzero(row >= 0)
+    names = column.gather(row[there]).cast(pl.String)
+    # By id, so that nothing drawn for items depends on the order of rows.
+    order = names.arg_sort().to_numpy()
+    place = np.full(row.size, -1, np.int64)
+    place[there[order]] = np.arange(order.size)
+    return place[codes], names.gather(order)
 
 
 def _of_items(frame: pl.DataFrame, name: str, item: Ints, first: Ints) -> bool:
