@@ -25,7 +25,7 @@ _GROUP = 500
 MOST_TRIES: Final = 3
 """Batches in which a call may fail before its failure becomes its answer."""
 
-_MOST_INCOMPLETE = 5
+_MOST_INCOMPLETE = 20
 """How often the results of a batch may be incomplete before the rest is given up."""
 
 _CLOSED_AS: dict[str, BatchState] = {
@@ -93,23 +93,25 @@ class BatchCollector:
     def _settle(self, row: BatchRow, look: Look) -> Taken:
         taken = Taken()
         out, group = dict(self._store.batch_requests(row)), _Group()
-        every = self._store.batch_ids(row)
+        every = self._store.batch_outcomes(row)
         seen: set[str] = set()
-        foreign = 0
+        foreign = executed = 0
         for name, came in self._service.results(str(row.remote), look):
             foreign += name not in every
             if name not in every or name in seen:
                 continue  # nobody asked for it, or it is there twice
             seen.add(name)
             if name in out:
-                self._one(row, name, out.pop(name), came, group, taken)
+                executed += self._one(row, name, out.pop(name), came, group, taken)
+            else:
+                executed += every[name] != "waited"
             if len(group.outcomes) >= _GROUP:
                 self._write(row, group)
         if foreign and not seen and not self._service.is_named:
             return self._not_its_own(row)
         self._write(row, group)
-        if len(seen) < look.done + look.refused and row.incomplete < _MOST_INCOMPLETE:
-            note = f"{len(seen):,} of {look.done + look.refused:,} results are there"
+        if executed < look.done + look.refused and row.incomplete < _MOST_INCOMPLETE:
+            note = f"{executed:,} of {look.done + look.refused:,} results are there"
             self._store.set_batch(row.id, incomplete=row.incomplete + 1, note=note)
             return taken
         self._rest(row, look, out, taken)
@@ -119,8 +121,8 @@ class BatchCollector:
 
     def _one(
         self, row: BatchRow, name: str, request: Request, came: Any, group: _Group, taken: Taken
-    ) -> None:
-        """Settle one request by what came back."""
+    ) -> bool:
+        """Settle one request by what came back; whether the provider executed it."""
         found = self._service.read(request, came)
         if isinstance(found, Unanswered):
             taken.fatal = taken.fatal or found.fatal
@@ -130,6 +132,7 @@ class BatchCollector:
         else:
             group.answered.append((request, [valid_response(one) for one in found]))
             group.outcomes[name] = "answered"
+        return not isinstance(found, Unanswered) or found.counts or found.fatal is not None
 
     def _unanswered(self, name: str, request: Request, found: Unanswered, group: _Group) -> None:
         """Leave a request to the next batch, unless it has failed too often."""
@@ -170,7 +173,7 @@ class BatchCollector:
         lines = {one.line: one.message for one in problems if one.line is not None}
         if not lines:
             return {}
-        names = enumerate(self._store.batch_ids(row), 1)
+        names = enumerate(self._store.batch_outcomes(row), 1)
         return {name: f"the batch refused it: {lines[at]}" for at, name in names if at in lines}
 
     def _not_its_own(self, row: BatchRow) -> Taken:

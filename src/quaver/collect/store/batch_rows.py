@@ -167,9 +167,9 @@ class BatchRows(Responses):
             decoding, choices, schema = decoding_of(terms)
             yield name, Request(row.model, prompt, decoding, choices, seed, tuple(calls[name]), schema)
 
-    def batch_ids(self, row: BatchRow) -> dict[str, int]:
-        """The ids of all requests of a batch with their places, in the order in which they were written."""
-        sql = "SELECT id, position FROM batch_requests WHERE batch = ? ORDER BY position"
+    def batch_outcomes(self, row: BatchRow) -> dict[str, str | None]:
+        """The outcomes of all requests of a batch by id, in the order in which they were written."""
+        sql = "SELECT id, outcome FROM batch_requests WHERE batch = ? ORDER BY position"
         return dict(self.rows(sql, (row.id,)))
 
     def tries(self, keys: Sequence[bytes]) -> dict[bytes, int]:
