@@ -15,7 +15,7 @@ from quaver.report.charts.offline import offline
 from quaver.report.page.html_page import write_report
 from quaver.study.analysis.chart_estimates import deviating
 from quaver.study.analysis.report_evidence import StoredBehind
-from quaver.study.analysis.study_acceptance import shown_acceptance
+from quaver.study.analysis.study_acceptance import curve_estimates, shown_acceptance
 from quaver.study.analysis.study_certification import certified
 from quaver.study.analysis.study_estimates import (
     estimates_of_audit,
@@ -52,13 +52,18 @@ def written(
         stored = texts and study.files.responses.exists()
         store = opened.enter_context(study.answers()) if stored else None
         behind = StoredBehind(study.experiment, store, study.prices, study.spent_on_paraphrases())
+        accepted = shown_acceptance(study, frame)
         return write_report(
             folder,
-            lock={**lock, **shown_acceptance(study, frame)},
+            lock={**lock, **accepted},
             annotations=frame,
             estimates=certified(study, estimates_of_study(study, None, frame), frame),
             noise={name: [asdict(row) for row in rows] for name, rows in study.files.read_noise().items()},
-            audit=[*estimates_of_audit(study, frame), *estimates_of_charts(study, frame)],
+            audit=[
+                *estimates_of_audit(study, frame),
+                *estimates_of_charts(study, frame),
+                *curve_estimates(accepted),
+            ],
             deviations=deviating(evaluators_of(study), frame),
             behind=behind if texts else None,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import polars as pl
@@ -10,6 +11,7 @@ from quaver.acceptance.acceptance_result import Acceptance
 from quaver.acceptance.accepted_labels import accepted_labels
 from quaver.acceptance.item_evidence import evidence_of
 from quaver.acceptance.item_scores import Score
+from quaver.core.records import Estimate
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError, UnknownName
 from quaver.study.analysis.study_estimates import evaluators_of, measurable
@@ -56,6 +58,24 @@ def shown_acceptance(study: StudySource, frame: pl.DataFrame) -> dict[str, Any]:
             "accepted": {"headline": error.problem, "curve": [], "groups": [], "accepted": [], "notes": []}
         }
     return {"accepted": found.document()}
+
+
+def curve_estimates(shown: Mapping[str, Any]) -> list[Estimate]:
+    """The curve of what a report says, as estimates for its chart."""
+    curve = shown.get("accepted", {}).get("curve", ())
+    method = "fixed-sequence tests from the surest labels on, by gold labels drawn by design"
+    return [
+        Estimate(
+            "accepted_share",
+            one["share"],
+            n=one["checked"],
+            method=method,
+            reference="Angelopoulos, Bates, Candès, Jordan & Lei (2025), Annals of Applied Statistics 19",
+            cell={"promise": f"{one['promise']:g}"},
+            details={"wrong": one["wrong"], "accepted": one["accepted"]},
+        )
+        for one in curve
+    ]
 
 
 def _accepted(
