@@ -110,7 +110,7 @@ class BatchCollector:
         if foreign and not seen and not self._service.is_named:
             return self._not_its_own(row)
         self._write(row, group)
-        if executed < look.done + look.refused and row.incomplete < _MOST_INCOMPLETE:
+        if out and executed < look.done + look.refused and row.incomplete < _MOST_INCOMPLETE:
             note = f"{executed:,} of {look.done + look.refused:,} results are there"
             self._store.set_batch(row.id, incomplete=row.incomplete + 1, note=note)
             return taken
