@@ -35,7 +35,7 @@ export function highlighted(text, spans) {
 
 /** What the model wrote. */
 export function rawAnswer({response, reading, evaluator}, fileOf) {
-  if (!response) return [made("p", {class: "missing"}, "There is no answer here.")];
+  if (!response) return [made("p", {class: "missing"}, reading?.label ? "Only the label is known; its answer was not imported." : "There is no answer here.")];
   const spans = reading?.in === "thinking" ? [] : reading?.spans || [];
   const rest = response.rest ? made("p", {class: "soft"}, `This answer has ${count(response.length)} characters. `, made("a", {href: fileOf("text"), download: ""}, "Save all of it")) : null;
   const box = response.text ? longText(response.text, {marked: (shown) => highlighted(shown, spans), more: rest, attributes: {class: "answer", "aria-label": "The answer as it was written"}}) : made("p", {class: "missing"}, response.error ? "The call failed." : "The answer is empty.");

@@ -34,7 +34,7 @@ export function siblings(app, answer, {legend, design}) {
     made("p", {class: "soft"}, words),
     made("table", {class: "strip"}, made("caption", {class: "unseen"}, "Labels of this item by prompt"), body),
     rows.length > SHOWN ? button(`Show all ${rows.length}`, (event) => { draw(rows.length); event.target.remove(); }, {class: "more"}) : null,
-    app.source.isStatic ? null : button("Show what was answered", (event) => { event.target.remove(); answers(app, answer.item.id, texts, {legend, design}); }, {class: "more"}),
+    app.source.isStatic || !design.has.answers ? null : button("Show what was answered", (event) => { event.target.remove(); answers(app, answer.item.id, texts, {legend, design}); }, {class: "more"}),
     texts,
   );
 }
