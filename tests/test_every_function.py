@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.designed_gold import designed
 
 import quaver
 from quaver.core.records import Estimate
@@ -18,6 +19,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "baseline": {"kind": "random"},
     "conclusion": {"formula": "share(positive) ~ party", "effect": "party[a] > party[b]"},
     "consistency_matrix": {"of": "positive"},
+    "corrected_conclusion": {"formula": "share(positive) ~ party", "effect": "party[a] > party[b]"},
     "label_movement": {"factors": {"paraphrase": ["original", "short"]}},
     "mixed_logit": {"formula": "original ~ model"},
     "view": {"kind": "filtered"},
@@ -40,6 +42,9 @@ OF_ANOTHER_TABLE = {
     "most_sensitive": "item_stability",
 }
 """Functions that take another table, and the name that their error says."""
+
+OF_A_SAMPLE = {"corrected_accuracy", "corrected_compliance", "corrected_conclusion", "corrected_share"}
+"""Functions that take a gold sample drawn by design, and the labels of all evaluators together."""
 
 FUNCTIONS = {
     name: given
@@ -97,6 +102,11 @@ def test_annotations_are_measured_or_refused_with_what_to_do(name: str, study: S
     if name in OF_ANOTHER_TABLE:
         with pytest.raises(QuaverError, match=OF_ANOTHER_TABLE[name]):
             called(name, study, frame)
+        return
+    if name in OF_A_SAMPLE:
+        with pytest.raises(QuaverError, match="gold sample"):
+            called(name, study, frame)
+        assert called(name, study, designed(frame, 6, 0))
         return
     if name not in OF_SEVERAL:
         with pytest.raises(QuaverError) as caught:

@@ -18,7 +18,8 @@ STAGES = {
     "estimation": {"estimation"},
     "agreement": {"agreement", "estimation"},
     "gold": {"gold", "agreement", "estimation"},
-    "measures": {"measures", "agreement", "estimation"},
+    "correction": {"correction", "estimation"},
+    "measures": {"measures", "agreement", "correction", "estimation"},
     "report": {"report"},
 }
 SHARED = {"core", "errors", "_secrets"}

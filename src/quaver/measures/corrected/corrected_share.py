@@ -63,7 +63,8 @@ def _share(reading: Reading, population: LabelledItems, code: int, label: str) -
     sample = population.sample(np.ones((items, 1)), true[:, None])
     seed = derive(reading.resampling.seed, "folds")
     found = Correcting(Question(sample, np.ones((1, 1))), predictions[:, :, varying], seed, _ENDS)
-    each = np.nanmean(given, 0) if items else np.zeros(0)
+    heard = given[:, np.isfinite(given).any(0)]  # of an evaluator that parsed nothing there is no share
+    each = np.nanmean(heard, 0) if heard.size else np.full(1, np.nan)
     naive = {"low": float(each.min()), "high": float(each.max()), "mean": float(each.mean())}
     shape = Estimate(
         measure="corrected_share",
