@@ -31,6 +31,7 @@ class Certified:
         null: The value at which its tests' null hypothesis holds; None where its presentation says so.
         why_not: Why its interval is not certified, should it claim no coverage.
         every: In which of the replications it is taken, every so many: more than 1 of slow measures.
+        floored: Whether noise pushes its value up, so that the truth takes larger studies.
         of_effect: Estimates of what the items' columns do. Where a population's columns do nothing, their
             truth is ``null``, which a large study would show with an error of its own.
     """
@@ -43,6 +44,7 @@ class Certified:
     null: float | None = None
     why_not: str = ""
     every: int = 1
+    floored: bool = False
     of_effect: frozenset[str] = frozenset()
 
     @property
@@ -88,6 +90,7 @@ _BUILT_IN: Mapping[str, Options] = {
     "intra_pss_subsamples": {"why_not": _SUBSAMPLES},
     "mixed_effects": {"options": {"formula": "correct ~ tone * length"}, "every": 50},
     "readiness": {"options": {"second": "f", "token": "e"}, "evaluators": 2},
+    "spread": {"floored": True},
     "recovered_share": {"options": {"variant": "v00"}, "evaluators": 2},
     "verbal_calibration": {"options": {"columns": {"confidence": "stated"}}},
 }

@@ -134,9 +134,12 @@ class _Worker:
         if self._of("population"):
             for at in range(_SETS):
                 fresh = self._seed("set", at)
-                for key, one in self._estimates(fresh, "population", _SET_ITEMS):
-                    if one.value is not None:
-                        population.setdefault(key, []).append(one.value)
+                for floored in (False, True):
+                    some = [one for one in self._of("population") if one.floored is floored]
+                    size = _SET_ITEMS * (16 if floored else 1)
+                    for key, one in self._estimates(fresh, "population", size, only=some):
+                        if one.value is not None:
+                            population.setdefault(key, []).append(one.value)
         means = {
             key: [float(np.mean(some)), float(np.std(some) / len(some) ** 0.5)]
             for key, some in population.items()

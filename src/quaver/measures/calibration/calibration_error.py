@@ -24,7 +24,7 @@ from quaver.measures.calibration.calibration_bins import (
     binned,
     brier_parts,
 )
-from quaver.measures.calibration.calibration_noise import from_few, gap_noise, like_units
+from quaver.measures.calibration.calibration_noise import from_few, gap_noise, like_units, stray_errors
 from quaver.measures.calibration.reliability_curve import curve
 from quaver.measures.calibration.true_calibration_error import true_error
 from quaver.measures.variation.label_shares import ASKING
@@ -154,11 +154,15 @@ def brier(cell: Cell, *, bins: int = 10, binning: Binning = "width") -> Iterator
         details={**brier_parts(answers, chosen), "answers": answers.right.size},
         differing=differing(own.round(12), cell.units),
         rarest=min(_units_with(cell, answers, some) for some in (answers.right > 0, answers.right < 1)),
-        warnings=from_few(like_units(_by_unit(cell, loss)), cell.units.name) if (n > 1).any() else (),
+        warnings=_few_errors(cell, answers, loss) if (n > 1).any() else (),
         ends=(0.0, 1.0),
         spread=mean_within,
         values=own,
     )
+
+
+def _few_errors(cell: Cell, answers: Graded, loss: Floats) -> tuple[str, ...]:
+    return from_few(like_units(_by_unit(cell, loss)), cell.units.name) or stray_errors(answers)
 
 
 def _by_unit(cell: Cell, sums: Floats) -> Floats:

@@ -12,6 +12,7 @@ from quaver.estimation.bootstrap import Floats, Units
 from quaver.estimation.confidences import Graded
 from quaver.estimation.encoding import Ints
 from quaver.estimation.inversion import deviations
+from quaver.estimation.means import none_goes_far
 from quaver.measures.calibration.calibration_bins import Bins
 
 FEW = 20
@@ -41,6 +42,7 @@ class GapNoise(NamedTuple):
         unit: What a unit is: ``"item"``, or the group's column.
         events: From how many units, all alike, the wrong answers might come, or the right ones if those come
             from fewer (`like_units`).
+        stray: A warning where wrong answers, or right ones, are stray answers alone (`stray_errors`).
     """
 
     bins: Ints
@@ -54,6 +56,12 @@ class GapNoise(NamedTuple):
     units: int
     unit: str
     events: float
+    stray: tuple[str, ...] = ()
+
+    @property
+    def from_few(self) -> tuple[str, ...]:
+        """A warning where errors come from few units, or from none that is mostly wrong."""
+        return from_few(self.events, self.unit) or self.stray
 
     @property
     def shares(self) -> Floats:
@@ -148,7 +156,15 @@ def gap_noise(graded: Graded, bins: Bins, units: Units) -> GapNoise:
         units=m,
         unit=units.name,
         events=min(like_units(count) for count in wrong),
+        stray=stray_errors(graded),
     )
+
+
+def stray_errors(graded: Graded) -> tuple[str, ...]:
+    """A warning where no item is mostly wrong although some answers are (`none_goes_far`)."""
+    n = np.bincount(graded.item, minlength=graded.items)
+    right = np.bincount(graded.item, graded.right, minlength=graded.items)
+    return none_goes_far(np.where(n > 0, right / np.maximum(n, 1), np.nan), "item", 0.95)
 
 
 def like_units(sums: Floats) -> float:

@@ -18,7 +18,7 @@ from quaver.estimation.inversion import inverted
 from quaver.estimation.noise_floor import above_floor, affordable
 from quaver.estimation.statistic import Statistic
 from quaver.measures.calibration.calibration_bins import Bins, calibrated_draws
-from quaver.measures.calibration.calibration_noise import FEW, GapNoise, from_few
+from quaver.measures.calibration.calibration_noise import FEW, GapNoise
 
 _METHOD = "interval of the true error by test inversion"
 
@@ -159,7 +159,7 @@ def _few(noise: GapNoise) -> tuple[str, ...]:
             )
         )
     elif noise.answers_together:
-        found += from_few(noise.events, noise.unit)
+        found += noise.from_few
     if noise.n.size == 1:
         found.append("all answers are in one bin: the error is that of the mean confidence")
     return tuple(found)

@@ -26,7 +26,7 @@ from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
 from quaver.measures.calibration.calibration_bins import Binning, assigned, bias_corrected, binned
 from quaver.measures.calibration.calibration_differences import correlated, difference_estimate
-from quaver.measures.calibration.calibration_noise import from_few, gap_noise
+from quaver.measures.calibration.calibration_noise import gap_noise
 from quaver.measures.calibration.true_calibration_error import TrueError, true_error
 from quaver.measures.variation.label_shares import ASKING
 
@@ -155,7 +155,7 @@ class _Stated:
         bias = self._with(bias, under, 1, means)
         if bias.reason is None:  # The mean confidence hardly varies: the share right, within 0 and 1, does.
             ends, noise = (means["stated"] - 1, means["stated"]), gap_noise(answers, chosen, cell.units)
-            bias = replace(bias, ends=ends, warnings=from_few(noise.events, cell.units.name))
+            bias = replace(bias, ends=ends, warnings=noise.from_few)
         yield cell.estimated(bias)
 
     def beside(self, token: Floats) -> Iterator[Estimate]:

@@ -15,7 +15,7 @@ from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import ends_of, mean_within, of_mean
 from quaver.estimation.judgements import Judged, judge, treatment
-from quaver.estimation.means import differing
+from quaver.estimation.means import differing, none_goes_far
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import FEW_DIFFERING, Statistic
 from quaver.measures.variation.label_shares import ASKING
@@ -173,7 +173,8 @@ def _f1(found: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Iterato
     shared = {"labels": int((sums[:, 1:].sum(1) > 0).sum()), "answers": int(sums[:, 2].sum())}
     majority = 2 * share / (1 + share) / int((sums[:, 2] > 0).sum())
     yield replace(plain, part="_macro", rarest=rarest, details={**shared, "majority": majority})
-    yield replace(plain, part="_micro", column=1, details=shared)
+    stray = (*found.warnings, *none_goes_far(own, "item", cell.resampling.confidence_level))
+    yield replace(plain, part="_micro", column=1, details=shared, warnings=stray)
     for at, (label, (hits, given, gold)) in enumerate(zip(labels, sums.tolist(), strict=True)):
         using = np.asarray(counts[:, at, 1:].any(1))
         yield replace(

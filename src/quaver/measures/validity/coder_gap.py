@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from quaver.agreement.disagreement import Disagreement
 from quaver.agreement.stratified_alpha import rarest_labels, scaled
-from quaver.core.records import Level
+from quaver.core.records import IntervalWarning, Level
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell, label_counts
+from quaver.estimation.means import none_goes_far
 from quaver.estimation.statistic import Statistic
 
 ALL = "all"
@@ -55,6 +56,14 @@ class _Side(NamedTuple):
     def differing(self, columns: Ints) -> NDArray[np.bool_]:
         """Which items the raters of a pair labelled differently."""
         return np.asarray((self.alphas.per_item[:, columns] > 1e-12).any(1))
+
+    def stray(self, columns: Ints, level: float) -> tuple[IntervalWarning, ...]:
+        """A warning where the raters of these pairs differ by stray answers alone (`none_goes_far`)."""
+        known = self.alphas.pairable[:, columns]
+        apart = (self.alphas.per_item[:, columns] > 1e-12) & known
+        count = known.sum(1)
+        share = np.where(count > 0, apart.sum(1) / np.maximum(count, 1), np.nan)
+        return none_goes_far(share, "item", level)
 
 
 def gaps(found: Coded, level: Level | None) -> Iterator[Statistic]:
@@ -99,6 +108,7 @@ def gaps(found: Coded, level: Level | None) -> Iterator[Statistic]:
             differing=apart,
             rarest=rarest[name],
             ends=(-2.0, 2.0),
+            warnings=model.stray(other, found.cell.resampling.confidence_level),
             details={
                 "coders": float(_mean(people.alphas.alphas(whole)[:, one])[0]),
                 "model": float(_mean(model.alphas.alphas(whole)[:, other])[0]),

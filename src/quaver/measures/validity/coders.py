@@ -10,13 +10,14 @@ import numpy as np
 
 from quaver.agreement.stratified_alpha import alpha_over_strata, rarest_labels
 from quaver.core.presentation import Presentation
-from quaver.core.records import Estimate, Level
+from quaver.core.records import Estimate, IntervalWarning, Level
 from quaver.core.table_text import composed
 from quaver.errors import MeasureError
 from quaver.estimation.cell import Cell, label_counts
 from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Encoded, encode_labels
+from quaver.estimation.means import none_goes_far
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
 from quaver.measures.validity.coder_gap import Coded, Ints, gaps
@@ -194,8 +195,26 @@ def _alpha(
     )
     if own is not None and alpha.rarest is not None:
         few = rarest_labels(label_counts(own[:, None], len(cell.labels)), cell.units)
-        alpha = replace(alpha, rarest=min(alpha.rarest, few))
+        alpha = replace(
+            alpha,
+            rarest=min(alpha.rarest, few),
+            warnings=(*alpha.warnings, *stray_disagreement(rated, ratings)),
+        )
     return rated.estimated(replace(alpha, part=part))
+
+
+def stray_disagreement(cell: Cell, ratings: Ints) -> tuple[IntervalWarning, ...]:
+    """A warning where answers differ from a coder's label by stray answers alone (`none_goes_far`).
+
+    Args:
+        cell: The cell.
+        ratings: Shape (items, strata, 2).
+    """
+    known = (ratings >= 0).all(2)
+    apart = (ratings[:, :, 0] != ratings[:, :, 1]) & known
+    count = known.sum(1)
+    share = np.where(count > 0, apart.sum(1) / np.maximum(count, 1), np.nan)
+    return none_goes_far(share, "item", cell.resampling.confidence_level)
 
 
 def _percent(ratings: Ints) -> float | None:
