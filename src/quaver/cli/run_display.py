@@ -148,8 +148,11 @@ def show_outcome(outcome: Outcome, study: Study, on: Console = screen) -> StudyS
         say(f"The interval is as narrow as you asked: {left}.", on=on)
     elif outcome.ended == "batches":
         out = sum(one.calls for one in status.batches)
-        say(f"{out:,} calls are out in {len(status.batches):,} batches. Run again to collect them;", on=on)
-        say("`quaver status` shows them.", on=on)
+        batches = f"{len(status.batches):,} batch{'es' * (len(status.batches) != 1)}"
+        say(
+            f"{out:,} calls are out in {batches}. `quaver status` shows them; run again to collect them.",
+            on=on,
+        )
     elif outcome.ended != "finished":
         why, then = _ENDS[outcome.ended]
         say(f"{why}: {outcome.missing:,} calls are left. {then}", on=on)

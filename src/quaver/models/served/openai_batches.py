@@ -21,6 +21,8 @@ _QUEUE = frozenset(["token_limit_exceeded", "request_limit_exceeded", "batch_lim
 _SPENT = frozenset(["billing_hard_limit_reached", "insufficient_quota", "billing_not_active"])
 _WAITED = frozenset(["batch_expired", "batch_cancelled", "batch_canceled"])
 _PAGES, _PAGE = 50, 100
+_LAST = 2.0**34
+"""Seconds; a later time is none."""
 _MARK = "quaver"
 """The key of the batch's name in its metadata."""
 
@@ -83,7 +85,7 @@ class OpenAIBatches:
         """The batches with this name in their metadata, or of this file."""
         found = []
         for one in self._pages("/batches", {}):
-            if (token_count(one.get("created_at")) or since) < since:
+            if (_seconds(one.get("created_at")) or since) < since:
                 break
             metadata = one.get("metadata")
             named = isinstance(metadata, dict) and metadata.get(_MARK) == name
@@ -102,7 +104,7 @@ class OpenAIBatches:
             state=state,
             done=token_count(counts.get("completed")) or 0,
             refused=(token_count(counts.get("failed")) or 0) if files[1] or state == "running" else 0,
-            expires=token_count(found.get("expires_at")),
+            expires=_seconds(found.get("expires_at")),
             files=tuple(one for one in files if isinstance(one, str) and one),
             problems=tuple(_problems(found.get("errors"))) if state == "failed" else (),
         )
@@ -155,6 +157,12 @@ def _id(found: Mapping[str, Any]) -> str:
     if not isinstance(name, str) or not name:
         raise NotNow("the reply names no file or batch", unsure=True)
     return name
+
+
+def _seconds(moment: object) -> float | None:
+    """A time in seconds since 1970."""
+    is_number = isinstance(moment, int | float) and not isinstance(moment, bool)
+    return float(moment) if is_number and 0 < moment < _LAST else None  # type: ignore[operator,arg-type]
 
 
 def _problems(errors: Any) -> Iterator[Problem]:
