@@ -149,10 +149,8 @@ def show_outcome(outcome: Outcome, study: Study, on: Console = screen) -> StudyS
     elif outcome.ended == "batches":
         out = sum(one.calls for one in status.batches)
         batches = f"{len(status.batches):,} batch{'es' * (len(status.batches) != 1)}"
-        say(
-            f"{out:,} calls are out in {batches}. `quaver status` shows them; run again to collect them.",
-            on=on,
-        )
+        shown = f"{out:,} calls are out in {batches}. `quaver status` shows them; run again to collect them."
+        say(shown if out else f"{outcome.missing:,} calls are left. Run again to hand them over.", on=on)
     elif outcome.ended != "finished":
         why, then = _ENDS[outcome.ended]
         say(f"{why}: {outcome.missing:,} calls are left. {then}", on=on)

@@ -97,13 +97,17 @@ class Batching:
                 if model not in self.held and model not in self.failures:
                     self._guarded(row, service, self._advance)
 
-    def settle_doubts(self) -> None:
-        """Wait until it is clear which starts arrived whose reply was lost, and start again what did not."""
+    def settle_doubts(self) -> bool:
+        """Wait until it is clear which starts arrived whose reply was lost, and start again what did not.
+
+        Returns:
+            Whether there were any, so that batches were visited once more.
+        """
         doubtful = [row.sent for row in self.open if row.remote is None and row.sent is not None]
-        if not doubtful:
-            return
-        time.sleep(max(0.0, max(doubtful) + SETTLES - time.time()))
-        self.visit()
+        if doubtful:
+            time.sleep(max(0.0, max(doubtful) + SETTLES - time.time()))
+            self.visit()
+        return bool(doubtful)
 
     def wait(self, pause: float) -> float:
         """Wait before the next visit; returns the pause after that."""

@@ -129,12 +129,22 @@ class Collecting:
         if done or self._store.batches():
             used = self._used(estimated=False)
             outcome = replace(outcome, tokens=used.tokens, money=used.money)
-        held = outcome.missing and self._batches.batching.held
-        if outcome.ended in _BY_ITSELF and (held or self._store.calls_out()):
+        if outcome.ended in _BY_ITSELF and (self._store.calls_out() or self._left(in_batches, keep, outcome)):
             return replace(outcome, ended="batches")
         if most is not None and outcome.ended == "finished" and outcome.missing:
             return replace(outcome, ended="requests")
         return outcome
+
+    def _left(
+        self,
+        in_batches: Sequence[str],
+        keep: Callable[[Request], Request | None] | None,
+        outcome: Outcome,
+    ) -> bool:
+        """Whether calls came back from batches without an answer, so that another run hands them over."""
+        if outcome.ended != "finished" or self._retry_errors:
+            return False
+        return any(next(self._requests(name, keep), None) is not None for name in in_batches)
 
     def _ask(
         self, keep: Callable[[Request], Request | None] | None, most: int | None, in_batches: Sequence[str]

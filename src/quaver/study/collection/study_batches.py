@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from quaver.collect.batch.batch_collecting import MOST_TRIES
 from quaver.collect.batch.batching import FIRST_PAUSE, Batching
 from quaver.collect.run.budget import Budget, Price, Spent
 from quaver.collect.run.journal import Journal
@@ -121,8 +122,10 @@ class StudyBatches:
             )
             for name in self.names
         }
-        self.batching.write({name: requests(name) for name in self.names}, sources, budget)
-        self.batching.settle_doubts()
+        for _ in range(MOST_TRIES):
+            self.batching.write({name: requests(name) for name in self.names}, sources, budget)
+            if not self.batching.settle_doubts():
+                break  # otherwise something may have come back without an answer meanwhile
 
     def cancel(self) -> None:
         """Have every batch end early, and collect what is ready."""
