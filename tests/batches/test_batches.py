@@ -276,3 +276,24 @@ def test_a_run_that_got_no_answer_to_some_says_that_they_are_left(name: str, tmp
         one.clock.now += DAY / 2
         again = one.run()
         assert (again.ended, again.missing) == ("batches", 12)
+
+
+def test_an_answer_to_an_earlier_design_is_not_asked_again_while_a_doubt_is_settled(one: World) -> None:
+    lost: list[int] = []
+
+    def wire(request: httpx2.Request) -> httpx2.Response | None:
+        if lost or not is_start(request):
+            return None
+        lost.append(1)
+        one.provider(request)
+        raise httpx2.ReadError("the connection broke")
+
+    one.farm.behaviour.longest = 10.0
+    one.run()
+    one.wire = wire
+    one.study = lambda **more: World.study(one, repeats=3)  # type: ignore[method-assign]
+    one.farm.jobs[0].valid += 50.0  # it is answered while the next start is in doubt
+    for line in one.farm.jobs[0].lines:
+        line.at += 50.0
+    assert one.to_the_end().ended == "finished"
+    assert one.paid == [1] * 18

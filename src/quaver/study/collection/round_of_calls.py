@@ -245,7 +245,8 @@ class Collecting:
     def _requests(
         self, model: str, keep: Callable[[Request], Request | None] | None, most: int | None = None
     ) -> Iterator[Request]:
-        fresh = self._store.counts().answered == 0
+        counts = self._store.counts()
+        fresh = counts.answered + counts.unplaced == 0
 
         def stored(keys: Sequence[bytes]) -> Mapping[bytes, Response]:
             return {} if fresh else self._store.answered(keys, errors=not self._retry_errors)

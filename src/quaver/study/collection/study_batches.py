@@ -106,8 +106,7 @@ class StudyBatches:
             return
         self._store.reserve()
         self.batching.visit()
-        if not self._study.placed.are_in(self._store):  # an answer to an earlier design came in
-            self._study.place(self._store)
+        self._place()
 
     def write(self, requests: Callable[[str], Iterator[Request]], budget: Budget) -> None:
         """Hand over what is left."""
@@ -126,6 +125,7 @@ class StudyBatches:
             self.batching.write({name: requests(name) for name in self.names}, sources, budget)
             if not self.batching.settle_doubts():
                 break  # otherwise something may have come back without an answer meanwhile
+            self._place()
 
     def cancel(self) -> None:
         """Have every batch end early, and collect what is ready."""
@@ -143,6 +143,11 @@ class StudyBatches:
             again()
             self._watch(self.progress)
             pause = FIRST_PAUSE if self.progress.done > before else pause
+
+    def _place(self) -> None:
+        """Find the study's calls anew, if an answer to an earlier design came in."""
+        if not self._study.placed.are_in(self._store):
+            self._study.place(self._store)
 
     def _stored(self, group: Sequence[Answered]) -> None:
         for request, responses in group:
