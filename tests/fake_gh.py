@@ -7,10 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-STATE = Path(os.environ["FAKE_GH"])
-
 
 def main() -> None:
+    state = Path(os.environ["FAKE_GH"])
     arguments = sys.argv[1:]
     assert arguments.pop(0) == "api"
     assert os.environ["GH_TOKEN"]
@@ -23,7 +22,7 @@ def main() -> None:
         elif not word.startswith("--"):
             paths.append(word)
     (path,) = paths
-    comments = json.loads(STATE.read_text())
+    comments = json.loads(state.read_text())
     if os.environ.get("FAKE_GH_FORBIDS", "").find(options["--method"]) >= 0:
         sys.exit("gh: Resource not accessible by integration (HTTP 403)")
     name, _, file = options["--field"].partition("=@")
@@ -44,7 +43,8 @@ def main() -> None:
         number = int(path.removeprefix("repos/me/shop/issues/comments/"))
         (one,) = (comment for comment in comments if comment["id"] == number)
         one["body"] = body
-    STATE.write_text(json.dumps(comments))
+    state.write_text(json.dumps(comments))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -368,7 +368,6 @@ CALLS: dict[str, tuple[Callable[[], Any], str, str]] = {
     ),
     # comparing, sharing
     "a column to compare by": (lambda: quaver.compare(ran(), by="modle"), "--by", "'model'?"),
-    "nothing to compare with": (lambda: quaver.compare(ran()), "compare", "--by model"),
     "a path to compare": (
         lambda: quaver.compare("study.yaml"),
         "compare(before)",

@@ -58,6 +58,7 @@ class Pilot(NamedTuple):
         A pilot of 100 labels of very many items, V = 0.01, at 2.5 standard errors from the threshold: four
         times the labels halve the interval.
 
+        >>> import numpy as np
         >>> from quaver.correction.estimators import Question, gold_alone
         >>> from quaver.correction.gold_sample import of_share
         >>> outcome = np.r_[np.ones(70), np.zeros(30), np.full(10**6, np.nan)]
