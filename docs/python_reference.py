@@ -52,6 +52,7 @@ GROUPS = (
             "quaver.study.collection.study_status.StudyStatus",
             "quaver.study.collection.study_status.BatchStatus",
             "quaver.study.forecasts.forecast.BatchForecast",
+            "quaver.study.repairing.repair",
             "quaver.study.collection.store_repair.Repaired",
             "quaver.study.sources.study_source.StudySource",
             "quaver.many_studies.collection.Plans",
@@ -95,7 +96,7 @@ GROUPS = (
         "bundles",
         "Pack and verify a study",
         "One archive with everything in it, and the command that computes every number again.",
-        ("bundle", "verify"),
+        ("freeze", "frozen", "bundle", "verify"),
         ("quaver.bundles.verification.Verification",),
     ),
     Group(

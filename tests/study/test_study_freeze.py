@@ -13,6 +13,7 @@ from tests.studies import written
 from quaver.bundles.packing import bundle
 from quaver.bundles.verification import verify
 from quaver.errors import StoreError
+from quaver.study.freezing import freeze, frozen
 from quaver.study.session import Study
 from quaver.study.sources.archive import extract, pack
 from quaver.study.sources.bundle_source import FORM
@@ -60,16 +61,16 @@ def path(tmp_path: Path) -> Path:
 
 
 def states(study: Study) -> dict[str, str]:
-    assert study.frozen is not None
-    return {one.part: one.state for one in study.frozen.since_first}
+    assert frozen(study) is not None
+    return {one.part: one.state for one in frozen(study).since_first}
 
 
 def test_a_study_without_a_freeze_has_none(path: Path) -> None:
-    assert opened(path).frozen is None
+    assert frozen(opened(path)) is None
 
 
 def test_a_design_is_kept_with_what_was_known(path: Path) -> None:
-    made = opened(path).freeze()
+    made = freeze(opened(path))
     (entry,) = made.entries
     assert (entry.before.answers, entry.before.gold) == (0, 0)
     assert (made.rule, made.as_frozen, made.first_answer) == (RULE, True, None)
@@ -80,23 +81,23 @@ def test_a_design_is_kept_with_what_was_known(path: Path) -> None:
 
 def test_a_study_without_conclusions_has_no_rule_of_its_own(tmp_path: Path) -> None:
     study = opened(written(tmp_path, STUDY.partition("conclusions:")[0], items()))
-    assert study.freeze().rule == NO_RULE
+    assert freeze(study).rule == NO_RULE
 
 
 def test_freezing_again_changes_nothing(path: Path) -> None:
-    first = opened(path).freeze(rule="The share counts.")
+    first = freeze(opened(path), rule="The share counts.")
     kept = (path.parent / "frozen.json").read_bytes()
     assert (
-        opened(path).freeze().digest == opened(path).freeze(rule="The share counts.").digest == first.digest
+        freeze(opened(path)).digest == freeze(opened(path), rule="The share counts.").digest == first.digest
     )
     assert (path.parent / "frozen.json").read_bytes() == kept
 
 
 def test_answers_and_gold_that_come_later_change_no_part(path: Path) -> None:
-    opened(path).freeze()
+    freeze(opened(path))
     opened(path).run()
     (path.parent / "items.csv").write_text(items("positive"))
-    later = opened(path).frozen
+    later = frozen(opened(path))
     assert later is not None
     assert later.as_frozen
     assert later.first_answer is not None
@@ -106,8 +107,8 @@ def test_answers_and_gold_that_come_later_change_no_part(path: Path) -> None:
 def test_a_late_freeze_says_what_was_known(path: Path) -> None:
     (path.parent / "items.csv").write_text(items("positive"))
     opened(path).run()
-    assert opened(path).freeze().entries[0].before.answers == 24
-    assert opened(path).freeze().entries[0].before.gold == 12
+    assert freeze(opened(path)).entries[0].before.answers == 24
+    assert freeze(opened(path)).entries[0].before.gold == 12
 
 
 @pytest.mark.parametrize(
@@ -123,19 +124,19 @@ def test_a_late_freeze_says_what_was_known(path: Path) -> None:
     ],
 )
 def test_each_change_is_found_in_its_part(path: Path, old: str, new: str, part: str) -> None:
-    opened(path).freeze()
+    freeze(opened(path))
     path.write_text(STUDY.replace(old, new))
     assert states(opened(path))[part] == "changed"
     with pytest.raises(StoreError) as raised:
-        opened(path).freeze()
+        freeze(opened(path))
     assert raised.value.where == str(path.parent / "frozen.json")
 
 
 def test_changed_items_are_named(path: Path) -> None:
-    opened(path).freeze()
+    freeze(opened(path))
     other = items().replace("town 3", "village 3").replace("i5,red", "i5,blue").replace("i7,", "i99,")
     (path.parent / "items.csv").write_text(other)
-    found = opened(path).frozen
+    found = frozen(opened(path))
     assert found is not None
     parts = {one.part: one for one in found.since_first}
     assert set(parts["items"].changed) == {"i3", "i5"}
@@ -144,9 +145,9 @@ def test_changed_items_are_named(path: Path) -> None:
 
 
 def test_a_reason_freezes_it_again_and_the_first_stays(path: Path) -> None:
-    first = opened(path).freeze()
+    first = freeze(opened(path))
     path.write_text(STUDY.replace("Is this", "Is it"))
-    again = opened(path).freeze(because="a misspelling")
+    again = freeze(opened(path), because="a misspelling")
     assert [one.because for one in again.entries] == ["", "a misspelling"]
     assert again.entries[1].previous == first.digest
     assert not again.as_frozen
@@ -155,29 +156,29 @@ def test_a_reason_freezes_it_again_and_the_first_stays(path: Path) -> None:
 
 
 def test_another_rule_needs_a_reason(path: Path) -> None:
-    opened(path).freeze()
+    freeze(opened(path))
     with pytest.raises(StoreError, match="frozen"):
-        opened(path).freeze(rule="Another.")
-    opened(path).freeze(rule="Another.", because="a reviewer's wish")
+        freeze(opened(path), rule="Another.")
+    freeze(opened(path), rule="Another.", because="a reviewer's wish")
     assert states(opened(path))["decision"] == "changed"
 
 
 def test_a_file_that_was_edited_does_not_hold(path: Path) -> None:
-    opened(path).freeze()
+    freeze(opened(path))
     file = path.parent / "frozen.json"
     file.write_text(file.read_text().replace(RULE[:20], "Whatever we find "))
-    found = opened(path).frozen
+    found = frozen(opened(path))
     assert found is not None
     assert len(found.broken) == 1
     assert not found.as_frozen
     file.write_text("{}x")
     with pytest.raises(StoreError):
-        _ = opened(path).frozen
+        _ = frozen(opened(path))
 
 
 @pytest.mark.parametrize("texts", [True, False])
 def test_a_bundle_proves_it_offline(path: Path, tmp_path: Path, texts: bool) -> None:
-    digest = opened(path).freeze().digest
+    digest = freeze(opened(path)).digest
     opened(path).run()
     packed, _ = bundle(opened(path), tmp_path / "s.zip", texts=texts)
     shutil.rmtree(path.parent)
@@ -189,11 +190,11 @@ def test_a_bundle_proves_it_offline(path: Path, tmp_path: Path, texts: bool) -> 
     assert unseen == (set() if texts else {"items"})
     assert not verify(packed, frozen="0" * 64).holds
     with pytest.raises(StoreError):
-        Study.open(packed).freeze()
+        freeze(Study.open(packed))
 
 
 def test_a_bundle_shows_a_change_that_its_authors_made(path: Path, tmp_path: Path) -> None:
-    digest = opened(path).freeze().digest
+    digest = freeze(opened(path)).digest
     path.write_text(STUDY.replace("party[red] > party[blue]", "party[red] < party[blue]"))
     opened(path).run()
     packed, _ = bundle(opened(path), tmp_path / "s.zip")
@@ -204,24 +205,24 @@ def test_a_bundle_shows_a_change_that_its_authors_made(path: Path, tmp_path: Pat
 
 
 def test_a_bundle_whose_frozen_file_was_exchanged_is_found(path: Path, tmp_path: Path) -> None:
-    published = opened(path).freeze().digest
+    published = freeze(opened(path)).digest
     opened(path).run()
     packed, _ = bundle(opened(path), tmp_path / "s.zip")
     home = tmp_path / "out"
     home.mkdir()
     extract(packed, home, FORM)
     (home / "manifest.json").unlink(missing_ok=True)
-    frozen = json.loads((home / "frozen.json").read_text())
-    frozen["frozen"][0]["parts"]["decision"]["rule"] = "Anything goes."
-    (home / "frozen.json").write_text(json.dumps(frozen))
+    document = json.loads((home / "frozen.json").read_text())
+    document["frozen"][0]["parts"]["decision"]["rule"] = "Anything goes."
+    (home / "frozen.json").write_text(json.dumps(document))
     forged = tmp_path / "forged.zip"
     pack(forged, {one.name: one for one in home.iterdir()}, {"form": FORM, "study": "study", "texts": True})
     assert not verify(forged).holds
     from quaver.design.frozen.frozen_parts import digest  # whoever seals it anew cannot keep the digest
 
-    bare = {name: value for name, value in frozen["frozen"][0].items() if name != "digest"}
-    frozen["frozen"][0]["digest"] = digest(bare)
-    (home / "frozen.json").write_text(json.dumps(frozen))
+    bare = {name: value for name, value in document["frozen"][0].items() if name != "digest"}
+    document["frozen"][0]["digest"] = digest(bare)
+    (home / "frozen.json").write_text(json.dumps(document))
     pack(forged, {one.name: one for one in home.iterdir()}, {"form": FORM, "study": "study", "texts": True})
     assert verify(forged).holds
     assert not verify(forged, frozen=published).holds
@@ -230,7 +231,7 @@ def test_a_bundle_whose_frozen_file_was_exchanged_is_found(path: Path, tmp_path:
 def test_gold_labels_that_came_back_are_counted(tmp_path: Path) -> None:
     study = labelled_study(tmp_path / "coded", items=40)
     drawn = study.gold.draw(n=20, coders=["ada"], form="csv", design="simple")
-    assert study.freeze().entries[0].before.gold == 0
+    assert freeze(study).entries[0].before.gold == 0
     study.gold.take(filled(drawn.files[0], truths(40)))
-    again = study.freeze(because="a sharper rule", rule="Another.")
+    again = freeze(study, because="a sharper rule", rule="Another.")
     assert [one.before.gold for one in again.entries] == [0, 20]

@@ -23,6 +23,7 @@ from quaver.study.sources.bundle_schema import Place, estimates_in, fitting_toge
 from quaver.study.sources.bundle_source import FORM, Bundle
 from quaver.study.sources.study_source import StudySource
 from quaver.study.study_freeze import Frozen
+from quaver.study.study_freeze import frozen as frozen_of
 
 _COMPARED = ("label", "status", "confidence")
 _PLACE = ("model", "variant", "decoding", "item", "repeat", "evaluator")
@@ -83,7 +84,7 @@ def verify(path: str | Path, *, frozen: str | None = None) -> Verification:
         with fitting_together(Path(path)):
             study = Study(Bundle(Path(path), opened, Path(home)))
             found = _anew(study, opened.digest)
-            before = study.frozen
+            before = frozen_of(study.source)
             wrong = _frozen_otherwise(before, frozen)
             return replace(found, differing=[*found.differing, *wrong], frozen=before)
 

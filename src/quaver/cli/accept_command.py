@@ -48,7 +48,7 @@ def command(
       quaver accept study.yaml --score confidence --out by-confidence.csv
     """
     opened = open_study(study, function)
-    found = opened.accept(
+    found = opened.gold.accept(
         error=error,
         confidence_level=confidence,
         score=score,  # type: ignore[arg-type]  # checked there

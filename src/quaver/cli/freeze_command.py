@@ -31,7 +31,9 @@ def command(
       quaver freeze study.yaml --rule "Publish if the claim holds."
       quaver freeze study.yaml --because "A misspelt prompt."
     """
-    found = open_study(study, function).freeze(rule=rule, because=because)
+    from quaver.study.freezing import freeze  # loads the study's parts
+
+    found = freeze(open_study(study, function), rule=rule, because=because)
     if as_json:
         print_json(found.document() | {"digest": found.digest})
         return

@@ -14,7 +14,9 @@ def command(study: StudyArgument = HERE, function: FunctionOption = None) -> Non
     Examples:
       quaver repair study.yaml
     """
-    found = open_study(study, function).repair()
+    from quaver.study.repairing import repair  # loads the study's parts
+
+    found = repair(open_study(study, function))
     if found.kept is None:
         screen.print(f"Nothing is damaged: all {found.saved:,} stored answers are intact.")
         return

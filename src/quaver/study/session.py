@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 
 import polars as pl
 from pydantic import Field
@@ -31,7 +31,6 @@ from quaver.study.analysis.study_estimates import (
 )
 from quaver.study.analysis.study_measures import sizes
 from quaver.study.collection.notebook_progress import watching_in_notebook
-from quaver.study.collection.store_repair import Repaired, repair
 from quaver.study.collection.study_run import check, measured_noise, run, study_forecast
 from quaver.study.collection.study_status import StudyStatus, answered_calls, status
 from quaver.study.collection.study_variants import StudyVariants
@@ -40,18 +39,15 @@ from quaver.study.forecasts.sizing import Sizing
 from quaver.study.sources.open_checks import check_names
 from quaver.study.sources.opening import open_small, open_source
 from quaver.study.sources.prices import COMPARED
-from quaver.study.sources.study_file_source import StudyFile, asking
+from quaver.study.sources.study_file_source import asking
 from quaver.study.sources.study_plugins import Annotate
 from quaver.study.sources.study_source import StudySource
 
 if TYPE_CHECKING:
-    from quaver.acceptance.acceptance_result import Acceptance
     from quaver.report.findings.verdict_card import Card
     from quaver.report.page.paper_parts import Paper
     from quaver.study.analysis.study_certification import StudyCertificate
     from quaver.study.gold_sample.study_gold import StudyGold
-    from quaver.study.sources.answers_source import Answers
-    from quaver.study.study_freeze import Frozen
 
 
 class Study:
@@ -159,39 +155,6 @@ class Study:
             self.run(requests=pilot)
         return study_forecast(source, compare)
 
-    @guarded
-    def freeze(self, *, rule: str | None = None, because: str = "") -> Frozen:
-        """Write the design down, before answers and gold labels are there.
-
-        Items, prompts, models, evaluators, measures, conclusions and the decision rule are kept with their
-        hashes and the time in ``frozen.json``. The report says what is as frozen, and a bundle proves it.
-
-        Args:
-            rule: How you will decide, in words; with conclusions, the rule by which Quaver judges them.
-            because: Why a study is frozen again that has changed since. The first freeze stays.
-
-        Returns:
-            What is frozen, and each part as it is now. Nothing is written where nothing changed.
-
-        Raises:
-            StoreError: It has changed since it was frozen, and you give no reason; or this is a bundle.
-            SpecError: A model has yet to make paraphrases.
-        """
-        from quaver.study.study_freeze import freeze
-
-        return freeze(self.source, rule, because)
-
-    @property
-    def frozen(self) -> Frozen | None:
-        """What was frozen, beside the study as it is now; None where nothing was.
-
-        Raises:
-            StoreError: The file is damaged.
-        """
-        from quaver.study.study_freeze import frozen
-
-        return frozen(self.source)
-
     @property
     def gold(self) -> StudyGold:
         """Its gold sample: ``draw`` items by design, ``take`` back labels, ``adjudicate``, ``status``."""
@@ -276,20 +239,6 @@ class Study:
         found = measured_noise(asking(self.source), prompts)
         self.source.files.write_noise(found)
         return found
-
-    def repair(self) -> Repaired:
-        """Repair a damaged store; the next run asks again for what cannot be read any more.
-
-        Returns:
-            What was saved and lost, and where the damaged file is kept.
-
-        Raises:
-            StoreError: Nothing is stored, nothing of it can be read, or another process collects; or this is
-                a bundle.
-        """
-        self.source.require("has_answers")
-        self.source.require("owns_folder")
-        return repair(cast("StudyFile | Answers", self.source))
 
     # ---------------------------------------------------------------------- score
 
@@ -442,50 +391,6 @@ class Study:
         """
         answered = 0 if self.source.lacks_paraphrases else answered_calls(self.source)[0]
         return sizes(self.source, width, measure, measurable(self.source) if answered else None)
-
-    @guarded
-    def accept(
-        self,
-        *,
-        error: float = 0.05,
-        confidence_level: float = 0.95,
-        score: Literal["both", "agreement", "confidence", "learned"] | None = None,
-        by: str | None = None,
-        evaluator: str | None = None,
-    ) -> Acceptance:
-        """Say which labels may be accepted so that few of them are wrong, and which need a person.
-
-        It takes gold labels of items that were drawn with known probabilities (`gold`). Labels are ordered by
-        how sure they are, and accepted from the surest on as long as tests on the checked ones allow it.
-
-        Args:
-            error: The share of accepted labels that may be wrong.
-            confidence_level: How sure that is: at 0.95, one gold sample in twenty may break the promise.
-            score: What orders the labels: ``agreement`` between prompts, models and repeats; the model's
-                ``confidence``; ``both``; or a score ``learned`` from the gold labels, each item's without the
-                gold labels of its fifth of the items. If left out, ``learned`` from 150 gold labels on.
-            by: A group of the items, or ``label``: the promise is made for each of its levels by itself.
-            evaluator: The evaluator whose labels are meant; the study's first if left out.
-
-        Returns:
-            The items with a decision each, how much could be accepted for other errors, and how each group
-            was treated. What was found is kept for the report.
-
-        Raises:
-            StoreError: Nothing is stored yet.
-            MeasureError: There are no gold labels of a designed sample, or an argument is out of range.
-            UnknownName: No group, score or evaluator has that name.
-        """
-        from quaver.study.analysis.study_acceptance import accept
-
-        return accept(
-            self.source,
-            error=error,
-            confidence_level=confidence_level,
-            score=score,
-            by=by,
-            evaluator=evaluator,
-        )
 
     @guarded
     def certify(

@@ -71,7 +71,7 @@ def opened(path: Path) -> Study:
 
 
 def test_a_study_accepts_labels_and_keeps_how(folder: Path) -> None:
-    found = opened(folder).accept(error=0.1)
+    found = opened(folder).gold.accept(error=0.1)
     assert found.table.height == N
     assert set(found.table["decision"]) <= {"accept", "person", "gold"}
     assert 0 < found.share <= 1
@@ -84,7 +84,7 @@ def test_a_study_accepts_labels_and_keeps_how(folder: Path) -> None:
 def test_a_name_that_does_not_exist_is_refused(folder: Path) -> None:
     for options in ({"by": "age"}, {"evaluator": "nobody"}):
         with pytest.raises(UnknownName):
-            opened(folder).accept(**options)  # type: ignore[arg-type]
+            opened(folder).gold.accept(**options)  # type: ignore[arg-type]
 
 
 def test_a_study_without_a_gold_sample_is_refused(tmp_path: Path) -> None:
@@ -93,19 +93,19 @@ def test_a_study_without_a_gold_sample_is_refused(tmp_path: Path) -> None:
     study = opened(written(tmp_path, STUDY, items))
     study.run()
     with pytest.raises(MeasureError) as raised:
-        study.accept()
+        study.gold.accept()
     assert "quaver gold" in str(raised.value.fix)
 
 
 def test_the_report_shows_it(folder: Path) -> None:
     study = opened(folder)
-    study.accept(error=0.1)
+    study.gold.accept(error=0.1)
     text = study.report().read_text()
     assert 'id="accepted"' in text
     assert 'id="figure-accepted-curve"' in text
-    assert study.accept(error=0.1).headline in text
+    assert study.gold.accept(error=0.1).headline in text
     table = pl.read_csv(folder / "tables" / "accepted.csv")
-    assert table.height == len(study.accept(error=0.1).curve)
+    assert table.height == len(study.gold.accept(error=0.1).curve)
 
 
 def test_the_command_writes_the_items(
@@ -114,7 +114,7 @@ def test_the_command_writes_the_items(
     run = partial(here, monkeypatch=monkeypatch, capsys=capsys)
     done = run(folder, "accept", "study.yaml", "--error", "0.1", "--function", "fake=functions:label")
     assert done.returncode == 0, done.stderr
-    found = opened(folder).accept(error=0.1)
+    found = opened(folder).gold.accept(error=0.1)
     assert found.headline in done.stdout
     rows = pl.read_csv(folder / "accepted.csv")
     assert rows.filter(pl.col("decision") == "accept").height == found.accepted
@@ -128,7 +128,7 @@ def test_labels_that_came_back_from_people_decide(tmp_path: Path) -> None:
     study = labelled_study(tmp_path / "coded", items=600)
     drawn = study.gold.draw(n=200, coders=["ada"], form="csv", design="simple")
     study.gold.take(filled(drawn.files[0], truths(600)))
-    found = study.accept(error=0.1)
+    found = study.gold.accept(error=0.1)
     truth = truths(600)
     taken = found.table.filter(pl.col("decision") == "accept")
     wrong = sum(label != truth[item] for item, label in taken.select("item", "label").iter_rows())
@@ -143,10 +143,10 @@ def test_a_bundle_carries_what_was_accepted(tmp_path: Path) -> None:
     study = labelled_study(tmp_path / "coded", items=300)
     drawn = study.gold.draw(n=120, coders=["ada"], form="csv", design="simple")
     study.gold.take(filled(drawn.files[0], truths(300)))
-    found = study.accept(error=0.15, score="agreement")
+    found = study.gold.accept(error=0.15, score="agreement")
     path, _ = bundle(study, tmp_path / "s.zip")
     assert verify(path).holds
     opened = Study.open(path)
-    again = opened.accept(error=0.15, score="agreement")
+    again = opened.gold.accept(error=0.15, score="agreement")
     assert again.table.equals(found.table)
     assert again.headline in opened.report(tmp_path / "report").read_text()

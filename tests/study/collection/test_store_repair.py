@@ -14,6 +14,7 @@ import pytest
 from tests.cli.commands import environment
 
 from quaver.errors import StoreError
+from quaver.study.repairing import repair
 from quaver.study.session import Study
 
 ITEMS = 120
@@ -74,7 +75,7 @@ def test_what_is_lost_is_asked_again_and_nothing_else(tmp_path: Path) -> None:
     assert "quaver repair" in str(caught.value.fix)
 
     again = study(tmp_path / "s", function)
-    found = again.repair()
+    found = repair(again)
     assert found.saved + found.lost == 2 * ITEMS
     assert 0 < found.lost < ITEMS
     assert found.kept == made.folder / "responses.damaged-1.db"
@@ -88,7 +89,7 @@ def test_what_is_lost_is_asked_again_and_nothing_else(tmp_path: Path) -> None:
         .sort("item", "repeat")
         .equals(before.drop("confidence").sort("item", "repeat"))
     )
-    assert again.repair().kept is None
+    assert repair(again).kept is None
 
 
 def test_prompts_that_are_lost_are_written_anew(tmp_path: Path) -> None:
@@ -99,7 +100,7 @@ def test_prompts_that_are_lost_are_written_anew(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as db:
         before = db.execute(sql).fetchall()
     damage(path, "prompts", 1)
-    found = study(tmp_path / "s", Function()).repair()
+    found = repair(study(tmp_path / "s", Function()))
     assert (found.saved, found.lost, found.without_prompt) == (2 * ITEMS, 0, 0)
     assert found.prompts > 0
     with closing(sqlite3.connect(path)) as db:
@@ -109,7 +110,7 @@ def test_prompts_that_are_lost_are_written_anew(tmp_path: Path) -> None:
 def test_a_whole_store_is_left_alone(tmp_path: Path) -> None:
     made = study(tmp_path / "s", Function())
     made.run()
-    found = made.repair()
+    found = repair(made)
     assert (found.saved, found.lost, found.kept) == (2 * ITEMS, 0, None)
     assert not list(made.folder.glob("*.damaged*"))
 
@@ -117,11 +118,11 @@ def test_a_whole_store_is_left_alone(tmp_path: Path) -> None:
 def test_a_file_that_holds_no_answers_is_left_alone(tmp_path: Path) -> None:
     made = study(tmp_path / "s", Function())
     with pytest.raises(StoreError, match="nothing to repair"):
-        made.repair()
+        repair(made)
     diary = made.folder / "responses.db"
     diary.write_text("This is a diary, and none of your business. " * 300)
     with pytest.raises(StoreError, match="no stored response"):
-        made.repair()
+        repair(made)
     assert diary.read_text().startswith("This is a diary")
     assert not (made.folder / "responses.repaired.db").exists()
 

@@ -14,6 +14,7 @@ import quaver
 from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.errors import QuaverError, StoreError
 from quaver.study.imports.label_import import Roles
+from quaver.study.repairing import repair
 from quaver.study.session import Study
 from quaver.study.sources.study_source import Ability, StudySource
 
@@ -43,7 +44,7 @@ NEEDS: dict[str, tuple[Operation, tuple[Ability, ...]]] = {
     "rescore": (lambda study, _: study.rescore(), ("has_answers",)),
     "another evaluator": (lambda study, _: _as_before(study, study.rescore(["exact"])), ("has_answers",)),
     "export": (lambda study, to: study.export(to / "calls.csv"), ("has_answers",)),
-    "repair": (lambda study, _: study.repair(), ("has_answers", "owns_folder")),
+    "repair": (lambda study, _: repair(study), ("has_answers", "owns_folder")),
     "bundle": (lambda study, to: _bundled(study, to), ("owns_folder",)),
 }
 """What some sources cannot do, and what it needs."""

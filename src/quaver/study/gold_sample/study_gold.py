@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
@@ -20,6 +20,9 @@ from quaver.study.gold_sample.gold_status import GoldStatus, gold_status
 from quaver.study.gold_sample.gold_taking import GoldTaken, take_file, take_known
 from quaver.study.sources.gold_files import GoldFiles, GoldState
 from quaver.study.sources.study_source import StudySource
+
+if TYPE_CHECKING:
+    from quaver.acceptance.acceptance_result import Acceptance
 
 Count = Annotated[int, Field(ge=1)]
 Above0 = Annotated[float, Field(gt=0)]
@@ -249,3 +252,47 @@ class StudyGold:
                 fix="draw one: quaver gold STUDY --n 200",
             )
         return state
+
+    @guarded
+    def accept(
+        self,
+        *,
+        error: float = 0.05,
+        confidence_level: float = 0.95,
+        score: Literal["both", "agreement", "confidence", "learned"] | None = None,
+        by: str | None = None,
+        evaluator: str | None = None,
+    ) -> Acceptance:
+        """Say which labels may be accepted so that few of them are wrong, and which need a person.
+
+        It takes gold labels of items that were drawn with known probabilities. Labels are ordered by
+        how sure they are, and accepted from the surest on as long as tests on the checked ones allow it.
+
+        Args:
+            error: The share of accepted labels that may be wrong.
+            confidence_level: How sure that is: at 0.95, one gold sample in twenty may break the promise.
+            score: What orders the labels: ``agreement`` between prompts, models and repeats; the model's
+                ``confidence``; ``both``; or a score ``learned`` from the gold labels, each item's without the
+                gold labels of its fifth of the items. If left out, ``learned`` from 150 gold labels on.
+            by: A group of the items, or ``label``: the promise is made for each of its levels by itself.
+            evaluator: The evaluator whose labels are meant; the study's first if left out.
+
+        Returns:
+            The items with a decision each, how much could be accepted for other errors, and how each group
+            was treated. What was found is kept for the report.
+
+        Raises:
+            StoreError: Nothing is stored yet.
+            MeasureError: There are no gold labels of a designed sample, or an argument is out of range.
+            UnknownName: No group, score or evaluator has that name.
+        """
+        from quaver.study.analysis.study_acceptance import accept
+
+        return accept(
+            self._source,
+            error=error,
+            confidence_level=confidence_level,
+            score=score,
+            by=by,
+            evaluator=evaluator,
+        )
