@@ -30,6 +30,7 @@ GROUPS = {
         "freeze",
         "run",
         "status",
+        "watch",
         "repair",
     ),
     "Look and use": (

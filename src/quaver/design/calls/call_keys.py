@@ -39,15 +39,18 @@ class Recipe:
     quotes an answer covers the key of the quoted call instead of occurrence and repeat.
     """
 
-    def condition(self, identity: str, terms: str, twins_before: int = 0) -> State:
+    def condition(self, identity: str, terms: str, twins_before: int = 0, occasion: str = "") -> State:
         """The part that a condition's calls share.
 
         Args:
             identity: The served model's identity.
             terms: The terms of its calls.
             twins_before: The number of earlier conditions with the same variant, identity and terms.
+            occasion: When they are asked, where the same calls are asked again on purpose.
         """
         state = blake2b(_asked(identity, terms), digest_size=16)
+        if occasion:
+            state.update(f"\x1e{occasion}\x1e".encode())
         if twins_before:
             state.update(struct.pack("<I", twins_before))
         return state

@@ -62,6 +62,8 @@ class Plan:
         most_logprobs: For each model's name, how many log-probabilities it returns at a position. A follow-up
             that wants more gets as many.
         recipe: The number of the recipe for keys; the current one if left out.
+        occasion: When the calls are asked, where the same ones are asked again on purpose; their keys and seeds
+            are then those of this occasion.
 
     Attributes:
         order: The prompts in the order of work.
@@ -73,7 +75,9 @@ class Plan:
         identities: Mapping[str, str],
         most_logprobs: Mapping[str, int] = MappingProxyType({}),
         recipe: int | None = None,
+        occasion: str = "",
     ) -> None:
+        self.occasion = occasion
         self.experiment = experiment
         self.identities = identities
         self.recipe = call_keys.RECIPE if recipe is None else recipe
@@ -155,7 +159,9 @@ class Plan:
             if condition.parent is None:
                 continue
             asked = self._asked(condition)
-            shared = self._recipe.condition(self.identities[condition.model], asked.terms)
+            shared = self._recipe.condition(
+                self.identities[condition.model], asked.terms, occasion=self.occasion
+            )
             follow_up = self.experiment.follow_ups[condition.follow_up]
             quoting = _Quoting(index, follow_up, asked, self._recipe, shared)
             found.setdefault(condition.model, {}).setdefault(condition.parent, []).append(quoting)
@@ -208,7 +214,7 @@ class Plan:
             asked, identity = self._asked(condition), self.identities[condition.model]
             place = (condition.variant, identity, asked.terms)
             if condition.model == model:
-                shared = self._recipe.condition(identity, asked.terms, alike[place])
+                shared = self._recipe.condition(identity, asked.terms, alike[place], self.occasion)
                 cell = _Cell(condition, index, asked, self._recipe, shared)
                 cells[positions[condition.variant]].append(cell)
             alike[place] += 1

@@ -82,6 +82,24 @@ class _KeptLooks(TypedDict, total=False):
     looks: list[_KeptLook]
 
 
+class _Canary(TypedDict):
+    settings: dict[str, Any]
+    pool: list[dict[str, str]]
+
+
+class _AskedAt(TypedDict):
+    number: int
+    name: str
+    time: str
+    ended: bool
+    prices: dict[str, list[float] | None]
+    identities: dict[str, str]
+
+
+class _Occasions(TypedDict):
+    occasions: list[_AskedAt]
+
+
 class _Lock(TypedDict, total=False):
     models: dict[str, dict[str, Any]]
 
@@ -130,6 +148,8 @@ FileName = Literal[
     "noise.json",
     "rounds.json",
     "looks.json",
+    "canary.json",
+    "occasions.json",
     "study.lock.json",
     "paraphrases.json",
     "certified.json",
@@ -141,6 +161,8 @@ _FILES: Mapping[FileName, _File] = {
     "noise.json": _File(dict[str, list[Noise]], "move it away; quaver doctor measures the noise again"),
     "rounds.json": _File(_Rounds, "put back a copy of it; without it the rounds are counted from the start"),
     "looks.json": _File(_KeptLooks, "put back a copy of it; without it the looks are counted from the start"),
+    "canary.json": _File(_Canary, "put back a copy of it, or begin anew with quaver watch --renew"),
+    "occasions.json": _File(_Occasions, "put back a copy of it, or begin anew with quaver watch --renew"),
     "certified.json": _File(_Certified, "move it away; quaver certify makes it again"),
     "accepted.json": _File(_AcceptedAs, "move it away; quaver accept makes it again"),
     "frozen.json": _File(_Frozen, "put back a copy of it; it cannot be made again for a time that is past"),

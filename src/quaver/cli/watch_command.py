@@ -1,0 +1,84 @@
+"""``quaver watch``: ask a part of a study again, and say whether the model has changed."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quaver.cli.console import JsonOption, print_json, say
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
+from quaver.errors import QuaverError
+
+if TYPE_CHECKING:
+    from quaver.watch.canary import Settings
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def command(
+    study: StudyArgument = HERE,
+    prompts: Annotated[int | None, typer.Option(min=1, help="Prompts of a look (20).")] = None,
+    parts: Annotated[
+        int | None, typer.Option(min=1, help="Looks that it takes to ask every prompt of the canary (10).")
+    ] = None,
+    first: Annotated[
+        int | None, typer.Option(min=2, help="How often each prompt is asked on the first occasion (6).")
+    ] = None,
+    whole: Annotated[bool, typer.Option("--whole", help="Ask for whole answers, not for one token.")] = False,
+    every: Annotated[
+        str, typer.Option(help="Look again and again, this long apart: 30m, 2h, 1d. Ends at an alarm.")
+    ] = "",
+    looks: Annotated[int | None, typer.Option(min=1, help="With --every: how many looks.")] = None,
+    renew: Annotated[
+        bool, typer.Option("--renew", help="Begin a new watch; the old one stays beside it.")
+    ] = False,
+    as_json: JsonOption = False,
+    function: FunctionOption = None,
+) -> None:
+    """Ask some of a study's prompts again, and raise the alarm if the model has changed.
+
+    The first look locks the prompts and is what later looks are compared with. Exits with 1 at an alarm.
+
+    Examples:
+      quaver watch study.yaml
+      quaver watch study.yaml --every 2h
+      quaver watch study.yaml --json > message.json
+    """
+    from quaver.watch.watching import watch
+
+    pause = _seconds(every) if every else 0.0
+    settings = _settings(prompts, parts, first, whole=whole)
+    taken = 0
+    while True:
+        found = watch(open_study(study, function), settings, renew=renew and not taken)
+        taken += 1
+        if as_json:
+            print_json(found.document())
+        else:
+            say(found.text)
+            if taken == 1:
+                say(f"Over time: {found.folder / 'watch.html'}")
+        if found.alarms:
+            raise typer.Exit(1)
+        if not every or taken == looks:
+            return
+        time.sleep(pause)
+
+
+def _settings(prompts: int | None, parts: int | None, first: int | None, *, whole: bool) -> Settings | None:
+    """The settings that the options name; None where they name none."""
+    from quaver.watch.canary import FIRST, PARTS, PROMPTS, Settings
+
+    if prompts is parts is first is None and not whole:
+        return None
+    return Settings(prompts or PROMPTS, parts or PARTS, first or FIRST, whole=whole)
+
+
+def _seconds(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd])", text.strip())
+    if match is None:
+        raise QuaverError("not a length of time", where="--every", expected="30m, 2h or 1d", found=text)
+    return float(match[1]) * _UNITS[match[2]]

@@ -1,0 +1,91 @@
+"""A watch over time: the page that shows every look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import log10
+
+from quaver.agreement import krippendorff_alpha
+from quaver.collect.store.sole_writer import replacing
+from quaver.core.number_format import count
+from quaver.report.page.watch_page import Point, WatchedModel, WatchPage
+from quaver.watch.alarms import Looked, ModelLook
+from quaver.watch.canary import Canary
+from quaver.watch.drift import SHARES
+
+PAGE = "watch.html"
+
+_MOST_CHANGES = 500
+
+
+def write_page(looked: Looked, canary: Canary) -> None:
+    """Write the page into the watch's folder."""
+    page = WatchPage(
+        looked.study,
+        looked.text.splitlines(),
+        [_shown(time) for time in looked.times],
+        [_watched(model, looked.times, canary) for model in looked.models],
+        list(_how(canary)),
+    )
+    with replacing(looked.folder / PAGE) as part:
+        part.write_text(page.html(), encoding="utf-8", errors="backslashreplace")
+
+
+def _watched(model: ModelLook, times: Sequence[str], canary: Canary) -> WatchedModel:
+    changes = [
+        (
+            _shown(times[at]),
+            one.item,
+            one.variant,
+            one.before,
+            one.after,
+            f"{one.again[0]} of {one.again[1]}",
+        )
+        for at, occasion in enumerate(model.occasions)
+        for one in occasion.changes
+    ]
+    error = canary.settings.error
+    return WatchedModel(
+        model.model,
+        [(_shown(one.since), one.words) for one in model.alarms],
+        [
+            Point(at, name, log10(max(1e-6, value * error * SHARES[name])))
+            for at, one in enumerate(model.occasions)
+            for name, value in one.evidence.items()
+        ],
+        [
+            Point(at, label, one.labels[label] / one.labels.total())
+            for at, one in enumerate(model.occasions)
+            for label in sorted({label for other in model.occasions for label in other.labels})
+            if one.labels.total()
+        ],
+        list(_agreement(model)),
+        changes[-_MOST_CHANGES:],
+    )
+
+
+def _agreement(model: ModelLook) -> Iterator[Point]:
+    """Alpha between each look's labels and the first ones, where labels vary at all."""
+    for at, one in enumerate(model.occasions):
+        value = krippendorff_alpha(list(one.pairs)).value if at and len(one.pairs) > 1 else None
+        if value is not None:
+            yield Point(at, "alpha", float(value))
+
+
+def _how(canary: Canary) -> Iterator[str]:
+    settings = canary.settings
+    yield (
+        f"The canary is {count(len(canary.pool), 'prompt')} of the study, drawn at random and locked. On the first "
+        f"occasion each was asked {settings.first} times; a look asks {count(len(canary.parts[0]), 'prompt')}, "
+        f"so that {count(len(canary.parts), 'look')} ask all of them. A prompt with another answer is asked up to "
+        f"{settings.confirmed} times more at once."
+    )
+    yield (
+        "Each line of evidence is an e-process: while the model stays what it was, all of them together reach the "
+        f"level of an alarm in at most {settings.error:.1%} of all watches, however long they go on. Quaver takes "
+        "answers to different prompts to waver independently of each other while nothing changes."
+    )
+
+
+def _shown(time: str) -> str:
+    return time.replace("T", " ").partition("+")[0]

@@ -1,0 +1,197 @@
+"""One look of a watch: the canary asked, its answers compared with the first occasion's, everything kept."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from quaver.collect.run.budget import Price
+from quaver.collect.store.sole_writer import sole_writer
+from quaver.core.arguments import guarded
+from quaver.design.calls.experiment import Experiment
+from quaver.errors import QuaverError
+from quaver.score.annotation import Annotator
+from quaver.study.session import Study
+from quaver.study.sources.study_file_source import StudyFile, asking
+from quaver.study.sources.study_folder import StudyFolder
+from quaver.watch.alarms import Alarm, Looked, ModelLook, alarms_of
+from quaver.watch.canary import Canary, Settings, locked, part_of
+from quaver.watch.drift import Drift, Occasion
+from quaver.watch.occasions import CanaryAnswer, Occasions
+from quaver.watch.over_time import write_page
+
+FOLDER = "watch"
+"""The folder of a study's watch, in the study's own."""
+
+_UNFINISHED = timedelta(hours=1)
+"""A look that was cut off is finished within this time; later, a new one begins."""
+
+_BATCH = 5
+
+
+@guarded
+def watch(study: Study, settings: Settings | None = None, *, renew: bool = False) -> Looked:
+    """Take a look: ask the canary, and say whether the answers have drifted since the first occasion.
+
+    The first look locks the canary and is the first occasion. Every look is kept in the study's folder, under
+    ``watch``: which prompts were asked when, and each answer whole.
+
+    Args:
+        study: The study whose items and prompts are watched.
+        settings: How the canary is asked; it cannot change once the canary is locked.
+        renew: Begin a new watch; the old one stays beside it.
+
+    Returns:
+        What this look found, and every alarm since the watch began.
+
+    Raises:
+        StoreError: The study asks no model.
+        ModelError: A model cannot be asked.
+        QuaverError: The study has changed under its canary.
+    """
+    source = asking(study.source)
+    folder = source.folder / FOLDER
+    if renew and folder.exists():
+        folder.rename(folder.with_name(f"{FOLDER}-{_now():%Y%m%dT%H%M%S}"))
+    files = StudyFolder(folder)
+    files.make()
+    with sole_writer(folder), files.store() as store:
+        store.take_in()
+        canary = _canary(files, source, settings)
+        experiment = part_of(source.experiment, canary, source.models)
+        asked = Occasions(canary, experiment, source.models, store)
+        look = _Look(source, files, canary, experiment, asked)
+        look.ask()
+        return look.judged()
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _canary(files: StudyFolder, source: StudyFile, settings: Settings | None) -> Canary:
+    """The canary as it is locked; locked now, on the first occasion."""
+    known = files.read("canary.json")
+    if not known:
+        made = locked(source.experiment, settings or Settings(), source.spec.seed)
+        files.write("canary.json", made.document())
+        return made
+    canary = Canary.read(known)
+    if settings is not None and settings != canary.settings:
+        raise QuaverError(
+            "this watch has begun with other settings, and stays as it began",
+            where=str(files.path / "canary.json"),
+            expected=str(asdict(canary.settings)),
+            found=str(asdict(settings)),
+            fix="leave the options out, or begin a new watch: quaver watch --renew",
+        )
+    return canary
+
+
+@dataclass
+class _Look:
+    """The look that is taken now."""
+
+    source: StudyFile
+    files: StudyFolder
+    canary: Canary
+    experiment: Experiment
+    asked: Occasions
+
+    def __post_init__(self) -> None:
+        self.known: list[dict[str, Any]] = list(self.files.read("occasions.json").get("occasions", ()))
+        if not self.known or not self._goes_on(self.known[-1]):
+            self.known.append(self._begun(len(self.known)))
+            self._write()
+        self.now = self.known[-1]
+        self.evaluator = next(iter(self.source.plugins.evaluators()), "")
+        self.annotator = Annotator(
+            conditions=self.experiment.conditions,
+            items=self.experiment.items,
+            variants={variant.id: variant for variant in self.experiment.variants},
+            labels=self.experiment.labels,
+            evaluators={self.evaluator: self.source.plugins.evaluators()[self.evaluator]},
+            decodings=self.experiment.decodings,
+        )
+
+    def _goes_on(self, last: Mapping[str, Any]) -> bool:
+        """Whether the last look was cut off, and is to be finished."""
+        age = _now() - datetime.fromisoformat(last["time"])
+        return not last["ended"] and (last["number"] == 0 or age < _UNFINISHED)
+
+    def _begun(self, number: int) -> dict[str, Any]:
+        time = _now().isoformat(timespec="seconds")
+        prices = {name: self.source.prices.get(name) for name in self.source.models}
+        return {
+            "number": number,
+            "name": f"watch {number} {time}",
+            "time": time,
+            "ended": False,
+            "prices": {
+                name: price and [price.input, price.output, price.cached] for name, price in prices.items()
+            },
+            "identities": {name: model.identity() for name, model in self.source.models.items()},
+        }
+
+    def _write(self) -> None:
+        self.files.write("occasions.json", {"occasions": self.known})
+
+    def ask(self) -> None:
+        """Ask this look's part of the canary, and confirm what is answered differently."""
+        number, settings = self.now["number"], self.canary.settings
+        prompts = self.canary.asked_at(number)
+        times = range(settings.first if number == 0 else 1)
+        self.asked.ask(number, self.now["name"], prompts, times)
+        if number:
+            for model in self.source.models:
+                self._confirm(model)
+        self.now["ended"] = True
+        self._write()
+
+    def _confirm(self, model: str) -> None:
+        """Ask prompts with another answer again, until it is clear or an answer is the old one."""
+        before, number = self._drift(model, self._answers()), self.now["number"]
+        threshold = before[0].thresholds()["labels"]
+        here = [one for one in self._answers() if (one.model, one.occasion) == (model, number)]
+        for prompt in before[0].differing(here):
+            for start in range(1, self.canary.settings.confirmed + 1, _BATCH):
+                end = min(start + _BATCH, self.canary.settings.confirmed + 1)
+                self.asked.ask(number, self.now["name"], [prompt], range(start, end), only=model)
+                here = [one for one in self._answers() if (one.model, one.occasion) == (model, number)]
+                tried = copy.deepcopy(before[0])
+                if tried.take_in(number, here, self._price(self.now, model)).evidence["labels"] >= threshold:
+                    return
+                if prompt not in before[0].differing(here):
+                    break
+
+    def _answers(self) -> list[CanaryAnswer]:
+        return self.asked.answers(self.annotator, self.evaluator)
+
+    def _drift(
+        self, model: str, answers: Sequence[CanaryAnswer], *, now: bool = False
+    ) -> tuple[Drift, list[Occasion]]:
+        """A model's drift over the occasions before this one, or with it."""
+        drift, found = Drift(self.canary), []
+        for one in self.known if now else self.known[:-1]:
+            some = [answer for answer in answers if (answer.model, answer.occasion) == (model, one["number"])]
+            found.append(drift.take_in(one["number"], some, self._price(one, model)))
+        return drift, found
+
+    def _price(self, occasion: Mapping[str, Any], model: str) -> Price | None:
+        known = occasion["prices"].get(model)
+        return None if known is None else Price(*known)
+
+    def judged(self) -> Looked:
+        """What the looks so far found of every model."""
+        answers, models = self._answers(), []
+        for name in self.source.models:
+            drift, found = self._drift(name, answers, now=True)
+            alarms: list[Alarm] = alarms_of(name, self.known, found, drift.thresholds())
+            models.append(ModelLook(name, found, alarms))
+        times = [one["time"] for one in self.known]
+        looked = Looked(self.source.spec.name, self.now["number"], times, models, self.files.path)
+        write_page(looked, self.canary)
+        return looked
