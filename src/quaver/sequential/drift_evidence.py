@@ -1,10 +1,10 @@
 """Evidence that something repeated over time has changed: e-processes against the null that it never does.
 
-An e-process is evidence that starts at 1 and, while nothing changes, ever exceeds 1/α with a probability of at
-most α, however long it is watched and whenever one stops (Ville 1939; Ramdas, Grünwald, Vovk & Shafer 2023,
-Statistical Science 38, 576-601). The null is that the values of each prompt are exchangeable: the first
-occasion's, and those of every later look. The alternative is a change at some look; looks at which it may have
-happened share the stake, the earlier ones getting more of it.
+An e-process is evidence that starts at 1 and, while nothing changes, ever exceeds 1/α with a probability of
+at most α, however long it is watched and whenever one stops (Ville 1939; Ramdas, Grünwald, Vovk & Shafer
+2023, Statistical Science 38, 576-601). The null is that the values of each prompt are exchangeable: the
+first occasion's, and those of every later look. The alternative is a change at some look; looks at which it
+may have happened share the stake, the earlier ones getting more of it.
 
 `Records` looks for many prompts that move a little, `SteadyAnswers` for one prompt that has another answer.
 """
@@ -24,7 +24,7 @@ _BETS = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
 """Shares of the stake that are bet on a record: few prompts move, or nearly all."""
 
 _SHAPES = ((0.5, 0.5), (0.1, 1.0), (1.0, 0.1))
-"""Beta distributions over how often an answer differs: anything (Krichevsky & Trofimov 1981), rarely, mostly."""
+"""Beta distributions of how often an answer differs: any (Krichevsky & Trofimov 1981), seldom, mostly."""
 
 _WHOLE = 2.109742801236892
 """The sum of 1/(n·ln²n) over n from 2."""
@@ -47,9 +47,10 @@ class Records:
     """Evidence from records: a value beyond all earlier values of its prompt.
 
     Of n + 1 exchangeable values the last is the largest with a probability of 1/(n + 1), whatever their
-    distribution and independently of whether earlier ones were records (Rényi 1962); ties make it rarer. A bet of
-    the share w on it multiplies the stake by 1 − w + w·(n + 1) at a record and by 1 − w elsewhere. Prompts move
-    independently of each other under the null. A change that moves many of them sets many records at once.
+    distribution and independently of whether earlier ones were records (Rényi 1962); ties make it rarer. A
+    bet of the share w on it multiplies the stake by 1 − w + w·(n + 1) at a record and by 1 − w elsewhere.
+    Prompts move independently of each other under the null. A change that moves many of them sets many
+    records.
 
     Args:
         two_sided: Whether the smallest value is a record too.
@@ -111,11 +112,12 @@ class Records:
 class SteadyAnswers:
     """Evidence that a single prompt's answer has changed for good, however often it wavers by itself.
 
-    A prompt's first answer is the reference; each later one is the same or another, independently with a
-    probability that is the prompt's own. The evidence is the probability of its answers under a change between
-    two of its visits, both parts with a probability drawn from a mixture of beta distributions, over the largest
-    probability that any single one gives them: universal inference (Wasserman, Ramdas & Balakrishnan 2020,
-    PNAS 117, 16880-16890). It is the mean over the prompts; how often a prompt is asked may depend on its answers.
+    A prompt's first answer is the reference; each later one is the same or another, independently, with a
+    probability that is the prompt's own. The evidence is the probability of its answers under a change
+    between two of its visits, each part with a probability drawn from a mixture of beta distributions, over
+    the largest that any single probability gives them: universal inference (Wasserman, Ramdas &
+    Balakrishnan 2020, PNAS 117, 16880-16890). The whole is the mean over prompts. How often one is asked
+    may depend on its answers.
 
     Args:
         prompts: How many prompts may be asked.

@@ -100,7 +100,7 @@ class Looked:
             )
         asked = sum(model.occasions[-1].answers for model in self.models)
         if self.number == 0:
-            return f"{self.study}: the first occasion, {count(asked, 'answer')}, which later looks are held against."
+            return f"{self.study}: the first occasion, {count(asked, 'answer')} to hold later looks against."
         return f"{self.study}: look {self.number}, {count(asked, 'answer')}, no sign of a change."
 
     def document(self) -> dict[str, Any]:

@@ -74,16 +74,18 @@ def _agreement(model: ModelLook) -> Iterator[Point]:
 
 def _how(canary: Canary) -> Iterator[str]:
     settings = canary.settings
-    yield (
-        f"The canary is {count(len(canary.pool), 'prompt')} of the study, drawn at random and locked. On the first "
-        f"occasion each was asked {settings.first} times; a look asks {count(len(canary.parts[0]), 'prompt')}, "
-        f"so that {count(len(canary.parts), 'look')} ask all of them. A prompt with another answer is asked up to "
-        f"{settings.confirmed} times more at once."
+    asked = (
+        f"a look asks {count(len(canary.parts[0]), 'prompt')}, and {count(len(canary.parts), 'look')} ask all"
     )
     yield (
-        "Each line of evidence is an e-process: while the model stays what it was, all of them together reach the "
-        f"level of an alarm in at most {settings.error:.1%} of all watches, however long they go on. Quaver takes "
-        "answers to different prompts to waver independently of each other while nothing changes."
+        f"The canary is {count(len(canary.pool), 'prompt')} of the study, drawn at random and locked. "
+        f"On the first occasion each was asked {settings.first} times; {asked}. "
+        f"A prompt with another answer is asked up to {settings.confirmed} times more at once."
+    )
+    yield (
+        "Each line of evidence is an e-process: while the model stays what it was, any of them reaches the "
+        f"level of an alarm in at most {settings.error:.1%} of all watches, however long they go on. Quaver "
+        "takes answers to different prompts to waver independently of each other while nothing changes."
     )
 
 

@@ -62,8 +62,8 @@ class Plan:
         most_logprobs: For each model's name, how many log-probabilities it returns at a position. A follow-up
             that wants more gets as many.
         recipe: The number of the recipe for keys; the current one if left out.
-        occasion: When the calls are asked, where the same ones are asked again on purpose; their keys and seeds
-            are then those of this occasion.
+        occasion: When the calls are asked, where the same ones are asked again on purpose; their keys and
+            seeds are then those of this occasion.
 
     Attributes:
         order: The prompts in the order of work.

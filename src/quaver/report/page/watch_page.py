@@ -1,4 +1,4 @@
-"""The page of a watch: what was answered at each look, how much speaks for a change, and what changed when."""
+"""The page of a watch: what was answered at each look, the evidence of a change, and what changed when."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from quaver.report.charts.plane import Guide, Plane, Spot, draw
-from quaver.report.charts.svg import inline_svg, svg_text, unchecked
-from quaver.report.plain_text import shortened, slug
+from quaver.report.plain_text import shortened
 
-_WIDTH = 760
+_WIDTH, _HEIGHT, _LEFT = 760, 220, 60
+_DASHES = ("none", "6 3", "2 2")
 _MOST_POINTS, _MOST_LABELS = 150, 6
 
 
@@ -87,46 +86,69 @@ class WatchPage:
 
 
 def _charts(model: WatchedModel) -> list[_Drawn]:
-    alarm = (Guide("alarm", 0.0),)
     drawn = [
         _drawn(
-            model,
             "Evidence of a change",
-            "Powers of ten below (or above) what an alarm takes; while nothing changes, the lines stay low.",
-            Plane(_spots(model.evidence), "look", "evidence (powers of ten)", joined=True, guides=alarm),
+            "Powers of ten below (or above) what an alarm takes, at 0; while nothing changes, the lines stay low.",
+            model.evidence,
+            (-3.0, 1.0),
         ),
         _drawn(
-            model,
             "Labels",
-            "The share of each label among the prompts that a look asked. Looks ask different prompts in turn.",
-            Plane(_spots(_frequent(model.labels)), "look", "share", joined=True, y_ends=(0, 1), percent="y"),
+            "The share of each label among the prompts of a look. Looks ask different prompts in turn.",
+            _frequent(model.labels),
+            (0.0, 1.0),
         ),
         _drawn(
-            model,
             "Agreement with the first occasion",
             "Krippendorff’s alpha between each look’s labels and the first ones; 1 is the same labels.",
-            Plane(_spots(model.alpha), "look", "alpha", joined=True, y_ends=(0, 1)),
+            model.alpha,
+            (0.0, 1.0),
         ),
     ]
     return [one for one in drawn if one is not None]
 
 
-def _drawn(model: WatchedModel, title: str, words: str, plane: Plane) -> _Drawn | None:
-    if len({spot.x for spot in plane.spots}) < 2:
-        return None
-    with unchecked():
-        picture = svg_text(draw(plane, width=_WIDTH))
-    return _Drawn(
-        title, words, inline_svg(picture, slug(f"{model.name} {title}"), f"{title}. {words}", _WIDTH)
-    )
-
-
-def _spots(points: Sequence[Point]) -> list[Spot]:
-    """The points; of very many looks, evenly chosen ones and the last."""
+def _drawn(title: str, words: str, points: Sequence[Point], ends: tuple[float, float]) -> _Drawn | None:
+    """Lines over looks; drawn here, since a look should not wait for a library of charts."""
     looks = sorted({one.look for one in points})
+    if len(looks) < 2:
+        return None
+    low = min(ends[0], *(one.value for one in points))
+    high = max(ends[1], *(one.value for one in points))
     step = max(1, len(looks) // _MOST_POINTS)
-    kept = {*looks[::step], *looks[-1:]}
-    return [Spot(one.look, one.value, series=shortened(one.series, 30)) for one in points if one.look in kept]
+    kept = {*looks[::step], looks[-1]}
+
+    def place(look: int, value: float) -> tuple[float, float]:
+        x = _LEFT + (_WIDTH - _LEFT - 10) * (look - looks[0]) / (looks[-1] - looks[0])
+        return x, 10 + (_HEIGHT - 20) * (high - value) / (high - low)
+
+    parts = [_ruled(value, place(looks[0], value)[1]) for value in (low, (low + high) / 2, high, 0.0)]
+    names = list(dict.fromkeys(one.series for one in points))
+    for at, name in enumerate(names):
+        line = [place(one.look, one.value) for one in points if one.series == name and one.look in kept]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in line)
+        look = (
+            f'fill="none" stroke="var(--data-{at % 7})" stroke-width="2" stroke-dasharray="{_DASHES[at % 3]}"'
+        )
+        y = _HEIGHT + 18 * (at + 1)
+        parts += [
+            f'<polyline points="{path}" {look}/>',
+            f'<line x1="{_LEFT}" x2="{_LEFT + 30}" y1="{y - 4}" y2="{y - 4}" {look}/>',
+            f'<text x="{_LEFT + 38}" y="{y}" font-size="13" fill="currentColor">{escape(shortened(name, 60))}</text>',
+        ]
+    box = f"0 0 {_WIDTH} {_HEIGHT + 18 * len(names) + 10}"
+    alternative = escape(f"{title}. {words}")
+    picture = f'<svg viewBox="{box}" role="img" aria-label="{alternative}">{"".join(parts)}</svg>'
+    return _Drawn(title, words, Markup(picture))
+
+
+def _ruled(value: float, y: float) -> str:
+    """A value's line across, with its number."""
+    return (
+        f'<line x1="{_LEFT}" x2="{_WIDTH}" y1="{y:.1f}" y2="{y:.1f}" stroke="var(--rule)"/>'
+        f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end" font-size="12" fill="currentColor">{value:.2g}</text>'
+    )
 
 
 def _frequent(points: Sequence[Point]) -> list[Point]:

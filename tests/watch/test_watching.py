@@ -1,0 +1,199 @@
+"""A watch: what is asked when, what is kept, what raises the alarm."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.cli.commands import here
+from tests.studies import STUDY
+
+import quaver
+from quaver.errors import QuaverError
+from quaver.watch.alarms import Looked
+from quaver.watch.canary import Settings
+from quaver.watch.watching import watch
+
+ITEMS = "id,text,truth\n" + "".join(
+    f"i{n:02},{'like' if n % 3 else 'hate'} {n},{'positive' if n % 3 else 'negative'}\n" for n in range(30)
+)
+SMALL = Settings(prompts=5, parts=3, first=6)
+
+
+class Changing:
+    """A model that can change under the same name."""
+
+    def __init__(self) -> None:
+        self.flipped: set[int] = set()
+        self.refuses = self.chats = False
+        self.asked: list[int] = []
+
+    def __call__(self, text: str, prompt: str) -> str:
+        number = int(text.split()[1])
+        self.asked.append(number)
+        if self.refuses:
+            return "I'm sorry, but I cannot help with that."
+        right = "positive" if "like" in text else "negative"
+        said = {"positive": "negative", "negative": "positive"}[right] if number in self.flipped else right
+        return f"{said}, and here is why it took me so long to say" if self.chats else said
+
+
+@pytest.fixture
+def model() -> Changing:
+    return Changing()
+
+
+@pytest.fixture
+def look(tmp_path: Path, model: Changing) -> Callable[[], Looked]:
+    (tmp_path / "items.csv").write_text(ITEMS)
+    (tmp_path / "study.yaml").write_text(STUDY)
+
+    def take(settings: Settings | None = None, *, renew: bool = False) -> Looked:
+        opened = quaver.Study.open(tmp_path, functions={"fake": model})
+        return watch(opened, settings, renew=renew)
+
+    first = take(SMALL)
+    assert (first.number, first.alarms) == (0, [])
+    assert len(model.asked) == 15 * 6
+    model.asked.clear()
+    return take
+
+
+def test_looks_ask_the_parts_in_turn_and_nothing_again(
+    look: Callable[[], Looked], model: Changing, tmp_path: Path
+) -> None:
+    parts = []
+    for number in range(1, 5):
+        found = look()
+        assert (found.number, found.alarms) == (number, [])
+        parts.append(sorted(model.asked))
+        model.asked.clear()
+    assert all(len(part) == 5 for part in parts)
+    assert len({one for part in parts[:3] for one in part}) == 15
+    assert parts[3] == parts[0]
+    with sqlite3.connect(tmp_path / "watch" / "responses.db") as db:
+        assert db.execute("SELECT count(*), count(DISTINCT key) FROM responses").fetchone() == (110, 110)
+    kept = json.loads((tmp_path / "watch" / "occasions.json").read_text())["occasions"]
+    assert [one["number"] for one in kept] == [0, 1, 2, 3, 4]
+    assert all(one["ended"] for one in kept)
+    assert "No alarm" in (tmp_path / "watch" / "watch.html").read_text()
+
+
+def test_one_prompt_that_changes_for_good_is_confirmed(
+    look: Callable[[], Looked], model: Changing, tmp_path: Path
+) -> None:
+    canary = json.loads((tmp_path / "watch" / "canary.json").read_text())["pool"]
+    model.flipped = {int(canary[0]["item"][1:])}
+    found = look()
+    (alarm,) = found.alarms
+    assert (alarm.aspect, alarm.occasion, alarm.model) == ("labels", 1, "fake")
+    assert alarm.evidence is not None
+    assert alarm.threshold is not None
+    assert alarm.evidence >= alarm.threshold
+    assert 5 < len(model.asked) <= 5 + SMALL.confirmed  # only the one prompt was asked again
+    message = found.document()
+    assert message["event"] == "quaver.watch.alarm"
+    assert message["alarms"][0]["look"] == 1
+    assert message["models"][0]["changes"][0]["item"] == canary[0]["item"]
+    model.flipped.clear()
+    assert [one.aspect for one in look().alarms] == ["labels"]  # an alarm stays until the watch is renewed
+    assert canary[0]["item"] in (tmp_path / "watch" / "watch.html").read_text()
+
+
+def test_a_single_other_answer_is_no_alarm(look: Callable[[], Looked], model: Changing) -> None:
+    answer = Changing.__call__
+    wavered: list[int] = []
+
+    def once(self: Changing, text: str, prompt: str) -> str:
+        said = answer(self, text, prompt)
+        if wavered:
+            return said
+        wavered.append(1)
+        return "negative" if said == "positive" else "positive"
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Changing, "__call__", once)
+        found = look()
+    assert found.alarms == []
+    assert len(found.models[0].occasions[-1].changes) == 1
+    assert 5 < len(model.asked) <= 10  # asked again until the old answer came back
+
+
+def test_refusals_and_lengths_are_seen(look: Callable[[], Looked], model: Changing) -> None:
+    model.chats = True
+    found = [look() for _ in range(3)][-1]
+    assert "lengths" in {one.aspect for one in found.alarms}
+    assert "labels" not in {one.aspect for one in found.alarms}
+
+
+def test_refusals_are_seen(look: Callable[[], Looked], model: Changing) -> None:
+    model.refuses = True
+    found = [look() for _ in range(3)][-1]
+    assert "refusals" in {one.aspect for one in found.alarms}
+
+
+def test_another_model_behind_the_name_is_a_fact(
+    look: Callable[[], Looked], model: Changing, tmp_path: Path
+) -> None:
+    other = STUDY.replace("use: function", "use: function, version: two")
+    (tmp_path / "study.yaml").write_text(other)
+    (alarm,) = look().alarms
+    assert (alarm.aspect, alarm.evidence) == ("identity", None)
+
+
+def test_a_study_that_changed_under_its_canary(look: Callable[[], Looked], tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text(STUDY.replace("Is this", "Say whether this is"))
+    with pytest.raises(QuaverError) as caught:
+        look()
+    assert "renew" in (caught.value.fix or "")
+
+
+def test_settings_stay_until_the_watch_is_renewed(
+    look: Callable[..., Looked], model: Changing, tmp_path: Path
+) -> None:
+    with pytest.raises(QuaverError):
+        look(Settings(prompts=4))
+    found = look(Settings(prompts=4, parts=2, first=2), renew=True)
+    assert found.number == 0
+    assert len(model.asked) == 16
+    assert len(list(tmp_path.glob("watch-*/responses.db"))) == 1
+
+
+def test_a_look_that_was_cut_off_is_finished(
+    look: Callable[[], Looked], model: Changing, tmp_path: Path
+) -> None:
+    look()
+    path = tmp_path / "watch" / "occasions.json"
+    document = json.loads(path.read_text())
+    document["occasions"][-1]["ended"] = False
+    path.write_text(json.dumps(document))
+    model.asked.clear()
+    found = look()
+    assert (found.number, model.asked) == (1, [])
+
+
+def test_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "items.csv").write_text(ITEMS)
+    (tmp_path / "study.yaml").write_text(STUDY)
+    (tmp_path / "functions.py").write_text(
+        "import os\n\n\ndef same(text, prompt):\n"
+        '    right = ("like" in text) != os.path.exists("changed")\n'
+        '    return "positive" if right else "negative"\n'
+    )
+    words = ("watch", "study.yaml", "--function", "fake=functions:same", "--json")
+    more = ("--prompts", "5", "--parts", "2", "--first", "6", "--every", "0.01s", "--looks", "2")
+    done = here(tmp_path, *words, *more, monkeypatch=monkeypatch, capsys=capsys)
+    assert done.returncode == 0, done.stderr
+    events = [json.loads(line)["event"] for line in done.stdout.splitlines()]
+    assert events == ["quaver.watch.first", "quaver.watch.quiet"]
+    (tmp_path / "changed").touch()
+    done = here(tmp_path, *words, monkeypatch=monkeypatch, capsys=capsys)
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["alarm"] is True
+    done = here(tmp_path, *words, "--every", "often", monkeypatch=monkeypatch, capsys=capsys)
+    assert done.returncode == 2
