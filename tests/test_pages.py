@@ -26,6 +26,7 @@ from tests.pages import DOCS, run_page
             "accept.md",
             "gold.md",
             "corrected.md",
+            "watch.md",
             "improve.md",
         ),
         *(

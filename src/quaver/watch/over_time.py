@@ -27,8 +27,9 @@ def write_page(looked: Looked, canary: Canary) -> None:
         [_watched(model, looked.times, canary) for model in looked.models],
         list(_how(canary)),
     )
+    text = page.html()
     with replacing(looked.folder / PAGE) as part:
-        part.write_text(page.html(), encoding="utf-8", errors="backslashreplace")
+        part.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def _watched(model: ModelLook, times: Sequence[str], canary: Canary) -> WatchedModel:

@@ -89,7 +89,7 @@ def _charts(model: WatchedModel) -> list[_Drawn]:
     drawn = [
         _drawn(
             "Evidence of a change",
-            "Powers of ten below (or above) what an alarm takes, at 0; while nothing changes, the lines stay low.",
+            "Powers of ten below or above what an alarm takes (0); while nothing changes, the lines stay low.",
             model.evidence,
             (-3.0, 1.0),
         ),
@@ -132,10 +132,11 @@ def _drawn(title: str, words: str, points: Sequence[Point], ends: tuple[float, f
             f'fill="none" stroke="var(--data-{at % 7})" stroke-width="2" stroke-dasharray="{_DASHES[at % 3]}"'
         )
         y = _HEIGHT + 18 * (at + 1)
+        said = f'font-size="13" fill="currentColor">{escape(shortened(name, 60))}'
         parts += [
             f'<polyline points="{path}" {look}/>',
             f'<line x1="{_LEFT}" x2="{_LEFT + 30}" y1="{y - 4}" y2="{y - 4}" {look}/>',
-            f'<text x="{_LEFT + 38}" y="{y}" font-size="13" fill="currentColor">{escape(shortened(name, 60))}</text>',
+            f'<text x="{_LEFT + 38}" y="{y}" {said}</text>',
         ]
     box = f"0 0 {_WIDTH} {_HEIGHT + 18 * len(names) + 10}"
     alternative = escape(f"{title}. {words}")
@@ -145,9 +146,10 @@ def _drawn(title: str, words: str, points: Sequence[Point], ends: tuple[float, f
 
 def _ruled(value: float, y: float) -> str:
     """A value's line across, with its number."""
+    words = f'text-anchor="end" font-size="12" fill="currentColor">{value:.2g}'
     return (
         f'<line x1="{_LEFT}" x2="{_WIDTH}" y1="{y:.1f}" y2="{y:.1f}" stroke="var(--rule)"/>'
-        f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end" font-size="12" fill="currentColor">{value:.2g}</text>'
+        f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" {words}</text>'
     )
 
 
