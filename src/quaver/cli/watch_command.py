@@ -38,9 +38,10 @@ def command(
     as_json: JsonOption = False,
     function: FunctionOption = None,
 ) -> None:
-    """Ask some of a study's prompts again, and raise the alarm if the model has changed.
+    """Notice when the model behind a name has changed.
 
-    The first look locks the prompts and is what later looks are compared with. Exits with 1 at an alarm.
+    Asks some of the study's prompts again. The first look locks them, and later looks are compared with it.
+    Exits with 1 at an alarm.
 
     Examples:
       quaver watch study.yaml

@@ -89,7 +89,7 @@ def _charts(model: WatchedModel) -> list[_Drawn]:
     drawn = [
         _drawn(
             "Evidence of a change",
-            "Powers of ten below or above what an alarm takes (0); while nothing changes, the lines stay low.",
+            "Powers of ten below or above what an alarm takes (0); without a change the lines stay low.",
             model.evidence,
             (-3.0, 1.0),
         ),
