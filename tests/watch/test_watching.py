@@ -14,13 +14,13 @@ from tests.studies import STUDY
 import quaver
 from quaver.errors import QuaverError
 from quaver.watch.alarms import Looked
-from quaver.watch.canary import Settings
+from quaver.watch.canary import CanaryOptions
 from quaver.watch.watching import watch
 
 ITEMS = "id,text,truth\n" + "".join(
     f"i{n:02},{'like' if n % 3 else 'hate'} {n},{'positive' if n % 3 else 'negative'}\n" for n in range(30)
 )
-SMALL = Settings(prompts=5, parts=3, first=6)
+SMALL = CanaryOptions(prompts=5, parts=3, first=6)
 
 
 class Changing:
@@ -51,9 +51,9 @@ def look(tmp_path: Path, model: Changing) -> Callable[[], Looked]:
     (tmp_path / "items.csv").write_text(ITEMS)
     (tmp_path / "study.yaml").write_text(STUDY)
 
-    def take(settings: Settings | None = None, *, renew: bool = False) -> Looked:
+    def take(options: CanaryOptions | None = None, *, renew: bool = False) -> Looked:
         opened = quaver.Study.open(tmp_path, functions={"fake": model})
-        return watch(opened, settings, renew=renew)
+        return watch(opened, options, renew=renew)
 
     first = take(SMALL)
     assert (first.number, first.alarms) == (0, [])
@@ -155,8 +155,8 @@ def test_settings_stay_until_the_watch_is_renewed(
     look: Callable[..., Looked], model: Changing, tmp_path: Path
 ) -> None:
     with pytest.raises(QuaverError):
-        look(Settings(prompts=4))
-    found = look(Settings(prompts=4, parts=2, first=2), renew=True)
+        look(CanaryOptions(prompts=4))
+    found = look(CanaryOptions(prompts=4, parts=2, first=2), renew=True)
     assert found.number == 0
     assert len(model.asked) == 16
     assert len(list(tmp_path.glob("watch-*/responses.db"))) == 1

@@ -13,7 +13,7 @@ from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_s
 from quaver.errors import QuaverError
 
 if TYPE_CHECKING:
-    from quaver.watch.canary import Settings
+    from quaver.watch.canary import CanaryOptions
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -51,10 +51,10 @@ def command(
     from quaver.watch.watching import watch
 
     pause = _seconds(every) if every else 0.0
-    settings = _settings(prompts, parts, first, whole=whole)
+    options = _options(prompts, parts, first, whole=whole)
     taken = 0
     while True:
-        found = watch(open_study(study, function), settings, renew=renew and not taken)
+        found = watch(open_study(study, function), options, renew=renew and not taken)
         taken += 1
         if as_json:
             print_json(found.document())
@@ -69,13 +69,15 @@ def command(
         time.sleep(pause)
 
 
-def _settings(prompts: int | None, parts: int | None, first: int | None, *, whole: bool) -> Settings | None:
-    """The settings that the options name; None where they name none."""
-    from quaver.watch.canary import FIRST, PARTS, PROMPTS, Settings
+def _options(
+    prompts: int | None, parts: int | None, first: int | None, *, whole: bool
+) -> CanaryOptions | None:
+    """How a canary is asked, as the options say; None where they say nothing."""
+    from quaver.watch.canary import FIRST, PARTS, PROMPTS, CanaryOptions
 
     if prompts is parts is first is None and not whole:
         return None
-    return Settings(prompts or PROMPTS, parts or PARTS, first or FIRST, whole=whole)
+    return CanaryOptions(prompts or PROMPTS, parts or PARTS, first or FIRST, whole=whole)
 
 
 def _seconds(text: str) -> float:

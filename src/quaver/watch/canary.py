@@ -25,7 +25,7 @@ _LOGPROBS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class CanaryOptions:
     """How a canary is asked.
 
     Attributes:
@@ -50,28 +50,28 @@ class Canary:
     """Which prompts are asked, and how.
 
     Attributes:
-        settings: How it is asked.
+        options: How it is asked.
         pool: The prompts in their order: an item's id, a variant's id and a hash of what a model sees.
     """
 
-    settings: Settings
+    options: CanaryOptions
     pool: Sequence[tuple[str, str, str]]
 
     def document(self) -> dict[str, Any]:
         """For ``canary.json``."""
         pool = [{"item": item, "variant": variant, "prompt": seen} for item, variant, seen in self.pool]
-        return {"settings": asdict(self.settings), "pool": pool}
+        return {"options": asdict(self.options), "pool": pool}
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Canary:
         """From ``canary.json``."""
         rows = [(row["item"], row["variant"], row["prompt"]) for row in document["pool"]]
-        return cls(Settings(**document["settings"]), rows)
+        return cls(CanaryOptions(**document["options"]), rows)
 
     @cached_property
     def parts(self) -> list[list[int]]:
         """The parts as positions in the pool; a part begins anew where a small pool ends."""
-        size, prompts = len(self.pool), min(self.settings.prompts, len(self.pool))
+        size, prompts = len(self.pool), min(self.options.prompts, len(self.pool))
         count = -(-size // prompts)
         return [[(part * prompts + one) % size for one in range(prompts)] for part in range(count)]
 
@@ -80,12 +80,12 @@ class Canary:
         return list(range(len(self.pool))) if look == 0 else self.parts[(look - 1) % len(self.parts)]
 
 
-def locked(experiment: Experiment, settings: Settings, seed: int) -> Canary:
+def locked(experiment: Experiment, options: CanaryOptions, seed: int) -> Canary:
     """Draw the canary: items in a random order, the study's variants in turn.
 
     Args:
         experiment: The study's.
-        settings: How it is to be asked.
+        options: How it is to be asked.
         seed: The study's.
     """
     variants = experiment.variants
@@ -97,14 +97,14 @@ def locked(experiment: Experiment, settings: Settings, seed: int) -> Canary:
     ]
     writers = [PromptWriter(variant, experiment.labels) for variant in variants]
     return Canary(
-        settings,
+        options,
         [
             (
                 experiment.items[item].id,
                 variants[variant].id,
                 _seen(writers[variant], experiment.items[item]),
             )
-            for item, variant in pairs[: settings.prompts * settings.parts]
+            for item, variant in pairs[: options.prompts * options.parts]
         ],
     )
 
@@ -137,27 +137,25 @@ def part_of(experiment: Experiment, canary: Canary, models: Mapping[str, Model])
                 fix="put the study back, or begin a new watch: quaver watch --renew",
             )
     used = [variants[name] for name in dict.fromkeys(variant for _, variant, _ in canary.pool)]
-    settings = canary.settings
-    asks = max(settings.first, 1 + settings.confirmed)
+    options = canary.options
+    asks = max(options.first, 1 + options.confirmed)
     return replace(
         experiment,
         items=[items[name] for name in dict.fromkeys(item for item, _, _ in canary.pool)],
         variants=[replace(variant, max_tokens=None) for variant in used],
-        decodings={
-            name: _decoding(name, model, used, experiment, settings) for name, model in models.items()
-        },
+        decodings={name: _decoding(name, model, used, experiment, options) for name, model in models.items()},
         conditions=[Condition(name, variant.id, name, asks) for name in models for variant in used],
         follow_ups={},
     )
 
 
 def _decoding(
-    name: str, model: Model, variants: Sequence[Variant], experiment: Experiment, settings: Settings
+    name: str, model: Model, variants: Sequence[Variant], experiment: Experiment, options: CanaryOptions
 ) -> Decoding:
     """Greedy; one token with log-probabilities where the model gives them and one token says something."""
     logprobs = min(_LOGPROBS, model.abilities.logprobs)
     plain = all(not one.schema and not one.explains and one.output == "label" for one in variants)
-    one_token = plain and logprobs > 0 and not settings.whole
+    one_token = plain and logprobs > 0 and not options.whole
     known = list(experiment.decodings.values())
     longest = max([one.max_tokens for one in known] + [one.max_tokens or 0 for one in variants])
     return replace(

@@ -103,7 +103,7 @@ class Drift:
 
     def thresholds(self) -> dict[Aspect, float]:
         """The evidence at which each aspect raises the alarm."""
-        return {name: 1 / (self._canary.settings.error * share) for name, share in SHARES.items()}
+        return {name: 1 / (self._canary.options.error * share) for name, share in SHARES.items()}
 
     def take_in(self, number: int, answers: Sequence[CanaryAnswer], price: Price | None) -> Occasion:
         """Take in an occasion.

@@ -45,7 +45,7 @@ def _watched(model: ModelLook, times: Sequence[str], canary: Canary) -> WatchedM
         for at, occasion in enumerate(model.occasions)
         for one in occasion.changes
     ]
-    error = canary.settings.error
+    error = canary.options.error
     return WatchedModel(
         model.model,
         [(_shown(one.since), one.words) for one in model.alarms],
@@ -74,18 +74,18 @@ def _agreement(model: ModelLook) -> Iterator[Point]:
 
 
 def _how(canary: Canary) -> Iterator[str]:
-    settings = canary.settings
+    options = canary.options
     asked = (
         f"a look asks {count(len(canary.parts[0]), 'prompt')}, and {count(len(canary.parts), 'look')} ask all"
     )
     yield (
         f"The canary is {count(len(canary.pool), 'prompt')} of the study, drawn at random and locked. "
-        f"On the first occasion each was asked {settings.first} times; {asked}. "
-        f"A prompt with another answer is asked up to {settings.confirmed} times more at once."
+        f"On the first occasion each was asked {options.first} times; {asked}. "
+        f"A prompt with another answer is asked up to {options.confirmed} times more at once."
     )
     yield (
         "Each line of evidence is an e-process: while the model stays what it was, any of them reaches the "
-        f"level of an alarm in at most {settings.error:.1%} of all watches, however long they go on. Quaver "
+        f"level of an alarm in at most {options.error:.1%} of all watches, however long they go on. Quaver "
         "takes answers to different prompts to waver independently of each other while nothing changes."
     )
 

@@ -18,7 +18,7 @@ from quaver.study.session import Study
 from quaver.study.sources.study_file_source import StudyFile, asking
 from quaver.study.sources.study_folder import StudyFolder
 from quaver.watch.alarms import Alarm, Looked, ModelLook, alarms_of
-from quaver.watch.canary import Canary, Settings, locked, part_of
+from quaver.watch.canary import Canary, CanaryOptions, locked, part_of
 from quaver.watch.drift import Drift, Occasion
 from quaver.watch.occasions import CanaryAnswer, Occasions
 from quaver.watch.over_time import write_page
@@ -33,7 +33,7 @@ _BATCH = 5
 
 
 @guarded
-def watch(study: Study, settings: Settings | None = None, *, renew: bool = False) -> Looked:
+def watch(study: Study, options: CanaryOptions | None = None, *, renew: bool = False) -> Looked:
     """Take a look: ask the canary, and say whether the answers have drifted since the first occasion.
 
     The first look locks the canary and is the first occasion. Every look is kept in the study's folder, under
@@ -41,7 +41,7 @@ def watch(study: Study, settings: Settings | None = None, *, renew: bool = False
 
     Args:
         study: The study whose items and prompts are watched.
-        settings: How the canary is asked; it cannot change once the canary is locked.
+        options: How the canary is asked; it cannot change once the canary is locked.
         renew: Begin a new watch; the old one stays beside it.
 
     Returns:
@@ -60,7 +60,7 @@ def watch(study: Study, settings: Settings | None = None, *, renew: bool = False
     files.make()
     with sole_writer(folder), files.store() as store:
         store.take_in()
-        canary = _canary(files, source, settings)
+        canary = _canary(files, source, options)
         experiment = part_of(source.experiment, canary, source.models)
         asked = Occasions(canary, experiment, source.models, store)
         look = _Look(source, files, canary, experiment, asked)
@@ -72,20 +72,20 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _canary(files: StudyFolder, source: StudyFile, settings: Settings | None) -> Canary:
+def _canary(files: StudyFolder, source: StudyFile, options: CanaryOptions | None) -> Canary:
     """The canary as it is locked; locked now, on the first occasion."""
     known = files.read("canary.json")
     if not known:
-        made = locked(source.experiment, settings or Settings(), source.spec.seed)
+        made = locked(source.experiment, options or CanaryOptions(), source.spec.seed)
         files.write("canary.json", made.document())
         return made
     canary = Canary.read(known)
-    if settings is not None and settings != canary.settings:
+    if options is not None and options != canary.options:
         raise QuaverError(
-            "this watch has begun with other settings, and stays as it began",
+            "this watch has begun with other options, and stays as it began",
             where=str(files.path / "canary.json"),
-            expected=str(asdict(canary.settings)),
-            found=str(asdict(settings)),
+            expected=str(asdict(canary.options)),
+            found=str(asdict(options)),
             fix="leave the options out, or begin a new watch: quaver watch --renew",
         )
     return canary
@@ -141,9 +141,9 @@ class _Look:
 
     def ask(self) -> None:
         """Ask this look's part of the canary, and confirm what is answered differently."""
-        number, settings = self.now["number"], self.canary.settings
+        number, options = self.now["number"], self.canary.options
         prompts = self.canary.asked_at(number)
-        times = range(settings.first if number == 0 else 1)
+        times = range(options.first if number == 0 else 1)
         self.asked.ask(number, self.now["name"], prompts, times)
         if number:
             for model in self.source.models:
@@ -157,8 +157,8 @@ class _Look:
         threshold = before[0].thresholds()["labels"]
         here = [one for one in self._answers() if (one.model, one.occasion) == (model, number)]
         for prompt in before[0].differing(here):
-            for start in range(1, self.canary.settings.confirmed + 1, _BATCH):
-                end = min(start + _BATCH, self.canary.settings.confirmed + 1)
+            for start in range(1, self.canary.options.confirmed + 1, _BATCH):
+                end = min(start + _BATCH, self.canary.options.confirmed + 1)
                 self.asked.ask(number, self.now["name"], [prompt], range(start, end), only=model)
                 here = [one for one in self._answers() if (one.model, one.occasion) == (model, number)]
                 tried = copy.deepcopy(before[0])

@@ -83,7 +83,7 @@ class _KeptLooks(TypedDict, total=False):
 
 
 class _Canary(TypedDict):
-    settings: dict[str, Any]
+    options: dict[str, Any]
     pool: list[dict[str, str]]
 
 
