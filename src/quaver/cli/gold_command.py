@@ -37,6 +37,9 @@ _Overlap = Annotated[
     float | None, typer.Option(help="The share of items that every coder labels; 0.2 by default.")
 ]
 _Seed = Annotated[int | None, typer.Option(min=0, help="What is drawn from; by default the study's seed.")]
+_DrawnBy = Annotated[
+    str | None, typer.Option(help="Who draws, for the record; by default your account's name.")
+]
 _Form = Annotated[
     str, typer.Option("--format", help="The sheets: xlsx, csv, label-studio or argilla.", metavar="FORMAT")
 ]
@@ -70,6 +73,7 @@ def command(
     coders: _Coders = None,
     overlap: _Overlap = None,
     seed: _Seed = None,
+    drawn_by: _DrawnBy = None,
     form: _Form = "xlsx",
     forecast: _Forecast = False,
     sheets: _Sheets = False,
@@ -108,7 +112,7 @@ def command(
     if forecast:
         found = gold.forecast(**asked)
     elif draws:
-        made = gold.draw(**asked, seed=seed, form=form)  # type: ignore[arg-type]
+        made = gold.draw(**asked, seed=seed, form=form, drawn_by=drawn_by)  # type: ignore[arg-type]
         found, files = made.forecast, list(made.files)
     elif sheets:
         files = gold.sheets(form)  # type: ignore[arg-type]

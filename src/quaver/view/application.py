@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import json
 import tempfile
 import time
@@ -19,6 +18,7 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from quaver._secrets import Keys
+from quaver.core.account import account_name
 from quaver.errors import QuaverError, UnknownName
 from quaver.view import answer_document, grid_documents, overview_document
 from quaver.view.answer_reading import number_of, pieces, stored
@@ -62,7 +62,7 @@ class Viewer:
         self, studies: Mapping[str, ViewedStudy], processes: Mapping[str, IndexProcess] | None = None
     ) -> None:
         self.studies, self.processes = studies, dict(processes or {})
-        self.who = _login()
+        self.who = account_name() or "me"
 
     def study(self, name: str) -> ViewedStudy:
         """An open study.
@@ -381,10 +381,3 @@ def _file(folder: Path, name: str, endings: tuple[str, ...]) -> Response:
     if not path.is_relative_to(folder.resolve()) or path.suffix not in endings or not path.is_file():
         raise UnknownName("page", name, [], where="page")
     return Response(path.read_bytes(), media_type=_KINDS[path.suffix])
-
-
-def _login() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):  # a container's user without a name
-        return "me"

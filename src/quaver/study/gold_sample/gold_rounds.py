@@ -10,14 +10,16 @@ from typing import Final
 
 import polars as pl
 
+from quaver.core.account import account_name
 from quaver.core.seeds import derive
 from quaver.errors import QuaverError
+from quaver.gold.coded_labels import Rule
 from quaver.gold.gold_draw import FLOOR, Design, drawn
 from quaver.gold.sheet_files import Format
 from quaver.study.gold_sample.coder_sheets import CoderSheets, write_sheets
 from quaver.study.gold_sample.gold_forecast import GoldForecast, Wish
 from quaver.study.gold_sample.sample_plan import SamplePlan
-from quaver.study.sources.gold_files import DesignFile, GoldFiles, GoldState, Round
+from quaver.study.sources.gold_files import DesignFile, GoldFiles, GoldState, Round, Ruled
 from quaver.study.sources.study_source import StudySource
 
 CODER: Final = "coder"
@@ -64,6 +66,7 @@ class RoundAsked:
         seed: What is drawn from.
         form: Which files are written.
         of: What the forecast is of.
+        drawn_by: Who draws; the name of your account if left out.
     """
 
     wish: Wish
@@ -74,6 +77,7 @@ class RoundAsked:
     seed: int | None = None
     form: Format = "xlsx"
     of: str | None = None
+    drawn_by: str | None = None
 
     def plan(self, source: StudySource, state: GoldState) -> SamplePlan:
         """The sample that this would be a round of."""
@@ -111,12 +115,19 @@ def draw_round(source: StudySource, files: GoldFiles, asked: RoundAsked) -> Gold
         "drawn": after.filter(pl.col("round") == number).height,
         "coders": coders,
         "overlap": overlap,
+        "by": asked.drawn_by or account_name(),
     }
     state = GoldState({**design, "rounds": [*design["rounds"], about]}, after, state.coded)
     files.write(state)
     sheets = CoderSheets(source, state).of_round(number)
     written = write_sheets(files, sheets, f"round-{number}", asked.form)
     return GoldDrawn(forecast, number, about["drawn"], tuple(written))
+
+
+def ruled(state: GoldState, design: DesignFile, rule: Rule) -> GoldState:
+    """A gold sample with another rule for disagreements, and when it was set."""
+    rules = [*design.get("ruled", ()), Ruled(rule=rule, when=now())]
+    return GoldState({**design, "rule": rule, "ruled": rules}, state.draw, state.coded)
 
 
 def coders_of(names: Sequence[str]) -> list[str]:

@@ -15,7 +15,7 @@ from quaver.gold.gold_draw import Design
 from quaver.gold.sheet_files import Format
 from quaver.study.gold_sample.coder_sheets import CoderSheets, write_sheets
 from quaver.study.gold_sample.gold_forecast import GoldForecast, Wish
-from quaver.study.gold_sample.gold_rounds import GoldDrawn, RoundAsked, coders_of, draw_round
+from quaver.study.gold_sample.gold_rounds import GoldDrawn, RoundAsked, coders_of, draw_round, ruled
 from quaver.study.gold_sample.gold_status import GoldStatus, gold_status
 from quaver.study.gold_sample.gold_taking import GoldTaken, take_file, take_known
 from quaver.study.sources.gold_files import GoldFiles, GoldState
@@ -105,6 +105,7 @@ class StudyGold:
         overlap: Share | None = None,
         seed: Annotated[int, Field(ge=0)] | None = None,
         form: Format = "xlsx",
+        drawn_by: str | None = None,
     ) -> GoldDrawn:
         """Draw a gold sample, or let it grow, and write a sheet for each coder.
 
@@ -125,6 +126,7 @@ class StudyGold:
             overlap: The share of items that every coder labels; 0.2 by default.
             seed: What is drawn from; derived from the study's seed by default.
             form: Which files are written.
+            drawn_by: Who draws, for the record; the name of your account if left out.
 
         Returns:
             What was drawn, and the files to send out.
@@ -138,7 +140,7 @@ class StudyGold:
         wish = Wish(n, more, target, budget, label_cost)
         wish.check()
         with self._files.alone():
-            asked = RoundAsked(wish, design, by, coders, overlap, seed, form, of)
+            asked = RoundAsked(wish, design, by, coders, overlap, seed, form, of, drawn_by)
             return draw_round(self._source, self._files, asked)
 
     @guarded
@@ -231,7 +233,7 @@ class StudyGold:
         with self._files.alone():
             state = self.state
             if rule is not None and state.design is not None:
-                state = GoldState({**state.design, "rule": rule}, state.draw, state.coded)
+                state = ruled(state, state.design, rule)
                 self._files.write(state)
             if adjudicator is None or not state.settled.open:
                 return []

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NotRequired
 
 import polars as pl
 from filelock import FileLock, Timeout
@@ -26,6 +26,7 @@ from quaver.core.spreadsheet import plain_cell, write_csv
 from quaver.errors import StoreError
 from quaver.gold.coded_labels import CODED_COLUMNS, Rule, Settled, kept_apart, settled
 from quaver.gold.gold_draw import DRAW_COLUMNS, Design
+from quaver.study.sources.joint_files import JointFiles
 from quaver.study.sources.study_folder import shaped
 
 DESIGN: Final = "design.json"
@@ -44,6 +45,14 @@ class Round(TypedDict):
     drawn: int
     coders: list[str]
     overlap: float
+    by: NotRequired[str]
+
+
+class Ruled(TypedDict):
+    """A rule for disagreements that was set."""
+
+    rule: Rule
+    when: str
 
 
 class Taken(TypedDict):
@@ -66,6 +75,7 @@ class DesignFile(TypedDict):
     how: str
     rounds: list[Round]
     rule: Rule
+    ruled: NotRequired[list[Ruled]]
     taken: list[Taken]
 
 
@@ -108,11 +118,12 @@ class GoldFiles:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "gold"
         self._study = folder
+        self._joint = JointFiles(self.folder)
 
     def path(self, name: str) -> Path:
         """A file of the sample, in the study's folder or in what a bundle was unpacked to."""
         packed = self._study / f"gold-{name}"
-        return packed if packed.is_file() else self.folder / name
+        return packed if packed.is_file() else self._joint.path(name)
 
     @property
     def there(self) -> dict[str, Path]:
@@ -143,21 +154,21 @@ class GoldFiles:
         return GoldState(design, draw, pl.DataFrame(schema=CODED_COLUMNS) if coded is None else coded)
 
     def write(self, state: GoldState) -> None:
-        """Keep a state: the labels and the draw before the design that speaks of them."""
+        """Keep a state, all of it or nothing."""
         with writing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
+        contents: dict[str, bytes] = {}
         for name, frame in ((LABELS, state.coded), (DRAW, state.draw)):
             if frame is not None and (frame.height or name == DRAW):
-                self.write_table(name, frame)
+                contents[name] = _as_csv(frame)
         if state.design is not None:
             text = json.dumps(state.design, indent=1, ensure_ascii=False) + "\n"
-            self.write_bytes(self.folder / DESIGN, text.encode("utf-8", "backslashreplace"))
+            contents[DESIGN] = text.encode("utf-8", "backslashreplace")
+        self._joint.write(contents)
 
     def write_table(self, name: str, frame: pl.DataFrame) -> None:
-        """Write a table where it stands, or where it will."""
-        file = io.BytesIO()
-        write_csv(frame, file)
-        self.write_bytes(self.path(name), file.getvalue())
+        """Write a table where it stands."""
+        self.write_bytes(self.path(name), _as_csv(frame))
 
     def write_bytes(self, path: Path, content: bytes) -> None:
         """Write a file in one step."""
@@ -175,6 +186,7 @@ class GoldFiles:
             self.folder.mkdir(parents=True, exist_ok=True)
         try:
             with writing(self.folder), FileLock(self.folder / ".lock", blocking=False):
+                self._joint.finish()
                 yield
         except Timeout:
             raise StoreError(
@@ -204,6 +216,12 @@ class GoldFiles:
             if typed.select(needed).null_count().sum_horizontal().item():
                 raise ValueError("cells that must not be empty are")
             return typed
+
+
+def _as_csv(frame: pl.DataFrame) -> bytes:
+    file = io.BytesIO()
+    write_csv(frame, file)
+    return file.getvalue()
 
 
 def _unescaped(column: pl.Series) -> pl.Series:

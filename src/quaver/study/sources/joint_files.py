@@ -1,0 +1,70 @@
+"""Files of a folder that change together: a process that is killed between two of them loses none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from quaver.collect.store.sole_writer import replacing, writing
+
+_READY: Final = ".ready"
+_NEXT: Final = ".next"
+
+
+class JointFiles:
+    """Writes files of a folder all at once.
+
+    The new contents are written beside the files. Then one file, ``.ready``, says that all of them are there:
+    from then on they count, and take the files' places. A process that ends before that leaves the files as
+    they were; one that ends later leaves the rest to the next writer, and readers see the new contents
+    meanwhile. One process at a time may write.
+
+    Args:
+        folder: The folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def path(self, name: str) -> Path:
+        """Where the content of a file is now; nothing needs to be there."""
+        waiting = self._next(name)
+        return waiting if name in self._ready() and waiting.is_file() else self._folder / name
+
+    def write(self, contents: Mapping[str, bytes]) -> None:
+        """Write files, all of them or none.
+
+        Raises:
+            StoreError: One cannot be written.
+        """
+        self.finish()
+        for name, content in contents.items():
+            with replacing(self._next(name)) as part:
+                part.write_bytes(content)
+        with replacing(self._folder / _READY) as part:
+            part.write_text(json.dumps([*contents]), encoding="utf-8")
+        self.finish()
+
+    def finish(self) -> None:
+        """Finish what a process that was killed has left.
+
+        Raises:
+            StoreError: A file cannot be written.
+        """
+        with writing(self._folder):
+            for name in self._ready():
+                if (waiting := self._next(name)).is_file():
+                    waiting.replace(self._folder / name)
+            (self._folder / _READY).unlink(missing_ok=True)
+
+    def _next(self, name: str) -> Path:
+        return self._folder / f"{name}{_NEXT}"
+
+    def _ready(self) -> list[str]:
+        try:
+            names = json.loads((self._folder / _READY).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return []
+        return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []

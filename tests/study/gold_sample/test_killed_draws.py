@@ -1,0 +1,113 @@
+"""A process killed while it changes a gold sample leaves the sample of before, or the one of after."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.gold_study import filled, labelled_study, truths
+
+from quaver import Study
+
+TRUTH = truths()
+TOUCHING = ("replace", "unlink", "write_bytes", "write_text", "mkdir")
+
+
+class Killed(BaseException):
+    """The process is gone: nothing that would clean up after it may touch a file any more."""
+
+
+@contextmanager
+def killed_at(moment: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Kill the process before its n-th change of a file; the list counts the changes."""
+    count = [0]
+    with monkeypatch.context() as patch:
+        for name in TOUCHING:
+            real = getattr(Path, name)
+
+            def touched(
+                self: Path, *given: object, real: Callable[..., object] = real, **named: object
+            ) -> object:
+                count[0] += 1
+                if count[0] > moment:
+                    raise Killed
+                return real(self, *given, **named)
+
+            patch.setattr(Path, name, touched)
+        yield count
+
+
+def first(study: Study) -> None:
+    study.gold.draw(n=20, coders=["ada", "ben"], form="csv", drawn_by="eve")
+
+
+def second(study: Study) -> None:
+    study.gold.draw(more=10, form="csv")
+
+
+def taken(study: Study) -> None:
+    study.gold.take(filled(study.folder / "gold" / "round-1-ada.csv", TRUTH))
+
+
+def settled(study: Study) -> None:
+    study.gold.adjudicate(rule="majority")
+
+
+def kept(study: Study) -> tuple[object, ...]:
+    """What the sample is, without the times."""
+    state = study.gold.state
+    design = state.design or {}
+    rounds = [(one["drawn"], one["by"]) for one in design.get("rounds", ())]
+    draw = None if state.draw is None else tuple(state.draw.rows())
+    return draw, tuple(state.coded.drop("when").rows()), tuple(rounds), design.get("rule")
+
+
+@pytest.mark.parametrize("change", [first, second, taken, settled])
+def test_a_kill_between_two_writes_loses_nothing(
+    change: Callable[[Study], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = labelled_study(tmp_path / "study")
+    monkeypatch.setattr("getpass.getuser", lambda: "kim")
+    if change is not first:
+        first(study)
+    shutil.copytree(study.folder, tmp_path / "before")
+    before = kept(study)
+    change(study)
+    after = kept(study)
+    assert before != after
+    moment, seen = 0, set()
+    while True:
+        folder = tmp_path / f"killed-{moment}"
+        shutil.copytree(tmp_path / "before", folder)
+        study = Study.open(folder / "study.yaml")
+        with killed_at(moment, monkeypatch):
+            try:
+                change(study)
+            except Killed:
+                pass
+            else:
+                break
+        found = kept(study)
+        assert found in (before, after), moment
+        seen.add(found == after)
+        if found == before:
+            change(study)
+        assert kept(study) == after, moment
+        study.gold.sheets("csv")  # those that were never written
+        moment += 1
+    assert moment > 3
+    assert seen == {False, True}
+
+
+def test_who_drew_and_when_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("getpass.getuser", lambda: "kim")
+    study = labelled_study(tmp_path / "study")
+    first(study)
+    second(study)
+    design = study.gold.state.design
+    assert design is not None
+    assert [one["by"] for one in design["rounds"]] == ["eve", "kim"]
+    assert all(one["when"].endswith("Z") for one in design["rounds"])
