@@ -7,14 +7,27 @@ for any lines, or inside a line for any part of it. A ``python`` fence without a
 
 from __future__ import annotations
 
+import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from quaver.cli.main import main
 
 DOCS = Path(__file__).parents[1] / "docs"
+SHOWN = {"COLUMNS": "110", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
+"""How wide the pages' terminal is, and that it has no colours."""
+
+_PLAIN = re.compile(r"quaver [^|&;<>$`]*")
+"""A command of Quaver's that needs no shell."""
+
 _FENCE = re.compile(r"^```(\w+)?(?: title=\"([^\"]+)\")?[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -24,13 +37,16 @@ def files_of(name: str) -> dict[str, str]:
     return {title: body for _, title, body in _FENCE.findall(page) if title}
 
 
-def run_page(name: str, folder: Path, typed: Callable[[str], str | None] = lambda _: None) -> int:
+def run_page(
+    name: str, folder: Path, typed: Callable[[str], str | None] = lambda _: None, *, processes: bool = False
+) -> int:
     """Run a page in a folder; how many commands and programs it had.
 
     Args:
         name: Of the page.
         folder: Where it is run.
         typed: Runs a command without a process of its own and gives what it prints; None for others.
+        processes: Whether every command is a process of its own, as it is for a reader.
     """
     ran = 0
     for language, title, body in _FENCE.findall((DOCS / name).read_text(encoding="utf-8")):
@@ -38,29 +54,51 @@ def run_page(name: str, folder: Path, typed: Callable[[str], str | None] = lambd
             (folder / title).parent.mkdir(parents=True, exist_ok=True)
             (folder / title).write_text(body, encoding="utf-8")
         elif language == "console":
-            ran += _console(body, folder, typed)
+            ran += _console(body, folder, typed, processes=processes)
         elif language == "python":
             _printed([sys.executable, "-c", body], folder)
             ran += 1
     return ran
 
 
-def _console(body: str, folder: Path, typed: Callable[[str], str | None]) -> int:
+def _console(body: str, folder: Path, typed: Callable[[str], str | None], *, processes: bool) -> int:
     sessions = re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]
     for session in sessions:
         command, _, told = session.partition("\n")
         printed = typed(command)
+        if printed is None and not processes and _PLAIN.fullmatch(command):
+            printed = _in_process(shlex.split(command), folder)
         printed = _printed(["bash", "-c", command], folder) if printed is None else printed
         _compare(told, printed, command)
     return len(sessions)
 
 
+def _in_process(words: list[str], folder: Path) -> str:
+    """What a command of Quaver's prints, without a process of its own: what it imports is there already."""
+    before, here, arguments = set(sys.modules), Path.cwd(), sys.argv
+    out = io.StringIO()
+    status: Any = 0
+    with patch.dict(os.environ, SHOWN), redirect_stdout(out), redirect_stderr(out):
+        os.chdir(folder)
+        sys.argv = words
+        try:
+            main()
+        except SystemExit as ended:
+            status = ended.code or 0
+        finally:
+            os.chdir(here)
+            sys.argv = arguments
+            for name in set(sys.modules) - before:  # the page's own: another page has others of that name
+                if str(getattr(sys.modules[name], "__file__", None) or "").startswith(str(folder)):
+                    del sys.modules[name]
+    assert status == 0, f"{words}\n{out.getvalue()}"
+    return out.getvalue()
+
+
 def _printed(command: list[str], folder: Path) -> str:
     scripts = str(Path(sys.executable).parent)
     environment = os.environ | {
-        "COLUMNS": "110",
-        "NO_COLOR": "1",
-        "PYTHONIOENCODING": "utf-8",
+        **SHOWN,
         "PYTHONPATH": os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")])),
         "PATH": f"{scripts}{os.pathsep}{os.environ.get('PATH', '')}",
     }
