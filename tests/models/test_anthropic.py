@@ -72,7 +72,9 @@ def test_a_message_is_asked_and_read(wire: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize("choices", [(), ("yes", "no")])
 def test_bodies_are_what_the_sdk_may_send(asked: AskedOfClaude, choices: tuple[str, ...]) -> None:
     body = message_body("claude-x", request(choices, temperature=0.7, top_p=0.9, stop=("\n",)), asked)
-    TypeAdapter(MessageCreateParamsNonStreaming).validate_python(body)
+    sent = TypeAdapter(MessageCreateParamsNonStreaming).validate_python(body)
+    assert body.keys() - sent.keys() <= {"temperature", "top_p"}  # only older models take these two
+    assert list(sent["messages"]) == body["messages"]  # an iterable is checked as it is read
 
 
 def test_thinking_comes_on_top_of_the_answer_and_takes_no_temperature() -> None:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,8 @@ from quaver.skeletons.plugin_skeleton import KINDS, write_skeleton
 ROOT = Path(__file__).parents[2]
 
 
-def run(home: Path, *command: str) -> None:
-    """Run a Python tool beside a package that is installed, as far as its metadata say."""
+def run(home: Path, *command: str) -> str:
+    """What a Python tool prints beside a package that is installed, as far as its metadata say."""
     paths = [home / "src", home / "site", *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths)), "NO_COLOR": "1"}
     done = subprocess.run(
@@ -31,6 +32,7 @@ def run(home: Path, *command: str) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def install(home: Path) -> None:
@@ -59,19 +61,29 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_new_package_is_clean_and_typed(home: Path) -> None:
     rules = ("--config", str(ROOT / "pyproject.toml"), "--no-cache")
-    run(home, "ruff", "check", *rules, "src")
-    run(home, "ruff", "check", "--no-cache", "--select", "I", "src", "tests")
+    assert "All checks passed" in run(home, "ruff", "check", *rules, "src")
+    assert "All checks passed" in run(home, "ruff", "check", "--no-cache", "--select", "I", "src", "tests")
     for length in ("88", "110"):
-        run(home, "ruff", "format", "--check", "--no-cache", "--line-length", length, "src", "tests")
-    run(home, "mypy", "--strict", "--follow-imports", "silent", "--cache-dir", str(home / "types"), "src")
+        lines = ("--no-cache", "--line-length", length)
+        assert "already formatted" in run(home, "ruff", "format", "--check", *lines, "src", "tests")
+    typed = ("--strict", "--follow-imports", "silent", "--cache-dir", os.devnull)
+    assert "no issues found" in run(home, "mypy", *typed, "src")
 
 
-def test_the_tests_of_a_new_package_pass(home: Path) -> None:
-    run(home, "pytest", "-q", "-p", "no:cacheprovider", "tests")
-
-
-def test_new_plug_ins_keep_their_contracts(home: Path) -> None:
-    run(home, "pytest", "-q", "-p", "no:cacheprovider", "--pyargs", "quaver.testing", "-k", "my_")
+def test_new_plug_ins_pass_their_tests_and_keep_their_contracts(home: Path) -> None:
+    kept = ("-p", "no:cacheprovider", "-k", "my_", "--pyargs", "tests", "quaver.testing")
+    report = home / "passed.xml"
+    run(home, "pytest", "-q", f"--junitxml={report}", *kept)
+    passed = [
+        (case.get("classname", ""), case.get("name", ""))
+        for case in ET.parse(report).iter("testcase")
+        if case.find("skipped") is None
+    ]
+    for kind in KINDS:
+        own = [name for file, name in passed if file == f"tests.test_my_{kind}"]
+        contract = [name for file, name in passed if f"my_{kind}" in name and not file.startswith("tests.")]
+        assert own, kind
+        assert contract, kind
 
 
 def test_in_quaver_itself_it_goes_where_its_kind_is(tmp_path: Path) -> None:

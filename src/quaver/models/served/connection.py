@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,7 +19,7 @@ from quaver._secrets import Keys
 from quaver.core.records import Response
 from quaver.models.served.rate_limits import Limits, read_limits
 from quaver.models.served.server_faults import Address, Passing, read_failure
-from quaver.models.served.unreached import lost
+from quaver.models.served.unreached import lost, was_dropped
 
 _CONNECT = 10.0
 """Seconds for connecting to a server."""
@@ -48,6 +48,7 @@ class Connection:
         self._address, self._key, self._timeout = address, key, timeout
         self._host = urlsplit(address.url).netloc
         self._secret = Keys.of(key)
+        self._replied = False
         self._made: dict[str, tuple[URL, list[tuple[bytes, bytes]], dict[str, Any]]] = {}
         whole = Timeout(None, connect=_CONNECT)
         limits = Connections(max_connections=most + 2, max_keepalive_connections=most + 2)
@@ -83,9 +84,9 @@ class Connection:
             ModelError: A retry will not succeed.
         """
         if path in self._made:
-            reply = await self._sent(self._http.send(self._like_the_first(path, body)))
+            reply = await self._sent(lambda: self._http.send(self._like_the_first(path, body)))
         else:
-            reply = await self._sent(self._client.post(path, cast_to=HttpResponse, body=body))
+            reply = await self._sent(lambda: self._client.post(path, cast_to=HttpResponse, body=body))
             if isinstance(reply, HttpResponse):
                 first = reply.request
                 head = [one for one in first.headers.raw if not one[0].lower().startswith(_OWN)]
@@ -106,19 +107,20 @@ class Connection:
             Passing: A retry may succeed.
             ModelError: A retry will not succeed.
         """
-        reply = await self._sent(self._client.get(path, cast_to=HttpResponse))
+        reply = await self._sent(lambda: self._client.get(path, cast_to=HttpResponse))
         return b"" if isinstance(reply, Response) else self._redacted(reply.content)
 
-    async def _sent(self, sending: Awaitable[HttpResponse]) -> HttpResponse | Response:
+    async def _sent(self, send: Callable[[], Awaitable[HttpResponse]]) -> HttpResponse | Response:
         try:
             async with asyncio.timeout(self._timeout):
-                reply = await sending
+                reply = await self._sent_afresh(send)
         except TimeoutError:
             raise Passing(f"no answer within {self._timeout:g} s", busy=True) from None
         except openai.APIStatusError as error:
             reply = error.response
         except Exception as error:  # of the SDK or of any layer below it
             raise lost(error, self._host) from None
+        self._replied = True
         if reply.is_success:
             return reply
         content = self._redacted(reply.content)
@@ -126,6 +128,18 @@ class Connection:
         if isinstance(found, Response):
             return found
         raise found
+
+    async def _sent_afresh(self, send: Callable[[], Awaitable[HttpResponse]]) -> HttpResponse:
+        """Send once more where a connection that had been kept open turns out to be closed.
+
+        A server may close it at any time without a word, and a call that was about to use it is not at fault.
+        """
+        try:
+            return await send()
+        except Exception as error:
+            if not (self._replied and was_dropped(error)):
+                raise
+        return await send()
 
     def _redacted(self, content: bytes) -> bytes:
         """The content without the key, in case the server repeats it."""

@@ -26,6 +26,12 @@ def lost(error: BaseException, host: str) -> Passing:
     return Passing(printable(f"{type(last).__name__}: {last}")[:_LONGEST], unreached=_is_connecting(causes))
 
 
+def was_dropped(error: BaseException) -> bool:
+    """Whether a connection was closed before any of a reply came."""
+    dropped = ("ServerDisconnectedError", "ClientConnectionResetError", "ConnectionResetError")
+    return any(type(one).__name__ in dropped for one in _causes(error))
+
+
 _KINDS = (
     (
         socket.gaierror,
