@@ -10,7 +10,9 @@ from quaver.correction.estimators import Question, gold_alone
 from quaver.correction.gold_sample import GoldSample, of_share
 from quaver.correction.prediction_powered import dsl, ppi
 
-CASES = json.loads(Path(__file__).with_name("ppi_python.json").read_text())["cases"]
+HERE = Path(__file__).parent
+R_DSL = json.loads((HERE / "r_dsl.json").read_text())["found"]
+CASES = json.loads((HERE / "ppi_python.json").read_text())["cases"]
 Z = 1.959963984540054
 
 
@@ -71,6 +73,28 @@ def test_dsl_is_least_squares_on_design_adjusted_outcomes():
     made = dsl(asked, f[:, None, None], fitted=False)
     assert made.value == pytest.approx(solution[1], abs=1e-12)
     assert made.spread.variance == pytest.approx((bread @ meat @ bread)[1, 1], rel=1e-10)
+
+
+@pytest.mark.parametrize("name", R_DSL)
+def test_dsl_has_the_values_and_standard_errors_of_r(name):
+    """``r_dsl.R`` says how they were made."""
+    draw, model, *clusters = name.split()
+    table = np.genfromtxt(HERE / "r_dsl.csv", delimiter=",", names=True)
+    size = len(table)
+    matrix = np.stack([np.ones(size), table["x"], table["z"]], 1)
+    matrix = matrix[:, :1] if model == "mean" else matrix
+    gold = table[draw]
+    share = np.isfinite(gold).mean()
+    probability = table["probability"] if draw == "unequal" else np.full(size, share)
+    group = table["group"].astype(int) - 1 if clusters else None
+    sample = GoldSample(matrix, gold[:, None], probability, np.ones(size), group)
+    kind = {"mean": "linear", "lm": "linear", "logit": "logistic"}[model]
+    wider = 1.0 if group is None else 30 / 29  # R counts groups as if they were very many
+    values, errors = R_DSL[name]
+    for at, (value, error) in enumerate(zip(values, errors, strict=True)):
+        made = dsl(Question(sample, np.eye(len(values))[[at]], kind), table["f"][:, None, None], fitted=False)
+        assert made.value == pytest.approx(value, abs=1e-9)
+        assert made.spread.variance == pytest.approx(error**2 * wider, rel=1e-8)
 
 
 def test_dsl_with_unequal_probabilities_is_unbiased():
