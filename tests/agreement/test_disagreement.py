@@ -112,3 +112,32 @@ def test_a_scale_needs_numbers_or_an_order():
         scale(("-1", "2"), "ratio")
     with pytest.raises(MeasureError, match="unknown level"):
         scale(("1",), "cardinal")
+
+
+@given(data=st.data())
+@settings(max_examples=200)
+def test_no_nominal_alpha_is_below_the_least_that_its_frequencies_allow(data):
+    items, raters = data.draw(st.integers(2, 8)), data.draw(st.integers(2, 5))
+    codes = np.array(
+        data.draw(
+            st.lists(st.sampled_from([-1, 0, 0, 0, 1, 2]), min_size=items * raters, max_size=items * raters)
+        )
+    )
+    found = model(codes.reshape(items, raters), "nominal")
+    value = found.alphas(np.ones((1, items)))[0, 0]
+    if np.isfinite(value):
+        least, step = found.least(0)
+        assert -1 <= least <= value + 1e-9
+        assert step > 0
+
+
+def test_one_agreement_on_a_rare_label_raises_alpha_by_its_step():
+    apart = np.zeros((50, 3), int)
+    apart[:4, 0] = 1
+    together = apart.copy()
+    together[3, 0], together[0, 1] = 0, 1
+    alone, agreed = model(apart, "nominal"), model(together, "nominal")
+    least, step = alone.least(0)
+    ones = np.ones((1, 50))
+    assert alone.alphas(ones)[0, 0] == pytest.approx(least)
+    assert agreed.alphas(ones)[0, 0] == pytest.approx(least + step)

@@ -146,3 +146,15 @@ def test_clopper_pearson_inverts_the_binomial_test(found, n):
     if found < n:
         assert stats.binom.cdf(found, n, high) == pytest.approx(0.025)
     assert clopper_pearson(0, 0) == (0, 1)
+
+
+def test_at_its_least_value_a_number_may_still_be_what_a_few_events_make():
+    # No event where one is worth 0.02: about Poisson, of which up to 3.7 are missed in 2.5%, less with mid-P.
+    low, high = effective(-0.05, 1e-6, 999, 0.95, (-0.05, 1.0), 0.02)
+    assert low == -0.05
+    assert 2.0 * 0.02 < high + 0.05 < 3.9 * 0.02
+
+
+def test_from_one_event_on_the_variance_decides():
+    plain = effective(0.0, 0.0006, 999, 0.95, (-0.05, 1.0))
+    assert effective(0.0, 0.0006, 999, 0.95, (-0.05, 1.0), 0.02) == plain

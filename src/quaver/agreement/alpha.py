@@ -11,7 +11,7 @@ import numpy as np
 from quaver.agreement.coefficient import Ratings, coefficient
 from quaver.agreement.disagreement import REFERENCE, Disagreement
 from quaver.agreement.resampled_rows import ROWS_WARNING, over_rows
-from quaver.agreement.stratified_alpha import alpha_losses, rarest_labels, spread_over
+from quaver.agreement.stratified_alpha import alpha_losses, ranged, rarest_labels, spread_over
 from quaver.core.records import Estimate
 from quaver.estimation.statistic import Statistic
 
@@ -79,4 +79,4 @@ def _alpha(ratings: Ratings, contributions: bool) -> Statistic:
             name: float(part / n) for name, part, use in zip(cell.items, per_item, used, strict=True) if use
         }
     spread = spread_over(alpha_losses(model, ratings.level))
-    return replace(said, under=model.alphas, ends=(-1.0, 1.0), spread=spread, details=details)
+    return replace(ranged(said, model, [0]), under=model.alphas, spread=spread, details=details)

@@ -74,6 +74,17 @@ def spread_over(ends: Sequence[Interval]) -> Callable[[float, float], Interval]:
     return spread
 
 
+def ranged(said: Statistic, model: Disagreement, strata: Sequence[int]) -> Statistic:
+    """A mean of alphas that knows the least value which labels of these frequencies allow.
+
+    Close to that it varies upwards more than downwards, and a rare label makes it about 0.
+    """
+    if not len(strata):
+        return replace(said, ends=(-1.0, 1.0))
+    least, step = np.mean([model.least(at) for at in strata], axis=0).tolist()
+    return replace(said, ends=(least, 1.0), step=step / len(strata))
+
+
 def alpha_over_strata(
     cell: Cell,
     *,
@@ -122,9 +133,8 @@ def alpha_over_strata(
         said = replace(said, warnings=(*said.warnings, warning))
         model = Disagreement(counts[:, kept], level, values)
     return replace(
-        said,
+        ranged(said, model, range(model.strata)),
         under=over_strata(model.alphas),
-        ends=(-1.0, 1.0),
         spread=spread_over(alpha_losses(model, level)),
         excluded={**said.excluded, **{f"{stratum}: {why}": count for why, count in lost.items()}},
         details={**said.details, "level": level, "strata": len(kept)},

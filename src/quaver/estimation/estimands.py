@@ -43,8 +43,8 @@ from quaver.estimation.left_out_prompts import Prompts
 from quaver.estimation.multiple_testing import adjusted, level_of
 from quaver.estimation.reading import Reading
 
-_ROUGH, _MOST_OF_IT = 4, 4
-"""Of fewer prompts, whose variance is more than so many times that of items, a set's interval is flagged."""
+_ROUGH = 4
+"""Of fewer prompts, a set's interval is flagged: those that happen to be alike show nothing of others."""
 
 _LEAST_LEVEL = 1e-4
 """Below this level an interval is the value, for the purpose of a p value."""
@@ -260,7 +260,7 @@ class _Crossed:
             details["test"] = "of the mean over prompts like these"
         how = f"jackknife interval over {kept.units.count} {kept.units.name}s and {self._count} prompts"
         named = _named(replace(one, details=details), self._estimand, self._of_a_set)
-        rough = self._of_a_set and self._count < _ROUGH and self._prompts > _MOST_OF_IT * items
+        rough = self._of_a_set and self._count < _ROUGH
         return replace(
             named,
             low=low,
@@ -275,7 +275,7 @@ class _Crossed:
         assert kept is not None
         assert point is not None
         level = max(level, _LEAST_LEVEL)
-        return self._crossed(effective(point, items, kept.freedom, level, kept.ends), 1, level)
+        return self._crossed(effective(point, items, kept.freedom, level, kept.ends, kept.step), 1, level)
 
     def _crossed(self, items: Interval, times: int, level: float) -> Interval:
         """The interval over items and, so many times, over prompts."""
@@ -285,7 +285,7 @@ class _Crossed:
         variance = times * self._prompts
         if not variance > (1e-12 * max(1.0, abs(point))) ** 2:
             return items
-        prompts = effective(point, variance, self._parts - 1, level, kept.ends)
+        prompts = effective(point, variance, self._parts - 1, level, kept.ends, kept.step)
         low = point - float(np.hypot(max(0.0, point - items.low), max(0.0, point - prompts.low)))
         high = point + float(np.hypot(max(0.0, items.high - point), max(0.0, prompts.high - point)))
         least, most = kept.ends or (-np.inf, np.inf)

@@ -42,6 +42,7 @@ class Statistic:
             many groups, where these are. Pairs of such units need more.
         ends: The smallest and the largest value that it can have, which its interval keeps to; one may be
             infinite. None: it has no range.
+        step: How far one event takes it from the smallest value (`intervals.effective`).
         null: The value that a test holds it against: its ``p``, in the details, is the level at which the
             interval just reaches it.
         spread: From the value, and the largest share of further units that may differ, where the value may
@@ -69,6 +70,7 @@ class Statistic:
     rarest: int | None = None
     least_rare: int = FEW_RARE
     ends: tuple[float, float] | None = None
+    step: float = 0.0
     null: float | None = None
     spread: Callable[[float, float], Interval] | None = None
     interval: tuple[Interval, str] | None = None
@@ -211,7 +213,7 @@ class Sampler:
             how = f"jackknife interval over {self.units.count} {unit}s{groups}"
             if not np.isfinite(variance):
                 return replace(ends, how=how)
-            made = partial(effective, point, variance, freedom, ends=statistic.ends)
+            made = partial(effective, point, variance, freedom, ends=statistic.ends, step=statistic.step)
             return replace(
                 ends, how=how, made=made, details={"standard_error": variance**0.5, "freedom": freedom}
             )
@@ -229,7 +231,15 @@ class Sampler:
     def _carrying(self, made: Estimate, statistic: Statistic, draws: Draws) -> Estimate:
         """The estimate with what it was asked to keep."""
         if "draws" in self._keep and made.value is not None:
-            kept = Kept(draws, statistic.column, self.units, made.n, statistic.moves, statistic.ends)
+            kept = Kept(
+                draws,
+                statistic.column,
+                self.units,
+                made.n,
+                statistic.moves,
+                statistic.ends,
+                statistic.step,
+            )
             made = replace(made, draws=kept)
         if "distribution" in self._keep and statistic.values is not None:
             values = statistic.values

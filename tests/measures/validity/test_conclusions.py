@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import norm
+from scipy.stats import t as student
 
 from quaver.core.records import Label, LabelSet
 from quaver.errors import MeasureError, UnknownName
@@ -14,6 +15,7 @@ from quaver.measures.validity.claims import read_effect
 from quaver.measures.validity.conclusion_formula import read_formula
 from quaver.measures.validity.conclusions import conclusion
 from quaver.measures.validity.consensus import consensus, dawid_skene, majority
+from quaver.measures.validity.specifications import Specifications
 
 YES_NO = LabelSet((Label("yes", "yes"), Label("no", "no")))
 FAST = {"resamples": 400, "seed": 1}
@@ -281,3 +283,17 @@ def test_labels_brought_together():
     assert majority(np.zeros((0, 2, 2))).shape == (0, 2)
     with pytest.raises(MeasureError, match="method"):
         consensus(frame, method="vote")
+
+
+@pytest.mark.parametrize(("few", "freedom"), [(3, 18), (10, np.inf)])
+def test_a_side_of_few_groups_is_tested_by_students_t(few, freedom):
+    author = np.repeat(np.arange(20), 5)
+    matrix = np.stack([np.ones(100), (author < few) * 1.0], 1)
+    outcomes = (np.random.default_rng(3).random((100, 1)) < 0.4) * 1.0
+    one = Specifications(matrix, np.array([0.0, 1.0]), outcomes, "linear", (0.0, 1.0), author)
+    statistic = one.held(0.0)[0].statistic
+    assert one.p(0, 0.0) == pytest.approx(2 * student.sf(abs(statistic), freedom))
+    low, high = one.interval(0, 0.95)
+    for end in (low, high):  # rejected at exactly 5%
+        assert one.p(0, end) == pytest.approx(0.05, abs=1e-3)
+    assert len(one.warnings(0, "author")) == (few < 4)

@@ -14,6 +14,7 @@ import numpy as np
 from quaver.agreement.disagreement import Disagreement
 from quaver.agreement.stratified_alpha import (
     alpha_losses,
+    ranged,
     rarest_labels,
     scaled,
     spread_over,
@@ -67,7 +68,7 @@ def each_alpha(
         lost = len(own) - len(strata)
         partly = (f"alpha is undefined in {lost} of {len(own)} strata",) if lost and strata else ()
         yield replace(
-            part.said,
+            ranged(part.said, model, strata),
             under=means,
             column=column,
             n=cell.units.touched(np.asarray(model.pairable[:, own].any(1))),
@@ -75,7 +76,6 @@ def each_alpha(
             reason=next((reasons[s] for s in own if reasons[s]), None),
             warnings=(*part.said.warnings, *partly, *stray_labels(cell, counts[:, own].sum(1))),
             rarest=rarest_labels(counts[:, own], cell.units),
-            ends=(-1.0, 1.0),
             spread=spread_over([losses[s] for s in strata]),
             details={**part.said.details, "level": level, "strata": len(strata)},
         )

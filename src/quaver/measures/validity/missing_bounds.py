@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from quaver.agreement.disagreement import Disagreement
-from quaver.agreement.stratified_alpha import rarest_labels, stray_labels
+from quaver.agreement.stratified_alpha import ranged, rarest_labels, stray_labels
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell
 from quaver.estimation.declaration import measure
@@ -125,7 +125,8 @@ class _Bounds:
             rarest = rarest_labels(self._counts.sum(1), self._cell.units)
             stray = stray_labels(self._cell, self._counts.sum(1))
             under = over_strata(model.alphas)
-            yield replace(said, under=under, ends=(-1.0, 1.0), n=n, rarest=rarest, warnings=stray)
+            said = ranged(said, model, range(model.strata))
+            yield replace(said, under=under, n=n, rarest=rarest, warnings=stray)
 
     def _said(self, kind: str, end: str, method: str, reason: str) -> Statistic:
         return Statistic(

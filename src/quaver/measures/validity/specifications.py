@@ -39,6 +39,13 @@ class Held(NamedTuple):
     statistic: float
 
 
+class _Side(NamedTuple):
+    """As how many items, and groups of them where there are groups, one side of a contrast counts."""
+
+    items: float
+    groups: float | None
+
+
 class Specifications:
     """A contrast in the outcomes of several specifications.
 
@@ -71,6 +78,7 @@ class Specifications:
         self._tests: dict[int, tuple[ScoreTest | None, float]] = {}
         self._held: dict[float, list[Held | None]] = {}
         self._intervals: dict[tuple[int, float], tuple[Floats, Floats]] = {}
+        self._smaller: dict[int, _Side] = {}
 
     def _tested(self, kind: int) -> tuple[ScoreTest | None, float]:
         """The test of all specifications that labelled the same items, and Σ a_i of these."""
@@ -103,9 +111,12 @@ class Specifications:
         test, total = self._tested(kind)
         if test is None:
             return None
-        if (kind, confidence_level) not in self._intervals:
-            self._intervals[kind, confidence_level] = score_interval(test, confidence_level)
-        low, high = (float(end[self._place[column]]) for end in self._intervals[kind, confidence_level])
+        # The level at which a normal quantile is the one of Student's t for so few groups.
+        tail = float(special.stdtrit(self._freedom(kind), (1 - confidence_level) / 2))
+        level = 1 - 2 * float(special.ndtr(tail))
+        if (kind, level) not in self._intervals:
+            self._intervals[kind, level] = score_interval(test, level)
+        low, high = (float(end[self._place[column]]) for end in self._intervals[kind, level])
         if not (np.isfinite(low) and np.isfinite(high)):
             return None
         return Interval(self._unscaled(low, total), self._unscaled(high, total))
@@ -123,7 +134,26 @@ class Specifications:
     def p(self, column: int, at: float) -> float | None:
         """The two-sided p value of one specification's contrast being ``at``."""
         found = self.held(at)[column]
-        return None if found is None else float(2 * special.ndtr(-abs(found.statistic)))
+        if found is None:
+            return None
+        return float(2 * special.stdtr(self._freedom(self._kind[column]), -abs(found.statistic)))
+
+    def _freedom(self, kind: int) -> float:
+        """Of a test: those of the groups where one side has few, which hardly show how such groups differ."""
+        groups = self._sides(kind).groups
+        if self._clusters is None or groups is None or groups >= _FEW_GROUPS:
+            return np.inf
+        return float(max(1, np.unique(self._clusters[self._known[kind]]).size - 2))
+
+    def _sides(self, kind: int) -> _Side:
+        """The smaller side of the contrast in what these specifications labelled."""
+        if kind not in self._smaller:
+            known = self._known[kind]
+            lever = levers(self._matrix[known], self._contrast)
+            items = _smaller_side(lever, np.arange(lever.size))
+            groups = None if self._clusters is None else _smaller_side(lever, self._clusters[known])
+            self._smaller[kind] = _Side(items, groups)
+        return self._smaller[kind]
 
     def _holding(self, at: float) -> list[Held | None]:
         low, high = self._ends
@@ -151,28 +181,25 @@ class Specifications:
         A contrast sets the items that raise it (a_i > 0) against those that lower it. A side counts as
         (Σ|a_i|)² / Σ a_i² items (Kish 1965), and as fewer groups.
         """
-        known = self._known[self._kind[column]]
+        kind = self._kind[column]
+        known, side = self._known[kind], self._sides(kind)
         low, high = self._ends
-        lever = levers(self._matrix[known], self._contrast)
         share = float((self._outcomes[known, column].mean() - low) / (high - low))
         said: list[str] = []
-        items = _smaller_side(lever, np.arange(lever.size))
-        if items * min(share, 1 - share) < _FEW_EVENTS:
+        if side.items * min(share, 1 - share) < _FEW_EVENTS:
             said.append(
                 IntervalWarning(
-                    f"one side of the contrast rests on about {items:.1f} items, which are few for so uneven "
-                    "a label: a single one of them can decide the verdict"
+                    f"one side of the contrast rests on about {side.items:.1f} items, which are few for so "
+                    "uneven a label: a single one of them can decide the verdict"
                 )
             )
-        if self._clusters is not None:
-            groups = _smaller_side(lever, self._clusters[known])
-            if groups < _FEW_GROUPS:
-                said.append(
-                    IntervalWarning(
-                        f"one side of the contrast rests on about {groups:.1f} {unit}s: the interval takes "
-                        f"the {unit}s of both sides to vary alike"
-                    )
+        if side.groups is not None and side.groups < _FEW_GROUPS:
+            said.append(
+                IntervalWarning(
+                    f"one side of the contrast rests on about {side.groups:.1f} {unit}s: the interval takes "
+                    f"the {unit}s of both sides to vary alike"
                 )
+            )
         return tuple(said)
 
 
