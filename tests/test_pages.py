@@ -34,6 +34,7 @@ from tests.pages import DOCS, run_page
             "groups.md",
             "promptstability.md",
             "paper.md",
+            "papers.md",
             "tutorials/ci.md",
             "tutorials/review.md",
         ),

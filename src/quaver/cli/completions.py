@@ -22,9 +22,16 @@ def one_of_plugins(kind: registry.Kind) -> Callable[[str], list[str]]:
 
 def kinds_of_study(incomplete: str) -> list[str]:
     """Completes the kinds of study that ``quaver init`` writes."""
-    from quaver.design.study_kinds import KINDS
+    from quaver.design.study_kinds import KINDS, PAPERS
 
-    return [kind for kind in KINDS if kind.startswith(incomplete)]
+    return [kind for kind in (*KINDS, *PAPERS, *PAPERS.values()) if kind.startswith(incomplete)]
+
+
+def tables_of_papers(incomplete: str) -> list[str]:
+    """Completes the papers' tables that ``quaver table`` prints."""
+    from quaver.papers.catalogue import tables
+
+    return [name for name in tables() if name.startswith(incomplete)]
 
 
 def kinds_of_plugin(incomplete: str) -> list[str]:

@@ -11,7 +11,7 @@ import typer
 from quaver.cli.completions import kinds_of_study
 from quaver.cli.console import screen, table
 from quaver.cli.label_file_options import SeparatorOption, SheetOption, parts, separator_of
-from quaver.design.study_kinds import KINDS, study_of_kind
+from quaver.design.study_kinds import KINDS, PAPERS, study_of_kind
 from quaver.errors import QuaverError
 
 
@@ -21,7 +21,8 @@ def command(
         typer.Argument(
             metavar="[KIND]",
             autocompletion=kinds_of_study,
-            help=f"The kind of study: {', '.join(KINDS)}. Without one, the file has every key.",
+            help=f"The kind of study: {', '.join(KINDS)}; or a paper: {', '.join(PAPERS)}. "
+            "Without one, the file has every key.",
         ),
     ] = None,
     path: Annotated[
@@ -52,6 +53,7 @@ def command(
       quaver init stability
       quaver init stability my-study.yaml
       quaver init sensitivity -        # print it
+      quaver init paper-000            # a paper's study, with its tables
     """
     if kind is not None and path is None and (kind == "-" or Path(kind).suffix):
         path, kind = Path(kind), None  # the file with every key, under a name of its own
@@ -119,5 +121,8 @@ def _write(path: Path, text: str, then: str) -> None:
         )
     from quaver.design.spec.schema_file import write_with_schema
 
-    write_with_schema(path, text)
+    if "\nstudies:" in text:
+        path.write_text(text, encoding="utf-8")  # a collection, which the schema of a study does not describe
+    else:
+        write_with_schema(path, text)
     screen.print(f"Wrote {path}. {then}")

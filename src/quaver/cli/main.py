@@ -47,6 +47,7 @@ GROUPS = {
     ),
     "Share and check": (
         "paper",
+        "table",
         "export",
         "bundle",
         "verify",

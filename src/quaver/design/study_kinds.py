@@ -1,20 +1,32 @@
-"""The kinds of study that come ready to run, each with a study file under ``quaver/examples``."""
+"""What comes ready to run: the kinds of study and the papers, each with a file under ``quaver/examples``."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.resources import files
+from typing import Final
 
 from quaver.errors import UnknownName
 
 KINDS = ("stability", "sensitivity", "audit", "mcq", "factorial")
 
+PAPERS: Final[Mapping[str, str]] = {
+    "paper-000": "prompt-stability",
+}
+"""The papers that have a recipe, by number, with their names in words."""
+
 
 def study_of_kind(kind: str) -> str:
-    """The YAML text of a kind's study file, which also describes a small version.
+    """The YAML text of a kind of study or of a paper, which also describes a small version.
+
+    Args:
+        kind: One of ``KINDS``, or a paper by its number or its words.
 
     Raises:
         UnknownName: There is no such kind.
     """
-    if kind not in KINDS:
-        raise UnknownName("kind of study", kind, KINDS)
-    return (files("quaver") / "examples" / f"{kind}.yaml").read_text(encoding="utf-8")
+    numbers = {words: number for number, words in PAPERS.items()}
+    name = numbers.get(kind, kind)
+    if name not in KINDS and name not in PAPERS:
+        raise UnknownName("kind of study", kind, [*KINDS, *PAPERS, *numbers])
+    return (files("quaver") / "examples" / f"{name}.yaml").read_text(encoding="utf-8")

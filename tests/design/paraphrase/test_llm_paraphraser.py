@@ -126,6 +126,16 @@ def test_an_answer_cut_off_is_no_paraphrase() -> None:
     assert "2 cut off" in str(raised.value)
 
 
+def test_one_that_is_kept_although_it_is_cut_off_says_so() -> None:
+    draft = Draft(ORIGINAL)
+    engine = Llm(model="any", k=1, tries=2, cut_off="keep")
+    found = engine.reword(context(), draft, Work(Says("Is it", finish="length")))
+    assert [(one.text, one.covariates["cut_off"]) for one in found] == [("Is it", True)]
+    whole = engine.reword(context(), Draft(ORIGINAL), Work(Says("Is it?")))
+    assert "cut_off" not in whole[0].covariates
+    assert "cut_off" not in Llm(model="any").asked()  # what older studies keep stays theirs
+
+
 def test_more_paraphrases_later_cost_only_those() -> None:
     model, draft = Says("One?", "Two?", "Three?"), Draft(ORIGINAL)
     first = Llm(model="any", k=2).reword(context(), draft, Work(model))

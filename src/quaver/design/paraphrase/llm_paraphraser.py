@@ -9,7 +9,14 @@ from typing import Any
 from quaver.core.records import Decoding, Message, Prompt
 from quaver.core.seeds import derive
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, ToAsk, Work
-from quaver.design.paraphrase.paraphraser import TEMPERATURE, check_count, stand_ins, too_few
+from quaver.design.paraphrase.paraphraser import (
+    CUT_OFF,
+    TEMPERATURE,
+    CutOff,
+    check_count,
+    stand_ins,
+    too_few,
+)
 from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.paraphrase.protected_words import escaped
 from quaver.design.paraphrase.reply_cleaning import cleaned
@@ -40,6 +47,8 @@ class Llm:
         max_tokens: The limit on an answer; by default as many tokens as the instruction has characters,
             which is at least three times its length.
         request: Template of the request, over ``instruction``.
+        cut_off: What becomes of an answer that does not end within the limit: ``drop`` it and draw another,
+            or ``keep`` it as it is, with ``cut_off`` in its annotations.
     """
 
     factor = "paraphrase"
@@ -56,7 +65,9 @@ class Llm:
         tries: int = 10,
         max_tokens: int | None = None,
         request: str = REQUEST,
+        cut_off: CutOff = "drop",
     ) -> None:
+        self._keeps = cut_off == "keep"
         self._temperatures = [0.7] if temperatures is None else temperatures
         check_temperatures(self._temperatures, k)
         check_count("k", k)
@@ -74,7 +85,8 @@ class Llm:
 
     def asked(self) -> Mapping[str, Any]:
         """The model, the request and the limit on an answer."""
-        return {"model": self._model, "request": self._request, "max_tokens": self._max_tokens}
+        asked = {"model": self._model, "request": self._request, "max_tokens": self._max_tokens}
+        return asked | ({"cut_off": "keep"} if self._keeps else {})
 
     def foreseen(self, original: str) -> Sequence[Paraphrase]:
         """``k`` paraphrases at each temperature."""
@@ -141,7 +153,8 @@ class Llm:
                     found=response.error or "an error",
                     fix="run it again: the paraphrases so far are kept",
                 )
-            if response.finish != "stop":
+            cut = response.finish != "stop"
+            if cut and not self._keeps:
                 draft.drop(group, "cut off")
                 continue
             paraphrase = cleaned(response.text, original)
@@ -152,7 +165,7 @@ class Llm:
                 escaped(paraphrase, original),
                 lambda n: f"t{group}-{n}",
                 group,
-                {TEMPERATURE: temperature},
+                {TEMPERATURE: temperature} | ({CUT_OFF: True} if cut else {}),
                 {"temperature": temperature, "seed": seed + number},
             )
 

@@ -11,7 +11,7 @@ Engines reword the instruction (``format``: the layout). The postfix never chang
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Literal, Protocol, runtime_checkable
 
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, ToAsk, Work
 from quaver.design.paraphrase.prompt_context import PromptContext
@@ -22,6 +22,12 @@ MOST = 1000
 
 TEMPERATURE = "paraphrase_temperature"
 """The covariate for the temperature at which a paraphrase was made (``temperature`` is a decoding's)."""
+
+CUT_OFF: Final = "cut_off"
+"""The covariate of a paraphrase whose end is missing, where such paraphrases are kept."""
+
+CutOff = Literal["drop", "keep"]
+"""What becomes of a paraphrase that a model did not end within its limit."""
 
 
 class Paraphraser(Protocol):

@@ -14,7 +14,14 @@ from typing import Any, NamedTuple
 from quaver.core.seeds import derive
 from quaver.design.paraphrase.llm_paraphraser import check_temperatures
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
-from quaver.design.paraphrase.paraphraser import TEMPERATURE, check_count, stand_ins, too_few
+from quaver.design.paraphrase.paraphraser import (
+    CUT_OFF,
+    TEMPERATURE,
+    CutOff,
+    check_count,
+    stand_ins,
+    too_few,
+)
 from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.paraphrase.protected_words import escaped, placeholders
 from quaver.design.paraphrase.sentences import clauses, sentences
@@ -39,6 +46,8 @@ class Pegasus:
         tries: The most paraphrases to draw for each one needed.
         batch: The number of sentences reworded together.
         device: ``cpu``, ``cuda``, …; by default the accelerator, if there is one.
+        cut_off: What becomes of a paraphrase that does not end within the limit, as most do at temperature 5:
+            ``drop`` it and draw another, or ``keep`` it as it is, with ``cut_off`` in its annotations.
     """
 
     factor = "paraphrase"
@@ -57,7 +66,9 @@ class Pegasus:
         tries: int = 10,
         batch: int = 8,
         device: str | None = None,
+        cut_off: CutOff = "drop",
     ) -> None:
+        self._keeps = cut_off == "keep"
         self._temperatures = list(TEMPERATURES) if temperatures is None else temperatures
         check_temperatures(self._temperatures, k)
         if min(self._temperatures) <= 0:
@@ -69,7 +80,8 @@ class Pegasus:
 
     def asked(self) -> Mapping[str, Any]:
         """The model and how it is sampled."""
-        return {"model": self._model, "beams": self._beams, "top_k": self._top_k}
+        asked = {"model": self._model, "beams": self._beams, "top_k": self._top_k}
+        return asked | ({"cut_off": "keep"} if self._keeps else {})
 
     def foreseen(self, original: str) -> Sequence[Paraphrase]:
         """``k`` paraphrases at each temperature."""
@@ -128,20 +140,29 @@ class Pegasus:
         draft: Draft,
     ) -> None:
         texts = [piece.text for piece in pieces if piece.reword]
-        made: list[list[str | None]] = []
+        made: list[list[_Drawn]] = []
         for at in range(0, len(texts), self._batch):
             some = texts[at : at + self._batch]
             made += sampler.sample(some, count, temperature, self._beams, self._top_k, seed + at)
         for number in range(count):
-            said = iter([sentence[number] for sentence in made])
-            whole = [(next(said) if piece.reword else piece.text, piece.space) for piece in pieces]
-            if any(text is None for text, _ in whole):
+            drawn = [sentence[number] for sentence in made]
+            cut = not all(one.ended for one in drawn)
+            if cut and not self._keeps:
                 draft.drop(group, "cut off")
                 continue
+            said = iter([one.text for one in drawn])
+            whole = [(next(said) if piece.reword else piece.text, piece.space) for piece in pieces]
             paraphrase = escaped("".join(f"{text}{space}" for text, space in whole), draft.original)
-            covariates = {TEMPERATURE: temperature}
+            covariates = {TEMPERATURE: temperature} | ({CUT_OFF: True} if cut else {})
             origin = {"temperature": temperature, "seed": seed, "sentences": len(texts)}
             draft.offer(paraphrase, lambda n: f"t{group}-{n}", group, covariates, origin)
+
+
+class _Drawn(NamedTuple):
+    """A paraphrase of one sentence, and whether it ended within the limit."""
+
+    text: str
+    ended: bool
 
 
 class _Piece(NamedTuple):
@@ -233,8 +254,8 @@ class _Sampler:
 
     def sample(
         self, texts: Sequence[str], count: int, temperature: float, beams: int, top_k: int, seed: int
-    ) -> list[list[str | None]]:
-        """Draw paraphrases of each text; None for one that did not end within the limit."""
+    ) -> list[list[_Drawn]]:
+        """Draw paraphrases of each text."""
         torch, tokenizer, model = self._loaded
         batch = tokenizer(list(texts), padding=True, return_tensors="pt").to(model.device)
         with torch.random.fork_rng(), torch.no_grad():
@@ -250,8 +271,8 @@ class _Sampler:
                 max_new_tokens=self.limit - 1,
             )
         end = tokenizer.eos_token_id
-        texts_drawn: list[str | None] = [
-            tokenizer.decode(row, skip_special_tokens=True).strip() if end in row else None
+        texts_drawn = [
+            _Drawn(tokenizer.decode(row, skip_special_tokens=True).strip(), end in row)
             for row in drawn.tolist()
         ]
         return [texts_drawn[at : at + count] for at in range(0, len(texts_drawn), count)]

@@ -1,0 +1,87 @@
+"""The papers, their tables, and how to make one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from quaver.core.arguments import guarded
+from quaver.errors import QuaverError, UnknownName
+from quaver.papers import stability_details, stability_tables
+from quaver.papers.published_table import PublishedTable
+from quaver.papers.stored_answers import answers_of
+from quaver.papers.table_kind import PublishedPaper, TableKind
+
+if TYPE_CHECKING:
+    from quaver.many_studies.collection import Collection
+    from quaver.study.session import Study
+
+_STABILITY = PublishedPaper(
+    "paper-000",
+    "prompt-stability",
+    "Barrie, Palaiologou & Törnberg (2024), Prompt Stability Scoring for Text Annotation with Large Language "
+    "Models, arXiv:2407.02039",
+    (
+        TableKind("intra-stability", "The same prompt again, by data set", stability_tables.intra_stability),
+        TableKind("inter-stability", "Other words, by data set", stability_tables.inter_stability),
+        TableKind("inter-by-temperature", "Other words, by temperature", stability_tables.by_temperature),
+        TableKind("stability-views", "Original, filtered and balanced annotations", stability_tables.views),
+        TableKind("raw-answers", "Answers as written, and labels", stability_details.raw_answers_table),
+        TableKind("subsamples", "Scores of subsamples of the items", stability_details.subsamples),
+        TableKind("models", "Agreement between models", stability_details.between_models),
+        TableKind("poor-prompts", "Paraphrases unlike the original", stability_details.poor_prompts),
+        TableKind("costs", "Calls, tokens and money", stability_details.costs),
+    ),
+)
+
+PAPERS: tuple[PublishedPaper, ...] = (_STABILITY,)
+
+
+def tables() -> dict[str, str]:
+    """What each table shows, by its name, in the papers' order."""
+    return {one.name: one.title for paper in PAPERS for one in paper.tables}
+
+
+@guarded
+def table(stored: Any, name: str) -> PublishedTable:
+    """Make a table of a paper from stored answers; no model is asked.
+
+    Args:
+        stored: A `Study`, or a `Collection`, each of whose studies is a data set of its own.
+        name: One of `tables`.
+
+    Returns:
+        The table: ``as_("latex")`` and ``as_("csv")`` give it as text, ``rows()`` as data.
+
+    Raises:
+        UnknownName: There is no such table.
+        StoreError: Nothing is stored yet.
+        QuaverError: It is neither a study nor a collection.
+    """
+    return kind_of(name).make(answers_of(_checked(stored)))
+
+
+def kind_of(name: str) -> TableKind:
+    """The table of a name.
+
+    Raises:
+        UnknownName: There is none.
+    """
+    known = {one.name: one for paper in PAPERS for one in paper.tables}
+    if name not in known:
+        raise UnknownName("table", name, known, where="table")
+    return known[name]
+
+
+def _checked(stored: Any) -> Study | Collection:
+    from quaver.many_studies.collection import Collection
+    from quaver.study.session import Study
+
+    if not isinstance(stored, Study | Collection):
+        raise QuaverError(
+            "this has no stored answers",
+            where="table(stored)",
+            expected="a Study or a Collection",
+            found=type(stored).__name__,
+            fix="quaver.Study.open(…) or quaver.Collection.open(…)",
+        )
+    return stored

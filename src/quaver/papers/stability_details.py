@@ -1,0 +1,188 @@
+"""What stands behind prompt stability scores: answers as written, subsamples, models, poor prompts, costs."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import polars as pl
+
+from quaver.core.records import Estimate, Variant
+from quaver.estimation.measure_protocol import OUTPUT
+from quaver.measures.stability.subsamples import SHARES
+from quaver.papers.published_table import (
+    NOTHING,
+    Cell,
+    PublishedTable,
+    by_cell,
+    figure,
+    interval_of,
+    laid_out,
+    reasons,
+)
+from quaver.papers.stability_tables import BAR
+from quaver.papers.table_kind import Answers, each_model
+from quaver.report.page.worst_tables import cost_table
+
+
+def raw_answers_table(answers: Answers) -> PublishedTable:
+    """α of the answers as they were written, beside α of the labels read from them."""
+    rows, found = [], []
+    for one, model in each_model(answers):
+        mine = one.raw.filter(pl.col("model").cast(pl.String) == model)
+        kept = mine.join(
+            one.again.select("decoding", "variant").unique(), on=["decoding", "variant"], how="semi"
+        )
+        written = kept.with_columns(pl.col(OUTPUT).str.strip_chars().alias("label"))
+        plain = written.drop(OUTPUT, "status", strict=False)
+        as_written = one.bare("intra_pss", plain)
+        as_read = one.one("intra_pss", model, one.again, missing="category")
+        distinct = plain["label"].drop_nulls().n_unique()
+        labels = one.again.filter(pl.col("model").cast(pl.String) == model)["label"].drop_nulls().n_unique()
+        found += [(f"{one.name}, {model}", as_written), (f"{one.name}, {model}", as_read)]
+        rows.append(
+            (
+                *(one.name, model, figure(as_written.value), interval_of(as_written)),
+                *(figure(as_read.value), interval_of(as_read), str(distinct), str(labels)),
+            )
+        )
+    return laid_out(
+        "raw-answers",
+        "Intra-prompt stability of the answers as they were written, and of the labels read from them.",
+        "data set | model | raw α | raw 95% interval | label α | label 95% interval | distinct raw answers "
+        "| distinct labels",
+        rows,
+        text=2,
+        notes=[
+            "raw: each answer, without white space around it, is a category of its own, as in the paper's "
+            "analysis. "
+            "Two spellings of one label then count as a disagreement; Quaver's scores read the label first.",
+            *reasons(found),
+        ],
+    )
+
+
+def subsamples(answers: Answers) -> PublishedTable:
+    """The mean score over subsamples of a few per cent of the items, intra and inter."""
+    columns, curves, found = [], [], []
+    for one, model in each_model(answers):
+        for kind, frame in (("intra", one.again), ("inter", one.reworded)):
+            mine = frame.filter(pl.col("model").cast(pl.String) == model)
+            made = one.take(f"{kind}_pss_subsamples", mine, by=[], missing="category")
+            name = f"{one.name}, {model}, {kind}"
+            if any("share" in e.cell for e in made):
+                columns += [name, f"{name} middle 95%"]
+                curves.append(by_cell(made, "share"))
+            found += [(name, e) for e in made]
+    shares = [f"{share:g}" for share in SHARES]
+    rows = [
+        (share, *(cell for curve in curves for cell in _of_share(curve.get((share,)))))
+        for share in shares
+        if any((share,) in curve for curve in curves)
+    ]
+    return laid_out(
+        "subsamples",
+        "Stability scores of subsamples of the items: the mean over subsamples.",
+        ("share of items", *columns),
+        rows,
+        text=1,
+        notes=[
+            "Subsamples are drawn without replacement; middle 95%: between which most of them lie.",
+            *reasons(found),
+        ],
+    )
+
+
+def _of_share(one: Estimate | None) -> tuple[Cell, Cell]:
+    return figure(None if one is None else one.value), interval_of(one)
+
+
+def between_models(answers: Answers) -> PublishedTable:
+    """Each pair of models: α between them, each one's stability, and the difference."""
+    rows, found = [], []
+    for one in answers:
+        for first, second in combinations(one.models, 2):
+            both = one.again.filter(pl.col("model").cast(pl.String).is_in([first, second]))
+            between = one.take("inter_model", both, by=[], missing="category")[0]
+            each = [one.one("intra_pss", model, one.again, missing="category") for model in (first, second)]
+            found.append((one.name, between))
+            rows.append(
+                (
+                    *(one.name, first, second, figure(between.value), interval_of(between)),
+                    *(cell for e in each for cell in (figure(e.value), interval_of(e))),
+                    _difference(each[0].value, each[1].value),
+                )
+            )
+    return laid_out(
+        "models",
+        "Agreement between models, and the difference of their intra-prompt stability.",
+        "data set | first | second | inter-model α | 95% interval | first PSS | first 95% interval | second "
+        "PSS | second 95% interval | difference",
+        rows,
+        text=3,
+        notes=[
+            "difference: first less second. It has no interval here; where the two intervals overlap, do "
+            "not call "
+            "one model the more stable.",
+            "" if rows else "There is one model only.",
+            *reasons(found),
+        ],
+    )
+
+
+def _difference(first: float | None, second: float | None) -> Cell:
+    return NOTHING if first is None or second is None else figure(first - second)
+
+
+def poor_prompts(answers: Answers) -> PublishedTable:
+    """The paraphrases that agree least with the original prompt, with their text."""
+    rows: list[tuple[float, tuple[Cell, ...]]] = []
+    for one, model in each_model(answers):
+        mine = one.reworded.filter(pl.col("model").cast(pl.String) == model)
+        prompts = {variant.id: variant for variant in one.variants}
+        for made in one.take("original_agreement", mine, by=[], missing="category"):
+            variant = prompts.get(made.cell.get("variant", ""))
+            if variant is None or made.value is None or made.value >= BAR:
+                continue
+            cells = (
+                *(one.name, model, _heat(variant), variant.instruction, _cut(variant)),
+                *(figure(made.value), interval_of(made)),
+            )
+            rows.append((made.value, cells))
+    rows.sort(key=lambda row: row[0])
+    return laid_out(
+        "poor-prompts",
+        "Paraphrases whose labels agree with the original prompt's below 0.8, worst first.",
+        ("data set", "model", "temperature", "prompt", "cut off", "α with the original", "95% interval"),
+        [row for _, row in rows],
+        text=5,
+        notes=["" if rows else "No paraphrase is below 0.8."],
+    )
+
+
+def _heat(variant: Variant) -> str:
+    at = variant.covariates.get("paraphrase_temperature", variant.covariates.get("strength"))
+    return NOTHING if at is None else f"{float(at):g}"
+
+
+def _cut(variant: Variant) -> str:
+    return "yes" if variant.covariates.get("cut_off") else ""
+
+
+def costs(answers: Answers) -> PublishedTable:
+    """Calls, tokens and money of each data set and model."""
+    columns: tuple[str, ...] = ()
+    rows: list[tuple[Cell, ...]] = []
+    for one in answers:
+        table = cost_table(one.costs())
+        columns = columns or ("data set", *table.columns)
+        rows += [(one.name, *row) for row in table.rows]
+    return laid_out(
+        "costs",
+        "What the answers cost.",
+        columns,
+        rows,
+        text=2,
+        notes=[
+            "US dollars at the list prices of the day of the run; 0 is a model that runs on your machine."
+        ],
+    )

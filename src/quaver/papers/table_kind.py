@@ -1,0 +1,62 @@
+"""What a table of a paper is, before it is made: its name, and what makes it of stored answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from quaver.papers.published_table import PublishedTable
+from quaver.papers.stored_answers import StoredAnswers
+
+if TYPE_CHECKING:
+    import altair as alt
+
+Answers = Sequence[StoredAnswers]
+
+
+@dataclass(frozen=True, slots=True)
+class TableKind:
+    """One of a paper's tables.
+
+    Attributes:
+        name: What the command calls it.
+        title: What it shows, in a line.
+        make: Makes it of stored answers.
+        draw: Draws its figure, where the paper has one.
+    """
+
+    name: str
+    title: str
+    make: Callable[..., PublishedTable]
+    draw: Callable[..., alt.Chart] | None = None
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedPaper:
+    """A paper and its tables.
+
+    Attributes:
+        code: What recipes call it: ``paper-000``.
+        words: Its name in words.
+        citation: Authors, year, where.
+        tables: Its tables, in its order.
+    """
+
+    code: str
+    words: str
+    citation: str
+    tables: tuple[TableKind, ...]
+
+
+def each_model(answers: Answers) -> Iterator[tuple[StoredAnswers, str]]:
+    """Data sets, and the models of each."""
+    for one in answers:
+        for model in one.models:
+            yield one, model
+
+
+def present(values: Sequence[Any]) -> list[float]:
+    """The numbers among values that may be missing."""
+    return [float(value) for value in values if value is not None]

@@ -1,0 +1,101 @@
+"""Annotators with known behaviour: their answers as arrays, from which tests work every cell out again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from quaver import Study
+from quaver.papers import table
+from quaver.papers.published_table import PublishedTable
+
+Annotate = Callable[[str, str], str]
+
+
+def chance(*parts: object) -> float:
+    """A number from 0 to 1 that these parts decide."""
+    digest = blake2b("|".join(map(str, parts)).encode(), digest_size=4).digest()
+    return int.from_bytes(digest, "big") / 2**32
+
+
+def noisy(name: str, *, wrong: float = 0.15, silent: float = 0.05, harder: str = "") -> Annotate:
+    """Right but for a share of the answers, twice it where a word is in the prompt; and silent in some.
+
+    A text ends with its true label, and an item asked again is another draw.
+    """
+    asked: dict[tuple[str, str], int] = {}
+
+    def annotate(text: str, prompt: str) -> str:
+        asked[text, prompt] = time = asked.get((text, prompt), 0) + 1
+        right = text.split()[-1]
+        draw = chance(name, text, prompt, time)
+        limit = wrong * (2 if harder and harder in prompt else 1)
+        if draw < limit:
+            return {"left": "right", "right": "left"}[right]
+        return "I cannot say." if draw < limit + silent else right
+
+    return annotate
+
+
+def items(folder: Path, count: int = 24) -> None:
+    """Texts about two sides."""
+    rows = [
+        f"{at},text {at} is {['right', 'left'][at % 2]},{['right', 'left'][at % 2]}" for at in range(count)
+    ]
+    (folder / "items.csv").write_text("id,text,gold\n" + "\n".join(rows) + "\n", encoding="utf-8")
+
+
+def asked(path: Path, text: str, **models: Annotate) -> Study:
+    """A study, run."""
+    path.write_text(text, encoding="utf-8")
+    study = Study.open(path, functions=models)
+    study.run()
+    return study
+
+
+def alpha(ratings: np.ndarray) -> float:
+    """Nominal alpha of items × raters, pair by pair; -1 is a missing rating."""
+    codes = np.unique(ratings[ratings >= 0])
+    pairs = np.zeros((codes.size, codes.size))
+    for row in ratings:
+        known = row[row >= 0]
+        if known.size < 2:
+            continue
+        counts = np.array([(known == code).sum() for code in codes], float)
+        pairs += (np.outer(counts, counts) - np.diag(counts)) / (known.size - 1)
+    n = pairs.sum()
+    observed = n - np.trace(pairs)
+    margin = pairs.sum(0)
+    expected = (n**2 - (margin**2).sum()) / (n - 1)
+    return float(1 - observed / expected)
+
+
+def grid(
+    frame: pl.DataFrame, rows: str, columns: list[str], codes: dict[str, int], missing: int = -1
+) -> np.ndarray:
+    """Labels as codes, a row an item and a column a rater; an answer without a label is ``missing``."""
+    plain = frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
+    names = sorted(plain[rows].unique(), key=str)
+    raters = plain.select(columns).unique().sort(columns).rows()
+    at = {name: place for place, name in enumerate(names)}
+    place = {rater: number for number, rater in enumerate(raters)}
+    made = np.full((len(names), len(raters)), -1)
+    for row in plain.iter_rows(named=True):
+        rater = tuple(row[name] for name in columns)
+        made[at[row[rows]], place[rater]] = codes.get(row["label"], missing) if row["label"] else missing
+    return made
+
+
+def cells(made: PublishedTable) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """The rows of a table by the texts in them."""
+    return {tuple(v for v in row.values() if isinstance(v, str)): row for row in made.rows()}
+
+
+def tabled(study: Any, name: str) -> list[dict[str, Any]]:
+    """A table's rows."""
+    return table(study, name).rows()

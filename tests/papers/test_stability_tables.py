@@ -1,0 +1,194 @@
+"""The tables of prompt stability scores: every cell equals a few lines of NumPy on planted answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.papers.planted import alpha, asked, grid, items, noisy, tabled
+
+from quaver import Study
+from quaver.papers import table
+
+STUDY = """\
+name: sides
+task: {labels: [left, right]}
+items: {source: items.csv, id: id, text: "{{ text }}", gold: gold}
+prompt: {instruction: Which side is it?, postfix: Answer left or right.}
+variants: [{use: paraphrases, engine: file, path: words.csv}]
+models: [{name: one, use: function}, {name: two, use: function}]
+decoding:
+  again: {temperature: 0.1, repeats: 6, only: {paraphrase: original}}
+  reworded: {temperature: 0.1, repeats: 2}
+"""
+WORDS = """\
+paraphrase,temperature
+Left or right?,0.5
+Name the side.,0.5
+"=What, <b>side</b> | is_this & 100%?",5.0
+{Hard} to say which?,5.0
+"""
+CODES = {"left": 0, "right": 1}
+NA = 2
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    folder = tmp_path_factory.mktemp("sides")
+    items(folder)
+    (folder / "words.csv").write_text(WORDS, encoding="utf-8")
+    models = {"one": noisy("one", harder="{Hard}"), "two": noisy("two", wrong=0.3)}
+    return asked(folder / "sides.yaml", STUDY, **models)
+
+
+def of(study: Study, model: str, decoding: str) -> pl.DataFrame:
+    frame = study.annotations().with_columns(pl.col(pl.Categorical).cast(pl.String))
+    return frame.filter(pl.col("model") == model, pl.col("decoding") == decoding)
+
+
+def repeats(study: Study, model: str, missing: int = NA) -> np.ndarray:
+    return grid(of(study, model, "again"), "item", ["repeat"], CODES, missing)
+
+
+def wordings(study: Study, model: str, heat: float | None = None, missing: int = NA) -> list[np.ndarray]:
+    """Items × paraphrases in each repeat, the original among them."""
+    frame = of(study, model, "reworded")
+    if heat is not None:
+        frame = frame.filter((pl.col("paraphrase_temperature") == heat) | pl.col("original"))
+    return [grid(frame.filter(pl.col("repeat") == n), "item", ["variant"], CODES, missing) for n in (0, 1)]
+
+
+def test_the_same_prompt_again(study: Study) -> None:
+    made = table(study, "intra-stability")
+    assert made.columns == (
+        *("data set", "model", "n", "repeats", "PSS", "final width", "95% interval", "repeats to settle"),
+        *("adjacent mean", "adjacent SD", "adjacent IQR", "adjacent below 0.8"),
+    )
+    rows = made.rows()
+    assert [(row["data set"], row["model"], row["n"], row["repeats"]) for row in rows] == [
+        ("sides", "one", 24, 6),
+        ("sides", "two", 24, 6),
+    ]
+    for row in rows:
+        given = repeats(study, row["model"])
+        curve = np.array([alpha(given[:, :k]) for k in range(2, 7)])
+        near = np.array([alpha(given[:, k : k + 2]) for k in range(5)])
+        settled = next(k for k in range(2, 7) if (np.abs(curve[k - 2 :] - curve[-1]) <= 0.01).all())
+        assert row["PSS"] == pytest.approx(curve[-1])
+        assert row["final width"] == pytest.approx(2 * 1.959963985 * curve.std() / np.sqrt(5))
+        assert row["repeats to settle"] == (settled if settled < 6 else None)
+        assert row["95% interval low"] < row["PSS"] < row["95% interval high"]
+        assert row["adjacent mean"] == pytest.approx(near.mean())
+        assert row["adjacent SD"] == pytest.approx(np.sqrt(((near - near.mean()) ** 2).sum() / 4))
+        assert row["adjacent IQR"] == pytest.approx(np.sort(near)[3] - np.sort(near)[1])
+        assert row["adjacent below 0.8"] == pytest.approx(np.mean(near < 0.8))
+
+
+def test_other_words(study: Study) -> None:
+    for row in tabled(study, "inter-stability"):
+        each = {heat: np.mean([alpha(r) for r in wordings(study, row["model"], heat)]) for heat in (0.5, 5.0)}
+        worst = min(each, key=lambda heat: each[heat])
+        assert row["temperatures"] == 2
+        assert row["mean PSS"] == pytest.approx(np.mean(list(each.values())))
+        assert row["minimum PSS"] == pytest.approx(each[worst])
+        assert row["at temperature"] == worst
+        assert row["temperatures below 0.8"] == np.mean([one < 0.8 for one in each.values()])
+        whole = [alpha(r) for r in wordings(study, row["model"])]
+        assert row["all paraphrases"] == pytest.approx(np.mean(whole))
+        own, theirs = (
+            row[f"{kind} high"] - row[f"{kind} low"] for kind in ("95% interval", "package's interval")
+        )
+        assert theirs < own
+
+
+def test_by_temperature_has_a_column_for_each_model(study: Study) -> None:
+    rows = tabled(study, "inter-by-temperature")
+    assert [row["temperature"] for row in rows] == ["0.5", "5"]
+    for row in rows:
+        for model in ("one", "two"):
+            each = [alpha(r) for r in wordings(study, model, float(row["temperature"]))]
+            assert row[f"sides, {model}"] == pytest.approx(np.mean(each))
+
+
+def test_original_filtered_and_balanced(study: Study) -> None:
+    for row in tabled(study, "stability-views"):
+        model = row["model"]
+        assert row["intra original"] == pytest.approx(alpha(repeats(study, model)))
+        assert row["intra filtered"] == pytest.approx(alpha(repeats(study, model, -1)))
+        assert row["inter original"] == pytest.approx(np.mean([alpha(r) for r in wordings(study, model)]))
+        filtered = [alpha(r) for r in wordings(study, model, missing=-1)]
+        assert row["inter filtered"] == pytest.approx(np.mean(filtered))
+        assert row["intra balanced"] is not None
+        every = [repeats(study, model), *wordings(study, model)]
+        valid = sum((one != NA).sum() for one in every) / sum(one.size for one in every)
+        assert row["answers with a label"] == pytest.approx(valid)
+
+
+def test_answers_as_written(study: Study) -> None:
+    for row in tabled(study, "raw-answers"):
+        given = repeats(study, row["model"])  # left, right and one way of saying nothing
+        assert row["raw α"] == pytest.approx(alpha(given))
+        assert row["label α"] == pytest.approx(alpha(given))
+        assert row["distinct raw answers"] == len(np.unique(given))
+        assert row["distinct labels"] == len(np.unique(given[given != NA]))
+
+
+def test_subsamples_lie_about_the_whole(study: Study) -> None:
+    rows = tabled(study, "subsamples")
+    assert [row["share of items"] for row in rows] == ["0.02", "0.05", "0.1", "0.25", "0.5", "0.75"]
+    for model in ("one", "two"):
+        whole = alpha(repeats(study, model))
+        last, half = rows[-1], rows[-2]
+        for row in (last, half):
+            assert row[f"sides, {model}, intra"] == pytest.approx(whole, abs=0.05)
+        width = [
+            row[f"sides, {model}, intra middle 95% high"] - row[f"sides, {model}, intra middle 95% low"]
+            for row in (half, last)
+        ]
+        assert width[1] < width[0]
+
+
+def test_two_models(study: Study) -> None:
+    (row,) = tabled(study, "models")
+    one, two = repeats(study, "one"), repeats(study, "two")
+    between = [alpha(np.stack([one[:, k], two[:, k]], 1)) for k in range(6)]
+    assert row["inter-model α"] == pytest.approx(np.mean(between))
+    assert row["difference"] == pytest.approx(alpha(one) - alpha(two))
+    assert (row["first PSS"], row["second PSS"]) == (pytest.approx(alpha(one)), pytest.approx(alpha(two)))
+
+
+def test_poor_prompts_with_their_words_worst_first(study: Study) -> None:
+    rows = tabled(study, "poor-prompts")
+    values = [row["α with the original"] for row in rows]
+    assert values == sorted(values)
+    assert all(value < 0.8 for value in values)
+    texts = {one.instruction: one.id for one in study.experiment.variants}
+    for row in rows:
+        both = [texts[row["prompt"]], "paraphrase=original"]
+        frame = of(study, row["model"], "reworded").filter(pl.col("variant").is_in(both))
+        repeat = [frame.filter(pl.col("repeat") == n) for n in (0, 1)]
+        each = [alpha(grid(one, "item", ["variant"], CODES, NA)) for one in repeat]
+        assert row["α with the original"] == pytest.approx(np.mean(each))
+
+
+def test_no_text_breaks_a_format(study: Study) -> None:
+    made = table(study, "poor-prompts")
+    assert any("<b>side</b>" in row["prompt"] for row in made.rows())
+    shown = made.as_("markdown")
+    assert "<b>" not in shown
+    line = next(one for one in shown.splitlines() if "side&#60;" in one)
+    assert line.replace("\\|", "").count("|") == len(made.columns) + 1
+    latex = made.as_("latex")
+    assert (
+        r"=What, \textless{}b\textgreater{}side\textless{}/b\textgreater{} \textbar{} is\_this \& 100\%?"
+        in latex
+    )
+    assert "'=What" in made.as_("csv")
+    assert "\n\"'=What" in made.as_("csv").replace("sides,one,5,", "\n").replace("sides,two,5,", "\n")
+
+
+def test_costs_are_the_ledgers(study: Study) -> None:
+    assert [(row["model"], row["calls"]) for row in tabled(study, "costs")] == [
+        ("one", 24 * (6 + 5 * 2)),
+        ("two", 24 * (6 + 5 * 2)),
+    ]
