@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from quaver.core.arguments import guarded
 from quaver.errors import QuaverError, UnknownName
 from quaver.papers import stability_details, stability_tables
+from quaver.papers.paper_answers import answers_of
 from quaver.papers.published_table import PublishedTable
-from quaver.papers.stored_answers import answers_of
 from quaver.papers.table_kind import PublishedPaper, TableKind
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from quaver.core.records import Estimate
+from quaver.papers.paper_answers import StoredAnswers
 from quaver.papers.published_table import (
     NOTHING,
     Cell,
@@ -18,7 +19,6 @@ from quaver.papers.published_table import (
     percentage,
     reasons,
 )
-from quaver.papers.stored_answers import StoredAnswers
 from quaver.papers.table_kind import Answers, each_model, present
 
 BAR = 0.8

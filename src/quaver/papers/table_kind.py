@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from quaver.papers.paper_answers import StoredAnswers
 from quaver.papers.published_table import PublishedTable
-from quaver.papers.stored_answers import StoredAnswers
 
 if TYPE_CHECKING:
     import altair as alt
