@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -57,22 +57,28 @@ def served(study: Path) -> Iterator[tuple[str, int, float]]:
 
 def megabytes(process: int, field: str = "VmRSS") -> float:
     """The memory of a process: now (VmRSS), or the most that it had (VmHWM)."""
-    for line in Path(f"/proc/{process}/status").read_text().splitlines():
-        if line.startswith(field):
-            return int(line.split()[1]) / 1024
+    with suppress(OSError):  # it may just have ended
+        for line in Path(f"/proc/{process}/status").read_text().splitlines():
+            if line.startswith(field):
+                return int(line.split()[1]) / 1024
     return 0.0
+
+
+def page_processes() -> list[int]:
+    """The browser's pages."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if b"--type=renderer" in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
 
 
 def renderers() -> float:
     """The memory of the browser's largest page, in megabytes."""
-    found = [0.0]
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if b"--type=renderer" in (folder / "cmdline").read_bytes():
-                found.append(megabytes(int(folder.name)))
-        except OSError:
-            continue
-    return max(found)
+    return max(map(megabytes, page_processes()), default=0.0)
 
 
 def measured(study: Path) -> Iterator[str]:

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quaver.core.level_names import short_name
+from quaver.view.answer_terms import ANSWERED, IS_ANSWER
+from quaver.view.item_terms import IS_ITEM, MARKS
 from quaver.view.query_language import quoted
-from quaver.view.query_terms import ANSWERED, FIELDS, IS_ANSWER, IS_ITEM, MARKS
+from quaver.view.query_terms import FIELDS
 from quaver.view.viewed_study import Asked, ViewedStudy
 
 _MOST = 12
