@@ -13,16 +13,20 @@ import numpy as np
 
 from quaver.collect.store.read_only import open_to_read
 from quaver.collect.store.response_tables import COLUMNS, response_of
+from quaver.collect.store.tallies import WRITTEN
 from quaver.core.records import Response
 from quaver.view.index_reader import Index
 
+LONGEST = 200_000
+"""Characters of a text that a document holds at the most."""
 _PIECE = 1 << 20
 _BYTES_A_CHARACTER = 4
 
-_FACTS = """
+_FACTS = f"""
     SELECT r.id, r.prompt, r.seed, r.finish, r.error, r.prompt_tokens, r.cached_tokens, r.completion_tokens,
            r.thinking_tokens, r.latency, r.received, r.served_model, r.fingerprint, lower(hex(r.key)) AS key,
-           s.reused, s.model, s.identity
+           s.reused, s.model, s.identity, {WRITTEN} AS written,
+           CASE WHEN json_valid(s.provenance) THEN json_extract(s.provenance, '$.batch') IS NOT NULL END batch
     FROM responses r LEFT JOIN sources s ON s.id = r.source WHERE r.id = ?"""
 
 

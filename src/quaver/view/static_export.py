@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from quaver.collect.store.sole_writer import replacing
-from quaver.view.answer_document import item_document, mark_document, said
+from quaver.view.answer_document import item_document, mark_document
 from quaver.view.answer_reading import facts_of, messages_of, number_of, stored
+from quaver.view.answer_said import said
 from quaver.view.grid_documents import about_column, cells, grid, item_numbers, rows
 from quaver.view.overview_document import brief, overview
 from quaver.view.page_bundle import one_file

@@ -65,6 +65,7 @@ def write_progress(study: StudySource, folder: Path) -> StudyStatus:
             "left": now.left,
             "last": now.last,
             "money": now.money,
+            "prices": {name: asdict(price) for name, price in study.prices.items() if price is not None},
             "tokens": now.tokens,
             "warnings": warnings,
         },

@@ -1,0 +1,219 @@
+"""What a model answered, and how that was read."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+from quaver.collect.run.budget import Price
+from quaver.core import registry
+from quaver.core.records import Response
+from quaver.design.spec.measures_spec import EvaluatorSpec
+from quaver.design.spec.study_file import Positions, bind
+from quaver.errors import QuaverError
+from quaver.score.annotation import read
+from quaver.score.parsing.evaluator import Evaluator
+from quaver.view.answer_reading import (
+    LONGEST,
+    beginning,
+    facts_of,
+    messages_of,
+    number_of,
+    whole_response,
+)
+from quaver.view.evaluator_spans import Spans, spans_of
+from quaver.view.grid_documents import reading_of
+from quaver.view.index_design import Column
+from quaver.view.viewed_study import ViewedStudy
+
+_READ_AGAIN = 2_000_000
+"""Characters up to which an answer is read again, to say why it has its label."""
+_MOST_TOKENS = 300
+_SHOWN = (
+    *("finish", "error", "received", "latency", "prompt_tokens", "cached_tokens", "completion_tokens"),
+    *("thinking_tokens", "served_model", "fingerprint", "seed", "key", "model", "identity"),
+)
+
+
+def said(
+    study: ViewedStudy,
+    db: sqlite3.Connection | None,
+    at: int,
+    column: Column,
+    evaluator: int,
+    modal: int,
+) -> dict[str, Any]:
+    """What the model answered, and how that was read.
+
+    Args:
+        study: The study.
+        db: Its store, where there is one.
+        at: The item.
+        column: The column.
+        evaluator: Whose reading is explained.
+        modal: The legend code of the item's most frequent label.
+    """
+    index, known = study.index, reading_of(study, evaluator, at, column.at, modal)
+    gold = int(index.gold[at])
+    right = None if not gold or not known["legend"] else known["legend"] == gold
+    readings = [
+        {
+            "evaluator": name,
+            **{k: reading_of(study, place, at, column.at, 0)[k] for k in ("label", "status", "confidence")},
+        }
+        for place, name in enumerate(index.design.evaluators)
+    ]
+    bare: dict[str, Any] = {"reason": None, "truncated": False, "looping": False, "label_coverage": None}
+    bare |= {"mass_coverage": None, "spans": [], "spans_exact": True, "in": "text"}
+    reading = {name: known[name] for name in ("label", "status", "confidence")} | bare
+    found: dict[str, Any] = {"response": None, "reading": reading, "readings": readings, "follow_ups": []}
+    found |= {"probabilities": None, "tokens": None, "tokens_total": 0}
+    found["is"] = {"flip": known["flip"], "right": right, "modal": known["legend"] == modal > 0}
+    number = number_of(index, at, column.at)
+    facts = facts_of(db, number) if db is not None and number else None
+    if db is None or facts is None:
+        return found
+    found["response"] = _response(study, db, facts, index.ids[at], column)
+    found["follow_ups"] = _follow_ups(study, db, at, column.at)
+    if index.plane("length", "uint32").cell(at, column.at) <= _READ_AGAIN:
+        found |= _read_again(study, db, number, at, column, evaluator, reading, readings)
+    return found
+
+
+def _response(
+    study: ViewedStudy, db: sqlite3.Connection, facts: dict[str, Any], item: str, column: Column
+) -> dict[str, Any]:
+    index = study.index
+    text = beginning(db, "responses", "text", facts["id"], LONGEST)
+    thinking = beginning(db, "responses", "thinking", facts["id"], LONGEST)
+    at = index.ids.find(item)
+    length = index.plane("length", "uint32").cell(at or 0, column.at)
+    return {
+        **{name: facts[name] for name in _SHOWN},
+        "text": text.text,
+        "length": length,
+        "shown": len(text.text),
+        "rest": None if text.whole else "raw",
+        "thinking": thinking.text or None,
+        "thinking_length": len(thinking.text) if thinking.whole else thinking.size,
+        "reused_from": facts["reused"],
+        "response": facts["id"],
+        "money": cost_of(facts, (study.document("progress.json") or {}).get("prices", {})),
+        "decoding": index.design.decodings.get(column.decoding, {}),
+    }
+
+
+def cost_of(facts: dict[str, Any], prices: dict[str, Any]) -> float | None:
+    """US dollars for one answer, counted as the study's cost is.
+
+    Args:
+        facts: What is stored beside the answer.
+        prices: The study's prices by model.
+
+    Returns:
+        None where its tokens or the price are not known; 0 where it was taken from another study.
+    """
+    if facts["reused"] is not None:
+        return 0.0
+    known = prices.get(facts["model"])
+    if known is None or facts["prompt_tokens"] is None:
+        return None
+    price = Price(**{**known, "batch": Price(**known["batch"]) if known["batch"] else None})
+    of = price.in_batch if facts["batch"] else price
+    return of.of(facts["prompt_tokens"], facts["cached_tokens"] or 0, facts["written"] or 0)
+
+
+def _follow_ups(study: ViewedStudy, db: sqlite3.Connection, at: int, column: int) -> list[dict[str, Any]]:
+    """The further calls about the same answer."""
+    found = []
+    for path in sorted(study.index.folder.glob("response-*.plane")):
+        name = path.stem.removeprefix("response-")
+        if number := number_of(study.index, at, column, name):
+            said = beginning(db, "responses", "text", number, LONGEST)
+            facts = facts_of(db, number)
+            sent = messages_of(db, facts["prompt"], LONGEST) if facts else []
+            found.append({"name": name, "text": said.text, "response": number, "prompt": sent})
+    return found
+
+
+def _read_again(
+    study: ViewedStudy,
+    db: sqlite3.Connection,
+    number: int,
+    at: int,
+    column: Column,
+    evaluator: int,
+    reading: dict[str, Any],
+    readings: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """Why an answer has its labels: reasons, probabilities, tokens, and the characters that were read."""
+    design, response = study.index.design, whole_response(db, number)
+    variant = design.variants_by_id.get(column.prompt)
+    if response is None or variant is None:
+        return {}
+    found: dict[str, Any] = {"tokens_total": len(response.tokens), "reading": reading}
+    found["tokens"] = [
+        {"text": one.text, "logprob": one.logprob, "top": [list(top) for top in one.top]}
+        for one in response.tokens[:_MOST_TOKENS]
+    ] or None
+    for place, name in enumerate(design.evaluators):
+        made = evaluator_of(study, name)
+        follow_up = design.of.get(name, "")
+        own = (
+            response
+            if not follow_up
+            else whole_response(db, number_of(study.index, at, column.at, follow_up))
+        )
+        if made is None or own is None:
+            continue
+        said = read(own, made, design.labels, variant, response if follow_up else None)
+        readings[place]["reason"] = said.reason
+        if place != evaluator:
+            continue
+        names = ("reason", "truncated", "looping", "label_coverage", "mass_coverage")
+        reading |= {one: getattr(said, one) for one in names}
+        reading["in"] = f"follow_up:{follow_up}" if follow_up else "text"
+        if said.probabilities:
+            found["probabilities"] = [
+                {"label": code, "p": said.probabilities.get(code, 0.0)} for code in design.codes
+            ]
+        if said.status in ("valid", "ambiguous"):
+            reading |= _spans(own, made, design.labels, variant)
+    return found
+
+
+def _spans(response: Response, evaluator: Evaluator, labels: Any, variant: Any) -> dict[str, Any]:
+    """The characters that were read; of log-probabilities those of the first token."""
+    reads = getattr(evaluator, "reads", "text")
+    if reads == "pair":
+        return {}
+    if reads == "tokens":
+        first = next((one.text for one in response.tokens if one.text.strip()), "")
+        start = response.text.find(first.strip()) if first.strip() else -1
+        spans = Spans(((start, start + len(first.strip())),) if start >= 0 else ())
+    else:
+        spans = spans_of(response, evaluator.reader(labels, variant), labels, variant)
+    return {"spans": [_span(response.text, *place) for place in spans.places], "spans_exact": spans.exact}
+
+
+def _span(text: str, start: int, end: int) -> dict[str, Any]:
+    units = [len(text[:place].encode("utf-16-le", "surrogatepass")) // 2 for place in (start, end)]
+    return {"from": start, "to": end, "from16": units[0], "to16": units[1], "why": "what the label rests on"}
+
+
+def evaluator_of(study: ViewedStudy, name: str) -> Evaluator | None:
+    """An evaluator of the study; None where its plug-in is not installed."""
+    key = (study.index.folder.name, name)
+    found: Evaluator | None = study.evaluators.get(key, lambda: _made(study, name))
+    return found
+
+
+def _made(study: ViewedStudy, name: str) -> Evaluator | None:
+    specs = [EvaluatorSpec.model_validate(one) for one in study.index.design.readers]
+    spec = next((one for one in specs if one.title == name), EvaluatorSpec(use=name))
+    try:
+        plugin = registry.load("evaluators", spec.use)
+        made: Evaluator = plugin(**bind(plugin, spec.options, Positions(None, {}), (), ("use", "name", "of")))
+    except QuaverError:
+        return None
+    return made
