@@ -7,8 +7,8 @@ inspect-ai needs an environment of its own (its dependencies differ): ``python -
 ``VENV/bin/pip install inspect-ai``. Its log of a study is written beside the study, once.
 
 Measured, for each viewer with a server of its own: seconds from asking for the list of answers until it is
-there, seconds from a click on an answer until its text is there (the first, and the median of five), the peak memory
-of server and page, and the processor time of both, which other work on the machine changes less.
+there, seconds from a click on an answer until its text is there (the first, and the median of five), the
+peak memory of server and page, and the processor time of both, which other work on the machine changes less.
 """
 
 from __future__ import annotations
