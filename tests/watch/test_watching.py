@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.commands import here
 from tests.studies import STUDY
 
 import quaver
+from quaver.collect.store.response_store import Store
 from quaver.errors import QuaverError
 from quaver.watch.alarms import Looked
-from quaver.watch.canary import CanaryOptions
+from quaver.watch.canary import Canary, CanaryOptions
+from quaver.watch.drift import Drift
 from quaver.watch.watching import watch
 
 ITEMS = "id,text,truth\n" + "".join(
@@ -120,6 +123,58 @@ def test_a_single_other_answer_is_no_alarm(look: Callable[[], Looked], model: Ch
     assert found.alarms == []
     assert len(found.models[0].occasions[-1].changes) == 1
     assert 5 < len(model.asked) <= 10  # asked again until the old answer came back
+
+
+def test_a_model_that_answers_everything_differently_is_not_asked_again(
+    look: Callable[[], Looked], model: Changing
+) -> None:
+    model.flipped = set(range(30))
+    found = look()
+    assert {one.aspect for one in found.alarms} == {"answers"}
+    assert len(model.asked) == 5  # the look's own prompts say enough
+
+
+def test_no_look_asks_more_than_it_may(look: Callable[..., Looked], model: Changing) -> None:
+    options = CanaryOptions(prompts=5, parts=3, first=2, confirmed=7)
+    look(options, renew=True)
+    model.asked.clear()
+    model.flipped = set(range(30))
+    look()
+    assert len(model.asked) <= 5 + options.confirmed
+
+
+def test_a_watch_that_had_its_alarm_confirms_nothing_more(
+    look: Callable[[], Looked], model: Changing
+) -> None:
+    model.flipped = set(range(30))
+    look()
+    model.asked.clear()
+    look()
+    assert len(model.asked) == 5
+
+
+def test_the_store_is_read_once_in_a_look(
+    look: Callable[[], Looked], model: Changing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    read_after = Store.read_after
+
+    def counted(self: Store, last: int, most: int, also: Sequence[int] = ()) -> Any:
+        found = read_after(self, last, most, also)
+        read.append(len(found))
+        return found
+
+    monkeypatch.setattr(Store, "read_after", counted)
+    model.flipped = {int(one) for one in range(0, 30, 7)}
+    look()
+    assert sum(read) == 15 * 6 + len(model.asked)
+
+
+def test_the_models_of_a_study_share_the_error() -> None:
+    canary = Canary(SMALL, [("i", "v", "")])
+    assert Drift(canary, models=3).thresholds()["labels"] == pytest.approx(
+        3 * Drift(canary).thresholds()["labels"]
+    )
 
 
 def test_refusals_and_lengths_are_seen(look: Callable[[], Looked], model: Changing) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from quaver.core.number_format import count
-from quaver.watch.drift import Aspect, Occasion
+from quaver.watch.drift import Aspect, Occasion, reached
 
 _WORDS: Mapping[Aspect, str] = {
     "labels": "a prompt's label has changed for good",
@@ -138,11 +138,11 @@ def alarms_of(
     for one, occasion in zip(asked, found, strict=True):
         for aspect, words in _facts(model, asked[0], one, occasion):
             alarms.setdefault(aspect, Alarm(model, aspect, one["time"], occasion.number, words))
-        for name, evidence in occasion.evidence.items():
-            if evidence >= thresholds[name]:
-                words = f"{_WORDS[name]}{_examples(occasion) if name in ('labels', 'answers') else ''}"
-                alarm = Alarm(model, name, one["time"], occasion.number, words, evidence, thresholds[name])
-                alarms.setdefault(name, alarm)
+        for name in reached(occasion, thresholds):
+            evidence = occasion.evidence[name]
+            words = f"{_WORDS[name]}{_examples(occasion) if name in ('labels', 'answers') else ''}"
+            alarm = Alarm(model, name, one["time"], occasion.number, words, evidence, thresholds[name])
+            alarms.setdefault(name, alarm)
     return list(alarms.values())
 
 

@@ -19,7 +19,7 @@ from quaver.errors import QuaverError
 
 PROMPTS, PARTS, FIRST, CONFIRMED = 20, 10, 6, 40
 """By default: prompts of a look; parts of the canary, one a look; how often each prompt is asked on the first
-occasion; how often at most a prompt with another answer is asked again at once."""
+occasion; how often at most prompts with another answer are asked again in a look, together."""
 
 _LOGPROBS = 20
 
@@ -32,7 +32,7 @@ class CanaryOptions:
         prompts: Prompts of a look.
         parts: Parts of the canary; each look asks one, in turn.
         first: How often each prompt is asked on the first occasion.
-        confirmed: How often at most a prompt with another answer is asked again at once.
+        confirmed: How often at most prompts with another answer are asked again in a look, of a model.
         whole: Whether whole answers are asked for, rather than one token with its log-probabilities.
         error: How often a watch without any change may ever raise an alarm.
     """

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
+from math import nan
 from typing import Any, Final, Literal
 
 from quaver.collect.run.budget import Price
-from quaver.sequential.drift_evidence import Records, SteadyAnswers
+from quaver.sequential.drift_evidence import LastingChange, Records
 from quaver.watch.canary import Canary
 from quaver.watch.occasions import CanaryAnswer
 
@@ -87,23 +89,31 @@ class Occasion:
         }
 
 
+def reached(occasion: Occasion, thresholds: Mapping[Aspect, float]) -> list[Aspect]:
+    """The aspects with as much evidence as an alarm takes."""
+    return [name for name, evidence in occasion.evidence.items() if evidence >= thresholds[name]]
+
+
 class Drift:
     """One model's answers, taken in occasion by occasion.
 
     Args:
         canary: The canary.
+        models: How many models are watched; they share the watch's error.
     """
 
-    def __init__(self, canary: Canary) -> None:
-        self._canary = canary
-        self._steady = SteadyAnswers(len(canary.pool))
-        self._records = {name: Records(two_sided=name not in _ONE_SIDED) for name in _RECORDS}
+    def __init__(self, canary: Canary, models: int = 1) -> None:
+        self._canary, self._models = canary, models
+        size = len(canary.pool)
+        self._change = LastingChange(size)
+        self._records = {name: Records(size, two_sided=name not in _ONE_SIDED) for name in _RECORDS}
         self._reference: dict[int, CanaryAnswer] = {}
         self._configurations: set[str] = set()
 
     def thresholds(self) -> dict[Aspect, float]:
         """The evidence at which each aspect raises the alarm."""
-        return {name: 1 / (self._canary.options.error * share) for name, share in SHARES.items()}
+        error = self._canary.options.error / self._models
+        return {name: 1 / (error * share) for name, share in SHARES.items()}
 
     def take_in(self, number: int, answers: Sequence[CanaryAnswer], price: Price | None) -> Occasion:
         """Take in an occasion.
@@ -122,46 +132,58 @@ class Drift:
             self._reference.setdefault(prompt, some[0])
             found.labels[some[0].label] += 1
             found.pairs.append((self._reference[prompt].label, some[0].label))
-            self._visit(prompt, some[1:] if prompt in fresh else some, found)
-        regular = [one for one in answers if one.number == 0 or one.prompt in fresh]
-        for name, records in self._records.items():
-            for one in regular if number == 0 else [one for one in regular if one.prompt in fresh]:
-                value = self._value(name, one, price)
-                records.learn(str(one.prompt), [] if value is None else [value])
-            if number:
-                values = {
-                    str(one.prompt): self._value(name, one, price)
-                    for one in regular
-                    if one.prompt not in fresh
-                }
-                records.look({prompt: value for prompt, value in values.items() if value is not None})
-            found.evidence[name] = records.evidence
-        found.evidence["labels"] = self._steady.evidence
+            self._note(prompt, some, found)
+        self._learn({prompt: by_prompt[prompt] for prompt in fresh}, price)
+        if number:
+            self._bet({prompt: some for prompt, some in by_prompt.items() if prompt not in fresh}, price)
+        found.evidence = {name: float(one.evidence) for name, one in self._records.items()}
+        found.evidence["labels"] = float(self._change.evidence)
         found.served = self._new_configurations(answers, first=number == 0)
         return found
 
-    def differing(self, answers: Sequence[CanaryAnswer]) -> list[int]:
-        """The prompts whose answers are not the first one, each of them."""
+    def unclear(self, answers: Sequence[CanaryAnswer]) -> list[int]:
+        """The prompts whose answers on an occasion are all other than the first one, the steadiest first."""
         own: dict[int, list[bool]] = {}
         for one in answers:
             if one.prompt in self._reference:
-                own.setdefault(one.prompt, []).append(one.label != self._reference[one.prompt].label)
-        return [prompt for prompt, differ in own.items() if all(differ)]
+                own.setdefault(one.prompt, []).append(self._differs(one))
+        wavered = self._change.wavered
+        return sorted((prompt for prompt, differ in own.items() if all(differ)), key=lambda at: wavered[at])
 
-    def _visit(self, prompt: int, answers: Sequence[CanaryAnswer], found: Occasion) -> None:
-        reference = self._reference[prompt]
-        others = [one for one in answers if one.label != reference.label]
-        if answers:
-            self._steady.visit(str(prompt), len(others), len(answers))
+    def _learn(self, fresh: Mapping[int, Sequence[CanaryAnswer]], price: Price | None) -> None:
+        """Take in prompts that have no answers yet."""
+        others = [sum(map(self._differs, some)) for some in fresh.values()]
+        self._change.learn(list(fresh), others, [len(some) - 1 for some in fresh.values()])
+        for prompts, answers in _rounds(fresh):
+            for name, records in self._records.items():
+                records.learn(prompts, self._values(name, answers, price))
+
+    def _bet(self, known: Mapping[int, Sequence[CanaryAnswer]], price: Price | None) -> None:
+        """Bet on the answers of a look; what many prompts show rests on each one's first answer alone."""
+        for at, (prompts, answers) in enumerate(_rounds(known)):
+            self._change.answer(prompts, [self._differs(one) for one in answers])
+            for name, records in self._records.items() if at == 0 else ():
+                records.look(prompts, self._values(name, answers, price))
+
+    def _differs(self, one: CanaryAnswer) -> bool:
+        return one.label != self._reference[one.prompt].label
+
+    def _note(self, prompt: int, answers: Sequence[CanaryAnswer], found: Occasion) -> None:
+        """Note a prompt with another answer than at first."""
+        others = [one for one in answers if self._differs(one)]
         if others:
             item, variant, _ = self._canary.pool[prompt]
-            again = (len(others), len(answers))
-            found.changes.append(Change(item, variant, reference.label, others[0].label, again))
+            before, again = self._reference[prompt].label, (len(others), len(answers))
+            found.changes.append(Change(item, variant, before, others[0].label, again))
+
+    def _values(self, name: Aspect, answers: Sequence[CanaryAnswer], price: Price | None) -> list[float]:
+        values = [self._value(name, one, price) for one in answers]
+        return [nan if value is None else value for value in values]
 
     def _value(self, name: Aspect, one: CanaryAnswer, price: Price | None) -> float | None:
         reference = self._reference[one.prompt]
         if name == "answers":
-            return float(one.label != reference.label)
+            return float(self._differs(one))
         if name == "refusals":
             return float(one.refused)
         if name == "lengths":
@@ -186,3 +208,14 @@ class Drift:
             self._configurations |= served
             return []
         return new
+
+
+def _rounds(
+    by_prompt: Mapping[int, Sequence[CanaryAnswer]],
+) -> Iterator[tuple[list[int], list[CanaryAnswer]]]:
+    """Every prompt's first answer, then the second answers of those with two, and so on."""
+    for at in count():
+        some = {prompt: answers[at] for prompt, answers in by_prompt.items() if at < len(answers)}
+        if not some:
+            return
+        yield list(some), list(some.values())

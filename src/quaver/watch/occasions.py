@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ from quaver.collect.run.budget import Price
 from quaver.collect.run.progress import Progress
 from quaver.collect.run.runner import collect
 from quaver.collect.store.response_store import Store
+from quaver.collect.store.responses import Stored
 from quaver.core.model import Model, Placed, Probed
 from quaver.core.records import Request, Response
 from quaver.design.calls.call_plan import Plan
@@ -20,6 +21,8 @@ from quaver.watch.canary import Canary
 
 _ROOM = 1000
 """Answers that one prompt may get on one occasion; a stored repeat is occasion × room + number."""
+
+_CHUNK = 20_000
 
 
 class CanaryAnswer(NamedTuple):
@@ -71,12 +74,22 @@ class Occasions:
         experiment: Its design.
         models: The models by name.
         store: Where answers are kept.
+        annotator: Reads answers to the canary's design, with one evaluator.
     """
 
     def __init__(
-        self, canary: Canary, experiment: Experiment, models: Mapping[str, Model], store: Store
+        self,
+        canary: Canary,
+        experiment: Experiment,
+        models: Mapping[str, Model],
+        store: Store,
+        annotator: Annotator,
     ) -> None:
-        self._canary, self._experiment, self._models, self._store = canary, experiment, models, store
+        self._experiment, self._models, self._store = experiment, models, store
+        self._annotator = annotator
+        self._known: dict[tuple[str, int], list[CanaryAnswer]] = {}
+        self._read = 0
+        self._failed: list[int] = []
         places = {item.id: at for at, item in enumerate(experiment.items)}
         self._at = {(places[item], variant): at for at, (item, variant, _) in enumerate(canary.pool)}
         ids = [item.id for item in experiment.items]
@@ -132,26 +145,30 @@ class Occasions:
         variant = self._experiment.conditions[call.condition].variant
         return self._at.get((call.item, variant))
 
-    def answers(self, annotator: Annotator, evaluator: str) -> list[CanaryAnswer]:
-        """All answers, by occasion, number and prompt; errors are left out.
+    def answers(self, model: str, occasion: int) -> list[CanaryAnswer]:
+        """A model's answers on an occasion, by number and prompt; errors are left out.
 
-        Args:
-            annotator: Reads answers to the canary's design.
-            evaluator: Whose labels are wanted.
+        Only what was stored since the last call is read and annotated.
         """
-        found = []
-        for chunk in self._store.read():
-            frame = annotator.frame(chunk)
-            own = frame.filter(frame["evaluator"].cast(str) == evaluator) if evaluator else frame
-            rows = own.select("label", "status").rows()
-            for (condition, item, repeat, response, _), (label, status) in zip(chunk, rows, strict=True):
-                if response.finish == "error":
-                    continue
-                about = self._experiment.conditions[condition]
-                occasion, number = divmod(repeat, _ROOM)
-                place = self._at[item, about.variant]
-                said = label or (status if status == "refused" else response.text.strip()[:80]) or status
-                found.append(
-                    CanaryAnswer(place, about.model, occasion, number, said, status == "refused", response)
-                )
-        return sorted(found, key=lambda one: (one.occasion, one.number, one.prompt))
+        failed, self._failed = self._failed, []  # an error's row may hold an answer by now
+        chunk = self._store.read_after(self._read, _CHUNK, failed)
+        while chunk:
+            self._read = max(self._read, *(stored for stored, _ in chunk))
+            self._take_in(chunk)
+            chunk = self._store.read_after(self._read, _CHUNK)
+        return sorted(self._known.get((model, occasion), ()), key=lambda one: (one.number, one.prompt))
+
+    def _take_in(self, chunk: Sequence[tuple[int, Stored]]) -> None:
+        """Read answers' labels."""
+        frame = self._annotator.frame([row for _, row in chunk]).select("label", "status").rows()
+        for (stored, row), (label, status) in zip(chunk, frame, strict=True):
+            condition, item, repeat, response, _ = row
+            if response.finish == "error":
+                self._failed.append(stored)
+                continue
+            about = self._experiment.conditions[condition]
+            occasion, number = divmod(repeat, _ROOM)
+            place = self._at[item, about.variant]
+            said = label or (status if status == "refused" else response.text.strip()[:80]) or status
+            answer = CanaryAnswer(place, about.model, occasion, number, said, status == "refused", response)
+            self._known.setdefault((about.model, occasion), []).append(answer)

@@ -81,7 +81,7 @@ def _how(canary: Canary) -> Iterator[str]:
     yield (
         f"The canary is {count(len(canary.pool), 'prompt')} of the study, drawn at random and locked. "
         f"On the first occasion each was asked {options.first} times; {asked}. "
-        f"A prompt with another answer is asked up to {options.confirmed} times more at once."
+        f"Prompts with another answer are asked again at once, up to {options.confirmed} times in a look."
     )
     yield (
         "Each line of evidence is an e-process: while the model stays what it was, any of them reaches the "

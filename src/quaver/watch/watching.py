@@ -19,8 +19,8 @@ from quaver.study.sources.study_file_source import StudyFile, asking
 from quaver.study.sources.study_folder import StudyFolder
 from quaver.watch.alarms import Alarm, Looked, ModelLook, alarms_of
 from quaver.watch.canary import Canary, CanaryOptions, locked, part_of
-from quaver.watch.drift import Drift, Occasion
-from quaver.watch.occasions import CanaryAnswer, Occasions
+from quaver.watch.drift import Drift, Occasion, reached
+from quaver.watch.occasions import Occasions
 from quaver.watch.over_time import write_page
 
 FOLDER = "watch"
@@ -62,7 +62,7 @@ def watch(study: Study, options: CanaryOptions | None = None, *, renew: bool = F
         store.take_in()
         canary = _canary(files, source, options)
         experiment = part_of(source.experiment, canary, source.models)
-        asked = Occasions(canary, experiment, source.models, store)
+        asked = Occasions(canary, experiment, source.models, store, _annotator(source, experiment))
         look = _Look(source, files, canary, experiment, asked)
         look.ask()
         return look.judged()
@@ -70,6 +70,19 @@ def watch(study: Study, options: CanaryOptions | None = None, *, renew: bool = F
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+def _annotator(source: StudyFile, experiment: Experiment) -> Annotator:
+    """Reads answers with the study's first evaluator."""
+    known = source.plugins.evaluators()
+    return Annotator(
+        conditions=experiment.conditions,
+        items=experiment.items,
+        variants={variant.id: variant for variant in experiment.variants},
+        labels=experiment.labels,
+        evaluators=dict(list(known.items())[:1]),
+        decodings=experiment.decodings,
+    )
 
 
 def _canary(files: StudyFolder, source: StudyFile, options: CanaryOptions | None) -> Canary:
@@ -107,15 +120,6 @@ class _Look:
             self.known.append(self._begun(len(self.known)))
             self._write()
         self.now = self.known[-1]
-        self.evaluator = next(iter(self.source.plugins.evaluators()), "")
-        self.annotator = Annotator(
-            conditions=self.experiment.conditions,
-            items=self.experiment.items,
-            variants={variant.id: variant for variant in self.experiment.variants},
-            labels=self.experiment.labels,
-            evaluators={self.evaluator: self.source.plugins.evaluators()[self.evaluator]},
-            decodings=self.experiment.decodings,
-        )
 
     def _goes_on(self, last: Mapping[str, Any]) -> bool:
         """Whether the last look was cut off, and is to be finished."""
@@ -153,31 +157,29 @@ class _Look:
 
     def _confirm(self, model: str) -> None:
         """Ask prompts with another answer again, until it is clear or an answer is the old one."""
-        before, number = self._drift(model, self._answers()), self.now["number"]
-        threshold = before[0].thresholds()["labels"]
-        here = [one for one in self._answers() if (one.model, one.occasion) == (model, number)]
-        for prompt in before[0].differing(here):
-            for start in range(1, self.canary.options.confirmed + 1, _BATCH):
-                end = min(start + _BATCH, self.canary.options.confirmed + 1)
-                self.asked.ask(number, self.now["name"], [prompt], range(start, end), only=model)
-                here = [one for one in self._answers() if (one.model, one.occasion) == (model, number)]
-                tried = copy.deepcopy(before[0])
-                if tried.take_in(number, here, self._price(self.now, model)).evidence["labels"] >= threshold:
-                    return
-                if prompt not in before[0].differing(here):
-                    break
+        number, options = self.now["number"], self.canary.options
+        drift, found = self._drift(model, self.known[:-1])
+        thresholds = drift.thresholds()
+        while not any(reached(one, thresholds) for one in found):
+            here = self.asked.answers(model, number)
+            left = options.confirmed - sum(one.number > 0 for one in here)
+            unclear = drift.unclear(here)
+            tried = copy.deepcopy(drift).take_in(number, here, self._price(self.now, model))
+            if not unclear or left <= 0 or reached(tried, thresholds):
+                return
+            start = 1 + max(one.number for one in here if one.prompt == unclear[0])
+            numbers = range(start, start + min(left, _BATCH))
+            self.asked.ask(number, self.now["name"], unclear[:1], numbers, only=model)
+            if len(self.asked.answers(model, number)) == len(here):
+                return
 
-    def _answers(self) -> list[CanaryAnswer]:
-        return self.asked.answers(self.annotator, self.evaluator)
-
-    def _drift(
-        self, model: str, answers: Sequence[CanaryAnswer], *, now: bool = False
-    ) -> tuple[Drift, list[Occasion]]:
-        """A model's drift over the occasions before this one, or with it."""
-        drift, found = Drift(self.canary), []
-        for one in self.known if now else self.known[:-1]:
-            some = [answer for answer in answers if (answer.model, answer.occasion) == (model, one["number"])]
-            found.append(drift.take_in(one["number"], some, self._price(one, model)))
+    def _drift(self, model: str, occasions: Sequence[Mapping[str, Any]]) -> tuple[Drift, list[Occasion]]:
+        """A model's drift over some occasions from the first one on."""
+        drift = Drift(self.canary, len(self.source.models))
+        found = [
+            drift.take_in(one["number"], self.asked.answers(model, one["number"]), self._price(one, model))
+            for one in occasions
+        ]
         return drift, found
 
     def _price(self, occasion: Mapping[str, Any], model: str) -> Price | None:
@@ -186,9 +188,9 @@ class _Look:
 
     def judged(self) -> Looked:
         """What the looks so far found of every model."""
-        answers, models = self._answers(), []
+        models = []
         for name in self.source.models:
-            drift, found = self._drift(name, answers, now=True)
+            drift, found = self._drift(name, self.known)
             alarms: list[Alarm] = alarms_of(name, self.known, found, drift.thresholds())
             models.append(ModelLook(name, found, alarms))
         times = [one["time"] for one in self.known]
