@@ -70,14 +70,15 @@ def test_a_table_names_its_source() -> None:
 def test_models_and_package_are_named() -> None:
     found = rows("llm-guidelines")
     assert found["How weights were quantized"] == ("yes", "m: small.Q4_1.gguf")
-    assert found["A package to replicate the study"][0] == "yes"
-    assert rows("llm-guidelines", {"bundle": ""})["A package to replicate the study"][0] == "no"
+    package = "A package to replicate the study, with instructions"
+    assert found[package][0] == "yes"
+    assert rows("llm-guidelines", {"bundle": ""})[package][0] == "no"
     assert found["The exact model and version, its configuration, and when it was asked"][0] == "yes"
 
 
 def test_a_function_is_for_its_author_to_describe() -> None:
     found = rows("llm-guidelines", {"models": {"m": {"identity": "f", "engine": "function"}}})
-    assert found["Everything around the model: retrieval, agents, several models together"][0] == "yours"
+    assert found["Everything around the model, and what the model itself contributes"][0] == "yours"
 
 
 @pytest.mark.parametrize(
@@ -109,11 +110,41 @@ def test_people_stand_beside_the_model() -> None:
     people = Estimate("coder_agreement_coders", 0.7, 0.6, 0.8, cell={"coder": "all"})
     won = Estimate("alternative_annotator_won", 1.0, details={"won": 3, "coders": 3})
     found = rows("llm-guidelines", estimates=(people, won))
-    assert found["Agreement between people"] == (
+    assert found["Agreement between people, and how they were aggregated"] == (
         "yes",
         "alpha 0.70 [0.60 to 0.80] between people, under How people and the model agree",
     )
-    assert found["Whether the model may stand in for a person"][0] == "yes"
+    assert found["Whether the model may stand in for people"][0] == "yes"
+
+
+def test_prompts_say_how_they_were_used() -> None:
+    examples = "Prompts without examples, with one, or with several"
+    assert "zero-shot" in rows("llm-guidelines")[examples][1]
+    shown = [VARIANT, VARIANT | {"id": "v1", "examples": [["text", "a"]] * 3}]
+    assert rows("llm-guidelines", {"variants": shown})[examples] == (
+        "yes",
+        "prompts show 0, 3 examples; which, under Prompts",
+    )
+    reuse = "Which prompt went to which model in which configuration"
+    one = {"variant": "v0", "decoding": "greedy"}
+    half = [one | {"model": "m"}, one | {"model": "n"}, one | {"model": "n", "variant": "v1"}]
+    assert rows("llm-guidelines")[reuse][1].startswith("every prompt")
+    assert rows("llm-guidelines", {"conditions": half})[reuse][1].startswith("each combination")
+
+
+def test_people_have_a_codebook() -> None:
+    item = "The codebook that people had"
+    assert rows("llm-guidelines")[item][0] == "yours"
+    assert rows("llm-guidelines", frame=GOLD)[item][0] == "yes"
+
+
+def test_models_are_compared_with_intervals() -> None:
+    item = "Tests or intervals where models are compared"
+    assert rows("llm-guidelines")[item][0] == "not applicable"
+    two = {"models": {"m": MODEL, "n": MODEL}}
+    assert rows("llm-guidelines", two)[item][0] == "no"
+    found = Estimate("accuracy", 0.5, 0.4, 0.6, cell={"model": "m"})
+    assert rows("llm-guidelines", two, estimates=(found,))[item][0] == "in part"
 
 
 def test_accuracy_has_its_range() -> None:

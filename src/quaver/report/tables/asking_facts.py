@@ -66,6 +66,54 @@ def prompts(results: Results) -> Answer:
     return "yes", f"{many(shown, 'prompt')} in full, under Prompts and in study.lock.json"
 
 
+def shots(results: Results) -> Answer:
+    """How many examples prompts show."""
+    if not results.has_prompts:
+        return "no", "the labels were imported without their prompts"
+    counts = sorted({len(one.get("examples") or ()) for one in results.variants})
+    if counts in ([], [0]):
+        return "yes", "no prompt shows an example (zero-shot)"
+    named = ", ".join(map(str, counts))
+    return "yes", f"prompts show {named} examples; which, under Prompts"
+
+
+def prompt_reuse(results: Results) -> Answer:
+    """Whether each model was asked with each prompt."""
+    conditions = results.lock.get("conditions", ())
+    if results.imported or not conditions:
+        return "yours", "the labels were imported: write which prompt went to which model"
+    sides = [{one[name] for one in conditions} for name in ("model", "variant", "decoding")]
+    asked = {(one["model"], one["variant"], one["decoding"]) for one in conditions}
+    every = len(asked) == len(sides[0]) * len(sides[1]) * len(sides[2])
+    how = "every prompt went to every model in every configuration" if every else "each combination"
+    return "yes", f"{how}, listed in study.lock.json"
+
+
+def models_compared(results: Results) -> Answer:
+    """Whether models are compared by more than their means."""
+    if len(results.models) < 2:
+        return "not applicable", "there is one model"
+    if any(one.low is not None for one in defined(results, "")):
+        return "in part", "each model's estimates have intervals; quaver compare tests their differences"
+    return "no", "no estimate has an interval"
+
+
+def mitigated(results: Results) -> Answer:
+    """What was done against threats to validity."""
+    done = []
+    if len(results.variants) > 1:
+        done.append(many(len(results.variants), "prompt"))
+    if len(results.models) > 1:
+        done.append(many(len(results.models), "model"))
+    if defined(results, "accuracy", "corrected_accuracy"):
+        done.append("labels by people")
+    if defined(results, "conclusion_corrected"):
+        done.append("conclusions corrected for wrong labels")
+    if not done:
+        return "no", "one prompt, one model, and nobody else's labels"
+    return "in part", f"{', '.join(done)}; say whether you asked again later"
+
+
 def developed(results: Results) -> Answer:
     """How prompts came about."""
     factors = ", ".join(results.factors)

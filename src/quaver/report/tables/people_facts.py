@@ -6,6 +6,7 @@ import polars as pl
 
 from quaver.core.number_format import percent, with_interval
 from quaver.report.estimate_index import Results
+from quaver.report.tables.asking_facts import defined_labels
 from quaver.report.tables.reported_facts import Answer, defined, many
 
 
@@ -61,6 +62,20 @@ def coders(results: Results) -> Answer:
     if names:
         return "no", "it takes two people who labelled the same items"
     return "no", "no person's own labels are in the study (the key coders)"
+
+
+def each_rating(results: Results) -> Answer:
+    """Whether every answer and every person's label of an item is there."""
+    said = "annotations.parquet has a row for each answer"
+    return "yes", f"{said}; gold/labels.csv each person's label" if _gold(results)[1] else said
+
+
+def codebook(results: Results) -> Answer:
+    """Whether people had definitions of the labels."""
+    state, said = defined_labels(results)
+    if not _gold(results)[1]:
+        return ("yours", "say what the people who labelled had before them")
+    return state, f"{said}; coders had them on their sheets"
 
 
 def replacement(results: Results) -> Answer:
