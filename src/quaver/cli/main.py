@@ -31,6 +31,7 @@ GROUPS = {
         "run",
         "status",
         "watch",
+        "merge",
         "repair",
     ),
     "Look and use": (

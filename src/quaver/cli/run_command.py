@@ -7,10 +7,12 @@ from typing import Annotated
 import typer
 
 from quaver.cli.collection_display import open_collection, run_collection
-from quaver.cli.console import errors, screen
+from quaver.cli.console import errors, say, screen
 from quaver.cli.run_display import say_making, show_outcome, watching, writing_events
+from quaver.cli.shard_display import shard_line
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study, small_file
 from quaver.cli.verdict_display import say_verdict
+from quaver.errors import QuaverError
 
 
 def command(
@@ -42,6 +44,12 @@ def command(
             "--cancel-batches", help="Ask nothing; end every batch that is out and store what it answered."
         ),
     ] = False,
+    shard: Annotated[
+        str,
+        typer.Option(
+            help="Ask one of several equal parts only, in a process of its own: 3/8 is the third of eight."
+        ),
+    ] = "",
     small: Annotated[
         bool, typer.Option("--small", help="Run the small version that the study file describes.")
     ] = False,
@@ -57,17 +65,22 @@ def command(
       quaver run study.yaml --small
       quaver run study.yaml --retry-errors
       quaver run study.yaml --batch
+      quaver run study.yaml --shard 3/8
       quaver run study.yaml --function mine=annotate:label
     """
     if (many := open_collection(study, function, small=small)) is not None:
+        if shard:
+            raise QuaverError("a collection has no shards", where="--shard", fix="run its studies in shards")
         run_collection(many, retry_errors=retry_errors)
         return
-    opened = open_study(study, function, small=small)
+    opened = open_study(study, function, small=small, shard=shard or None)
     if small:
         screen.print(f"The small version, in {opened.folder}:")
         for note in opened.spec.notes:
             screen.print(f"- {note}")
     opened.variants.make(watch=say_making)
+    if shard:
+        say(shard_line(opened))
     with writing_events(events) as stream, watching(opened) as watch:
         outcome = opened.run(
             watch=watch,
@@ -80,6 +93,9 @@ def command(
         )
     on = errors if events == "-" else screen
     status = show_outcome(outcome, opened, on)
-    say_verdict(opened, status, small_file(study) if small else study, on)
+    if shard:
+        say("`quaver status` shows all shards, and `quaver report` reads them as one.", on=on)
+    else:
+        say_verdict(opened, status, small_file(study) if small else study, on)
     if outcome.ended == "interrupted":
         raise typer.Exit(130)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from quaver.cli.collection_display import open_collection, show_statuses
 from quaver.cli.console import JsonOption, print_json, say, screen, table
 from quaver.cli.run_display import errors_table, quality_in_passing, say_quality
+from quaver.cli.shard_display import shard_lines
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 from quaver.cli.verdict_display import say_verdict, verdict_in_passing
 from quaver.core.number_format import duration, moment
@@ -81,6 +82,7 @@ def _lines(status: StudyStatus) -> Iterator[str]:
     if status.process is not None:
         pace = f"{status.rate:,.1f} calls a second in the last minute, {duration(status.left)} left"
         yield f"Process {status.process} is collecting: {pace if status.rate else 'nothing came in lately'}."
+    yield from shard_lines(status.shards)
     yield from (f"Warning: {warning}." for warning in status.warnings)
 
 

@@ -30,11 +30,13 @@ FunctionOption = Annotated[
 ]
 
 
-def open_study(path: Path, functions: Sequence[str] | None = None, *, small: bool = False) -> Study:
-    """The study of a command's argument, or its small version, with the functions that its options name."""
+def open_study(
+    path: Path, functions: Sequence[str] | None = None, *, small: bool = False, shard: str | None = None
+) -> Study:
+    """The study of a command's argument, or its small version or a shard, with its options' functions."""
     from quaver.study.session import Study
 
-    return Study.open(path, functions=functions_of(functions), small=small)
+    return Study.open(path, functions=functions_of(functions), small=small, shard=shard)
 
 
 def small_file(path: Path) -> Path:

@@ -85,6 +85,7 @@ class Study:
         folder: str | Path | None = None,
         functions: Mapping[str, Annotate] | None = None,
         small: bool = False,
+        shard: str | None = None,
     ) -> Study:
         """Open a study.
 
@@ -97,6 +98,8 @@ class Study:
             functions: For models that ``use: function``, by the model's name: ``annotate(text, prompt)``.
             small: Whether to open the small version that the study file describes under ``small``. It is
                 written beside the file as ``NAME.small.yaml``, and has a folder of its own.
+            shard: One of several equal parts, such as ``3/8``: only its calls, in a folder of its own. The
+                study itself reads all of its shards as one.
 
         Returns:
             The study. Its names and columns are checked; nothing is asked, and no model is loaded.
@@ -106,8 +109,8 @@ class Study:
             UnknownName: A plug-in, a column, a label, a model or an evaluator that it names does not exist.
             StoreError: The bundle cannot be read, or is not as it was packed.
         """
-        source = open_source(study, folder, functions)
-        source = open_small(source) if small else source
+        source = open_source(study, folder, functions, None if small else shard)
+        source = open_small(source, shard) if small else source
         check_names(source)
         return cls(source)
 

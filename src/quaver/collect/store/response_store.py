@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from quaver.collect.store.batch_rows import BatchRows
+from quaver.collect.store.merged_stores import MergedStores
 from quaver.collect.store.receipt import Receipt
 from quaver.collect.store.response_tables import COLUMNS
 from quaver.collect.store.spill import Spill, SpillFile
@@ -16,7 +16,7 @@ from quaver.collect.store.spill import Spill, SpillFile
 _FINISH = COLUMNS.split(", ").index("finish")
 
 
-class Store(BatchRows):
+class Store(MergedStores):
     """A study's stored responses, with what a killed run left in the spill.
 
     Args:

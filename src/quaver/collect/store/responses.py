@@ -155,15 +155,20 @@ class Responses(PlacedCalls):
         Raises:
             StoreError: It could not be written.
         """
+
+        def write() -> None:
+            self._db.execute(*self._adding_traffic(source, traffic))
+
+        self._write_whatever_happens(write)
+
+    @staticmethod
+    def _adding_traffic(source: int, traffic: Traffic) -> tuple[str, tuple[float, ...]]:
+        """The statement that adds traffic, and its values."""
         names = [column_of(field) for field in Traffic._fields]
         sql = f"""INSERT INTO traffic (source, {", ".join(names)})
             VALUES (?, {", ".join("?" * len(names))}) ON CONFLICT (source) DO UPDATE SET
             {", ".join(f"{name} = {name} + excluded.{name}" for name in names)}"""
-
-        def write() -> None:
-            self._db.execute(sql, (source, *traffic))
-
-        self._write_whatever_happens(write)
+        return sql, (source, *traffic)
 
     def adopt(self, adopted: Sequence[Adopted]) -> None:
         """Write responses that another study collected, all or none.

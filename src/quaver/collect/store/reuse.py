@@ -31,7 +31,9 @@ _CHUNK = 512
 """Requests whose keys are looked up together."""
 
 
-def reuse(requests: Iterable[Request], store: Store, folders: Mapping[str, Path]) -> Counter[str]:
+def reuse(
+    requests: Iterable[Request], store: Store, folders: Mapping[str, Path], *, own: bool = False
+) -> Counter[str]:
     """Copy answers that other studies stored; their errors are not copied.
 
     Args:
@@ -39,6 +41,7 @@ def reuse(requests: Iterable[Request], store: Store, folders: Mapping[str, Path]
         store: The store that receives the answers.
         folders: The other studies' folders, by the name that marks their answers. The first that has an
             answer provides it.
+        own: Whether they hold answers of this study, which then count as its own and not as reused.
 
     Returns:
         How many answers came from each.
@@ -50,12 +53,12 @@ def reuse(requests: Iterable[Request], store: Store, folders: Mapping[str, Path]
     with ExitStack() as stack:
         others = {name: stack.enter_context(Elsewhere(folder)) for name, folder in folders.items()}
         _check_recipes(others, store)
-        sources: dict[tuple[str, int, str], int] = {}
+        sources: dict[tuple[str | None, int, str], int] = {}
         unread = iter(requests)
         while chunk := list(islice(unread, _CHUNK)):
             wanted = {call.key: (request, call) for request in chunk for call in request.calls}
             for name, other in others.items():
-                adopted = list(_adopted(name, other, wanted, store, sources))
+                adopted = list(_adopted(None if own else name, other, wanted, store, sources))
                 store.adopt(adopted)
                 taken[name] += len(adopted)
     return +taken  # drops studies that gave none
@@ -79,11 +82,11 @@ def _check_recipes(others: Mapping[str, Elsewhere], store: Store) -> None:
 
 
 def _adopted(
-    name: str,
+    name: str | None,
     other: Elsewhere,
     wanted: dict[bytes, tuple[Request, Call]],
     store: Store,
-    sources: dict[tuple[str, int, str], int],
+    sources: dict[tuple[str | None, int, str], int],
 ) -> Iterator[Adopted]:
     """The wanted answers that one study has; they are removed from ``wanted``."""
     found = {

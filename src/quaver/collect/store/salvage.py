@@ -11,6 +11,7 @@ from typing import Any
 
 from quaver.collect.store.batch_tables import BATCH_COLUMNS
 from quaver.collect.store.checksum import add_checksums, checksum, checksum_of_prompt
+from quaver.collect.store.merged_stores import NOTED
 from quaver.collect.store.page_reader import Row, rows_in
 from quaver.collect.store.read_only import journal
 from quaver.collect.store.response_store import Store
@@ -88,7 +89,7 @@ class Salvage:
                     known[number_of, name] = tuple(values)
             case [int(number_of), str(name), bytes(key), *_] if len(values) == _REQUEST:
                 self.others.setdefault("batch_calls", {})[number_of, name, key] = tuple(values)
-            case [str(name), str() | int() as value] if name not in _FORGOTTEN:
+            case [str(name), str() | int() as value] if name not in _FORGOTTEN and not name.startswith(NOTED):
                 self._other("meta", name, value)
 
     def _add_response(self, number: int, values: Sequence[Any]) -> None:

@@ -14,25 +14,44 @@ from quaver.errors import StoreError
 
 
 @contextmanager
-def sole_writer(folder: Path) -> Iterator[None]:
+def sole_writer(folder: Path, wait: float = 0.0) -> Iterator[None]:
     """Lock a study's folder; the operating system releases it when the process ends.
+
+    Args:
+        folder: The folder.
+        wait: Seconds to wait for another process.
 
     Raises:
         StoreError: Another process holds the lock, or the folder cannot be locked.
     """
+    with sole_writer_if_free(folder, wait) as free:
+        if not free:
+            pid = folder / ".run.pid"
+            holder = pid.read_text().strip() if pid.exists() else "unknown"
+            raise StoreError(
+                "another process is collecting for this study",
+                where=str(folder),
+                found=f"process {holder}",
+                fix="wait for it, or stop it; the answers that it has collected are stored",
+            )
+        yield
+
+
+@contextmanager
+def sole_writer_if_free(folder: Path, wait: float = 0.0) -> Iterator[bool]:
+    """Lock a study's folder; False where another process holds the lock.
+
+    Raises:
+        StoreError: The folder cannot be locked.
+    """
     # A lock file without a system lock would outlive a killed process.
     lock = FileLock(folder / ".run.lock", fallback_to_soft=False)
     pid = folder / ".run.pid"
+    free = True
     try:
-        lock.acquire(blocking=False)
+        lock.acquire(blocking=wait > 0, timeout=wait)
     except Timeout:
-        holder = pid.read_text().strip() if pid.exists() else "unknown"
-        raise StoreError(
-            "another process is collecting for this study",
-            where=str(folder),
-            found=f"process {holder}",
-            fix="wait for it, or stop it; the answers that it has collected are stored",
-        ) from None
+        free = False
     except OSError as error:
         raise StoreError(
             "the study's folder cannot be locked for this run",
@@ -40,10 +59,13 @@ def sole_writer(folder: Path) -> Iterator[None]:
             found=error.strerror or str(error),
             fix=what_to_do(error) or "check the folder's owner and permissions",
         ) from error
+    if not free:
+        yield False
+        return
     try:
         with writing(folder):
             pid.write_text(str(os.getpid()))
-        yield
+        yield True
     finally:
         with suppress(OSError):
             pid.unlink(missing_ok=True)

@@ -64,6 +64,7 @@ class Plan:
         recipe: The number of the recipe for keys; the current one if left out.
         occasion: When the calls are asked, where the same ones are asked again on purpose; their keys and
             seeds are then those of this occasion.
+        has: Whether a prompt's calls belong to it, by the positions of variant and item; all do if left out.
 
     Attributes:
         order: The prompts in the order of work.
@@ -76,12 +77,14 @@ class Plan:
         most_logprobs: Mapping[str, int] = MappingProxyType({}),
         recipe: int | None = None,
         occasion: str = "",
+        has: Callable[[int, int], bool] | None = None,
     ) -> None:
         self.occasion = occasion
         self.experiment = experiment
         self.identities = identities
         self.recipe = call_keys.RECIPE if recipe is None else recipe
         self.most_logprobs = most_logprobs
+        self._has = has
         self.order = WorkOrder(experiment)
 
     def max_tokens(self, condition: Condition) -> int:
@@ -200,6 +203,8 @@ class Plan:
                 digest = blake2b(joined(prompt).encode("utf-8", "surrogatepass"), digest_size=16).digest()
                 occurrence = seen.get(digest, 0)
                 seen[digest] = occurrence + 1
+            if self._has is not None and not self._has(variant, item):
+                continue
             for cell in cells[variant]:
                 yield cell.request(item, prompt, occurrence)
 

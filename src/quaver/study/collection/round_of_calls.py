@@ -71,7 +71,7 @@ class Collecting:
         wait: bool = False,
     ) -> None:
         self._study, self._store = study, store
-        self._plan, self._models, self._caps = study.plan, study.models, study.spec.budget
+        self._plan, self._models, self._caps = study.plan, study.models, study.budget
         self._journal, self._watch, self._retry_errors = journal, watch, retry_errors
         self._prices, self._made = study.prices, study.spent_on_paraphrases()
         quotes = any(one.quotes_answer for one in study.experiment.follow_ups.values())
@@ -203,6 +203,8 @@ class Collecting:
         """
         left = self._store.unfinished(errors=not self._retry_errors) & set(names)
         out = left & self._store.calls_out().keys()
+        if self._study.share is not None:  # the store counts the calls of the whole study
+            out = left
         left -= {name for name in out if next(self._requests(name, None), None) is None}
         for name, model in self._models.items():
             if name not in left or name in self._tried or not isinstance(model, Probed):

@@ -28,6 +28,7 @@ from quaver.study.collection.rounds import (
     together,
     widest,
 )
+from quaver.study.collection.shard_run import WAIT, ShardRecord
 from quaver.study.forecasts.forecast import Forecast, forecast, forecast_of_paraphrases
 from quaver.study.sources.prices import check_money, prices_of
 from quaver.study.sources.study_file_source import StudyFile
@@ -107,20 +108,23 @@ def run(
     experiment = study.experiment
     _ = study.models  # one that cannot be asked is an error, also where nothing is left to ask
     study.files.make()
-    with sole_writer(study.folder), study.files.store() as store:
+    with sole_writer(study.folder, WAIT if study.share else 0.0), study.files.store() as store:
         store.take_in()
         study.place(store)
+        record = ShardRecord(study, store)
+        record.begin()
         if retry_unconstrained:
             study.placed.set_misasked_aside(store)
         study.files.write("study.lock.json", study.lock())
         counts = store.counts()
         before = counts.answered - (counts.errors if retry_errors else 0)
-        total = experiment.calls - store.unfollowed(errors=not retry_errors)
+        total = study.calls - store.unfollowed(errors=not retry_errors)
         if before == total and not store.batches():
-            return Outcome("finished", before, before, 0, 0, 0.0)
+            return record.end(Outcome("finished", before, before, 0, 0, 0.0))
         check(study)
         ids = [item.id for item in experiment.items]
         journal = Journal(study.files.log, events, conditions=experiment.conditions, items=ids)
+        watch = record.watching(watch)
         collecting = Collecting(
             study, store, journal=journal, watch=watch, retry_errors=retry_errors, batch=batch, wait=wait
         )
@@ -136,7 +140,7 @@ def run(
             journal.broken_off(error)
             raise
         journal.ended(outcome)
-    return outcome
+        return record.end(outcome)
 
 
 def _run_in_rounds(

@@ -22,6 +22,8 @@ from quaver.collect.store.response_store import Store
 from quaver.collect.store.sole_writer import who_collects
 from quaver.core.records import Condition
 from quaver.core.rows import Rows
+from quaver.study.sources.shards import Shards, ShardStatus
+from quaver.study.sources.study_file_source import StudyFile
 from quaver.study.sources.study_source import StudySource
 
 
@@ -111,6 +113,8 @@ class StudyStatus(Rows):
         last: When the last answer arrived, in seconds since 1970; None where there is none.
         batches: The batches that are out; their calls are not among the answered ones, nor their tokens and
             money among what was spent.
+        shards: Its shards, if it was run in any; what those have collected is among the answered calls, but
+            for one that runs on another machine.
     """
 
     total: int
@@ -139,6 +143,7 @@ class StudyStatus(Rows):
     waiting: int = 0
     last: float | None = None
     batches: Sequence[BatchStatus] = ()
+    shards: Sequence[ShardStatus] = ()
 
     def __repr__(self) -> str:
         failed = f", {self.errors:,} with an error" if self.errors else ""
@@ -197,6 +202,8 @@ def status(study: StudySource) -> StudyStatus:
     """
     if study.spec.annotations is not None:
         return StudyStatus(total=study.calls, answered=study.calls)
+    if isinstance(study, StudyFile):
+        study.take_in_shards()
     process = who_collects(study.folder)
     if not study.files.responses.exists():
         return status_in(study, None, process)
@@ -249,6 +256,7 @@ def status_in(study: StudySource, store: Store | None, process: int | None) -> S
         discarded_tokens=sum(one.prompt_tokens + one.completion_tokens for one in entries if one.discarded),
         waiting=store.waiting() if store and process is None else 0,
         batches=_batches(study, store) if store else (),
+        shards=_shards(study, store),
         last=max((one.last for one in entries if one.placed and one.last), default=None),
     )
 
@@ -280,12 +288,16 @@ def _batches(study: StudySource, store: Store) -> list[BatchStatus]:
     return found
 
 
+def _shards(study: StudySource, store: Store | None) -> Sequence[ShardStatus]:
+    """How far each shard is; none of a shard itself."""
+    return Shards(study.folder).statuses(store.all_taken() if store else {})
+
+
 def _conditions(study: StudySource, store: Store | None) -> list[ConditionStatus]:
     """What is answered of each condition."""
     sql = "SELECT condition, count(*) FROM calls GROUP BY condition"
     answered = dict(store.rows(sql)) if store else {}
-    items = len(study.experiment.items)
     return [
-        ConditionStatus(condition, answered.get(at, 0), items * condition.repeats)
+        ConditionStatus(condition, answered.get(at, 0), study.calls_of(at))
         for at, condition in enumerate(study.experiment.conditions)
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from quaver.collect.store.response_store import Store
@@ -17,20 +17,26 @@ from quaver.errors import StoreError
 
 
 class PlacedCalls:
-    """The calls of one design, and the answers to them in a store.
+    """The calls of one design, or of a share of it, and the answers to them in a store.
 
     Attributes:
         plan: Every call.
     """
 
     def __init__(
-        self, experiment: Experiment, served: Mapping[str, Mapping[str, Any]], fingerprint: str, where: str
+        self,
+        experiment: Experiment,
+        served: Mapping[str, Mapping[str, Any]],
+        fingerprint: str,
+        where: str,
+        has: Callable[[int, int], bool] | None = None,
     ) -> None:
         self._experiment, self._fingerprint, self._where = experiment, fingerprint, where
         self.plan = Plan(
             experiment,
             {name: str(facts["identity"]) for name, facts in served.items()},
             {name: int(facts.get("logprobs", 0)) for name, facts in served.items()},
+            has=has,
         )
 
     # ------------------------------------------------------------------------------------- keys

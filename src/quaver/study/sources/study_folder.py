@@ -139,6 +139,19 @@ class _Frozen(TypedDict):
     frozen: list[Entry]
 
 
+class _Shard(TypedDict):
+    shard: str
+    study: str
+    fingerprint: str
+    quaver: str
+    host: str
+    process: int
+    calls: int
+    answered: int
+    ended: str | None
+    seen: float
+
+
 class _AcceptedAs(TypedDict):
     asked: dict[str, Any]
     found: dict[str, Any]
@@ -155,6 +168,7 @@ FileName = Literal[
     "certified.json",
     "frozen.json",
     "accepted.json",
+    "shard.json",
 ]
 
 _FILES: Mapping[FileName, _File] = {
@@ -166,6 +180,7 @@ _FILES: Mapping[FileName, _File] = {
     "certified.json": _File(_Certified, "move it away; quaver certify makes it again"),
     "accepted.json": _File(_AcceptedAs, "move it away; quaver accept makes it again"),
     "frozen.json": _File(_Frozen, "put back a copy of it; it cannot be made again for a time that is past"),
+    "shard.json": _File(_Shard, "run this shard again, which writes it anew"),
     "study.lock.json": _File(_Lock, "move it away; the next run writes it anew", renamed_lock),
     "paraphrases.json": _File(
         _Paraphrases,

@@ -143,6 +143,10 @@ class StudySource(ABC):
     def calls(self) -> int:
         """How many calls, or labels that existed already, there are."""
 
+    def calls_of(self, condition: int) -> int:
+        """How many calls a condition takes, by its position."""
+        return len(self.experiment.items) * self.experiment.conditions[condition].repeats
+
     @property
     @abstractmethod
     def served(self) -> dict[str, dict[str, Any]]:

@@ -1,0 +1,28 @@
+"""``quaver merge``: a study's shards in one store."""
+
+from __future__ import annotations
+
+import typer
+
+from quaver.cli.console import say
+from quaver.cli.shard_display import shard_lines
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
+
+
+def command(study: StudyArgument = HERE, function: FunctionOption = None) -> None:
+    """Make one store of a study's shards, and say which shards are missing.
+
+    Asks nothing, and changes nothing when repeated. Every command that reads the study does the same.
+    The exit status is 1 while a shard is missing or unfinished.
+
+    Examples:
+      quaver merge study.yaml
+    """
+    from quaver.study.merging import merge  # loads the study's parts
+
+    merged = merge(open_study(study, function))
+    say(f"{merged.answered:,} of {merged.total:,} calls are answered in one store.")
+    for line in shard_lines(merged.shards):
+        say(line)
+    if merged.unfinished:
+        raise typer.Exit(1)

@@ -1,0 +1,232 @@
+"""The shards of a study: folders in its own, each with a store, read as one.
+
+A shard is run by a process of its own, perhaps on another machine, and knows nothing of the others. Whoever
+reads the study takes in what the shards have meanwhile. A database that another machine is writing is not
+touched: SQLite's locks do not reach that far.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from quaver.collect.store.read_only import journal, may_write
+from quaver.collect.store.response_store import Store
+from quaver.collect.store.sole_writer import sole_writer_if_free
+from quaver.design.calls.share import Share
+from quaver.errors import StoreError
+from quaver.study.sources.study_folder import StudyFolder
+
+ShardState = Literal["missing", "running", "stopped", "finished"]
+
+FOLDER = "shards"
+"""The folder of all shards in a study's own."""
+
+_ALIVE = 60.0
+"""Seconds after which a shard that wrote nothing down is not taken for running, where locks do not tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardStatus:
+    """How far one shard is.
+
+    Attributes:
+        shard: Its number and how many there are: ``3/8``.
+        state: ``missing`` if it never ran, ``running``, ``stopped`` before its end, ``finished``.
+        calls: Its calls; 0 where it is missing.
+        answered: How many of them are answered, as it last wrote down.
+        ended: What stopped it: ``interrupted``, a cap of the budget; None if it was killed.
+        host: The machine that ran it last.
+        seen: When it last wrote something down, in seconds since 1970.
+    """
+
+    shard: str
+    state: ShardState
+    calls: int = 0
+    answered: int = 0
+    ended: str | None = None
+    host: str = ""
+    seen: float | None = None
+
+
+def _status(facts: Mapping[str, Any], running: bool) -> ShardStatus:
+    ended = facts["ended"]
+    state: ShardState = "running" if running else "finished" if ended == "finished" else "stopped"
+    return ShardStatus(
+        facts["shard"], state, facts["calls"], facts["answered"], ended, facts["host"], facts["seen"]
+    )
+
+
+class _Shard:
+    """One shard's folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.files = path, StudyFolder(path)
+        self.facts = self.files.read("shard.json")
+
+    @property
+    def share(self) -> Share:
+        return Share.read(self.facts["shard"])
+
+    @property
+    def stamp(self) -> list[list[int]]:
+        """Changes whenever its store does."""
+        store = self.files.responses
+        found = []
+        for file in (store, journal(store), store.with_suffix(".spill")):
+            about = file.stat() if file.exists() else None
+            found.append([about.st_size, about.st_mtime_ns] if about else [0, 0])
+        return found
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this machine ran it last."""
+        return bool(self.facts["host"] == socket.gethostname())
+
+    def runs(self) -> bool:
+        """Whether a process is collecting for it, on whatever machine."""
+        if not may_write(self.files.responses):
+            return self.facts["ended"] is None and time.time() - self.facts["seen"] < _ALIVE
+        with sole_writer_if_free(self.path) as free:
+            return not free
+
+
+class Shards:
+    """The shards in a study's folder.
+
+    Args:
+        folder: The study's folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / FOLDER
+        self._found = [_Shard(path.parent) for path in sorted(self._path.glob("*/shard.json"))]
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @property
+    def stamps(self) -> dict[str, list[list[int]]]:
+        """Change whenever a shard has something new."""
+        return {one.path.name: one.stamp for one in self._found if one.files.responses.exists()}
+
+    @property
+    def lock(self) -> dict[str, Any]:
+        """The first one's ``study.lock.json``; empty where there is none."""
+        return next((lock for one in self._found if (lock := one.files.read("study.lock.json"))), {})
+
+    def check(self, name: str, fingerprint: str) -> None:
+        """Find shards that cannot be one study.
+
+        Args:
+            name: The study's name.
+            fingerprint: The study's, as it is now.
+
+        Raises:
+            StoreError: One belongs to another study, or to this one before it changed; or different versions
+                of Quaver ran them.
+        """
+        other = [one for one in self._found if one.facts["fingerprint"] != fingerprint]
+        if other:
+            named = ", ".join(f"{one.share} of {one.facts['study']!r}" for one in other)
+            raise StoreError(
+                "shards of another study, or of this one before its file or its models changed",
+                where=str(self._path),
+                expected=f"shards of {name!r} as it is now",
+                found=named,
+                fix="run them again with this study file, which asks only what is missing; "
+                f"or move their folders out of {FOLDER}/",
+            )
+        by_version: dict[str, list[str]] = {}
+        for one in self._found:
+            by_version.setdefault(one.facts["quaver"], []).append(str(one.share))
+        if len(by_version) > 1:
+            raise StoreError(
+                "different versions of Quaver ran these shards",
+                where=str(self._path),
+                expected="one version",
+                found="; ".join(f"{version}: {', '.join(shards)}" for version, shards in by_version.items()),
+                fix="run the older ones again with the newer version; nothing that is stored is asked again",
+            )
+
+    def check_idle(self) -> None:
+        """Find shards that are being asked, or have calls out in batches, while the whole study is to be.
+
+        Raises:
+            StoreError: There is one.
+        """
+        for one in self._found:
+            if one.runs():
+                raise StoreError(
+                    "a shard of this study is running",
+                    where=str(one.path),
+                    found=f"shard {one.share} on {one.facts['host']}, process {one.facts['process']}",
+                    fix="wait until it has ended, or run the shards that are missing",
+                )
+            if one.files.responses.exists():
+                with closing(Store(one.files.responses)) as store:
+                    out = sum(store.calls_out().values())
+                if out:
+                    raise StoreError(
+                        "a shard of this study has calls out in batches",
+                        where=str(one.path),
+                        found=f"{out:,} calls of shard {one.share}",
+                        fix=f"collect them with `quaver run --shard {one.share}` first",
+                    )
+
+    def take_in(self, store: Store) -> int:
+        """Copy what the shards have and the study's store lacks; returns how many answers that were.
+
+        The study's folder must be locked, and its store and the shards checked.
+
+        Raises:
+            StoreError: A store cannot be read or written.
+        """
+        return sum(
+            self._take(one, store)
+            for one in self._found
+            if one.files.responses.exists() and store.taken_from(one.path.name).get("stamp") != one.stamp
+        )
+
+    def has_news(self, store: Store) -> bool:
+        """Whether a shard has what may not have been taken in."""
+        return any(store.taken_from(name).get("stamp") != stamp for name, stamp in self.stamps.items())
+
+    @staticmethod
+    def _take(one: _Shard, store: Store) -> int:
+        path, name = one.files.responses, one.path.name
+        if not may_write(path):
+            return store.take_from(name, path)
+        with sole_writer_if_free(one.path) as free:
+            if free:
+                with closing(Store(path)) as part:
+                    part.take_in()
+                    answered = part.counts().answered
+                found = store.take_from(name, path)
+                one.facts["answered"] = answered
+                store.note_taken(name, {"stamp": one.stamp, "status": one.facts})
+                return found
+        return store.take_from(name, path) if one.is_here else 0
+
+    def statuses(self, taken: Mapping[str, Mapping[str, Any]]) -> Sequence[ShardStatus]:
+        """Every shard, those that are missing among them.
+
+        Args:
+            taken: What is noted in the study's store about shards, of which some may be gone.
+        """
+        known: dict[Share, ShardStatus] = {}
+        for facts in taken.values():
+            if "status" in facts:
+                known[Share.read(facts["status"]["shard"])] = _status(facts["status"], running=False)
+        for one in self._found:
+            before = known.get(one.share)
+            now = _status(one.facts, one.runs())
+            if before is None or now.state == "running" or now.answered >= before.answered:
+                known[one.share] = now
+        every = {Share(of, number) for of in {one.of for one in known} for number in range(1, of + 1)}
+        return [known.get(one, ShardStatus(str(one), "missing")) for one in sorted(every)]

@@ -1,0 +1,90 @@
+"""One store takes in another: every key once, an answer before an error, follow-ups with the answer they quote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.collect.fakes import answers, key, opened, request
+
+from quaver.collect.store import merged_stores
+from quaver.collect.store.receipt import receipt
+from quaver.collect.store.response_store import Store
+from quaver.core.meter import Traffic
+from quaver.core.records import Call, Request, Response
+
+
+def store(folder: Path, texts: dict[int, str], *, follow: bool = False) -> Path:
+    """A store with answers to some items and, after each, a follow-up that quotes it."""
+    folder.mkdir()
+    made = opened(folder, items=9)
+    source = made.register("m", "fake", {"engine": "fake"})
+    for item, text in texts.items():
+        failed = text == "error"
+        answer = Response("", finish="error", error="no") if failed else Response(text)
+        made.write([receipt((request(item), [answer]), source)])
+        if follow and not failed:
+            made.write([receipt((_follow_up(item, text), [Response(f"of {text}")]), source)])
+    made.add_traffic(source, Traffic(*[len(texts)] * len(Traffic._fields)))
+    made.close()
+    return folder / "responses.db"
+
+
+def _follow_up(item: int, text: str) -> Request:
+    asked = request(item, condition=1, text=f"why {text}")
+    call = Call(f"{item}{text}".encode().ljust(16), 1, item, 0, key(item))
+    return asked.part((call,))
+
+
+def merged(folder: Path, *parts: Path) -> Store:
+    folder.mkdir(exist_ok=True)
+    whole = opened(folder, items=9)
+    for part in parts:
+        whole.take_from(part.parent.name, part)
+    return whole
+
+
+def test_every_key_counts_once_and_an_answer_replaces_an_error(tmp_path: Path) -> None:
+    one = store(tmp_path / "one", {0: "a", 1: "error", 2: "error"})
+    two = store(tmp_path / "two", {0: "other", 1: "b", 3: "error"})
+    whole = merged(tmp_path / "whole", one, two, one, two)
+    found = {item: response.text or response.finish for (_, item, _), response in answers(whole).items()}
+    assert found == {0: "a", 1: "b", 2: "error", 3: "error"}
+    assert whole.rows("SELECT total(calls), total(errors) FROM tallies") == [(4, 2)]
+    assert whole.rows("SELECT count(*), count(checksum) FROM prompts") == [(4, 4)] or whole.rows(
+        "SELECT count(*) FROM responses WHERE prompt NOT IN (SELECT id FROM prompts)"
+    ) == [(0,)]
+    assert whole.rows("SELECT sent FROM traffic") == [(6,)]
+
+
+def test_a_follow_up_of_an_answer_that_does_not_count_is_left_out(tmp_path: Path) -> None:
+    one = store(tmp_path / "one", {0: "a", 1: "b"}, follow=True)
+    two = store(tmp_path / "two", {0: "a", 1: "another", 2: "c"}, follow=True)
+    whole = merged(tmp_path / "whole", one, two)
+    found = {place[:2]: response.text for place, response in answers(whole).items()}
+    assert found == {(0, 0): "a", (1, 0): "of a", (0, 1): "b", (1, 1): "of b", (0, 2): "c", (1, 2): "of c"}
+    assert whole.rows("SELECT count(*) FROM responses") == [(6,)]
+    parents = "SELECT p.key FROM calls c JOIN responses p ON p.id = c.parent ORDER BY p.key"
+    assert [one for (one,) in whole.rows(parents)] == [key(0), key(1), key(2)]
+
+
+def test_what_a_killed_copy_took_is_not_taken_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merged_stores, "_ROWS", 2)
+    part = store(tmp_path / "part", {n: f"a{n}" for n in range(7)})
+    whole = merged(tmp_path / "whole")
+    rows = Store._take_rows
+
+    def breaking(self: Store, name: str, which: str, note: dict[str, int]) -> int:
+        found = rows(self, name, which, note)
+        if note.get("last") == 4:
+            raise KeyboardInterrupt
+        return found
+
+    monkeypatch.setattr(Store, "_take_rows", breaking)
+    with pytest.raises(KeyboardInterrupt):
+        whole.take_from("part", part)
+    monkeypatch.setattr(Store, "_take_rows", rows)
+    assert (whole.counts().answered, whole.taken_from("part")["last"]) == (4, 4)
+    assert whole.take_from("part", part) == 3
+    assert whole.take_from("part", part) == 0
+    assert len(answers(whole)) == 7
