@@ -10,10 +10,11 @@ from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_s
 
 
 def command(study: StudyArgument = HERE, function: FunctionOption = None) -> None:
-    """Make one store of a study's shards, and say which shards are missing.
+    """Make one store of a study's shards.
 
     Asks nothing, and changes nothing when repeated. Every command that reads the study does the same.
-    The exit status is 1 while a shard is missing or unfinished.
+    It says which shards are missing,
+    and the exit status is 1 while there are any.
 
     Examples:
       quaver merge study.yaml
