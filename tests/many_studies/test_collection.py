@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import zipfile
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+import quaver
 from quaver import Collection, Study
 from quaver.cli.main import app
 from quaver.collect.run.progress import Progress
-from quaver.errors import SpecError, UnknownName
+from quaver.errors import MeasureError, QuaverError, SpecError, StoreError, UnknownName
+from quaver.many_studies.packed_collection import verify_collection
+from quaver.many_studies.study_files import study_files
+from quaver.study.sources.archive import pack
 
 COLLECTION = """\
 name: two tasks
@@ -163,11 +169,157 @@ def test_the_commands_take_a_collection(tmp_path: Path, monkeypatch: pytest.Monk
     function = ["--function", "fake=mine:label"]
     program = CliRunner()
     said = {}
-    for name in ("plan", "run", "status", "measure", "report"):
+    for name in ("plan", "run", "status", "measure", "report", "compare", "bundle"):
         result = program.invoke(app([name, "schema"]), [name, str(path), *function])
         assert result.exit_code == 0, result.output
         said[name] = result.output
+    for name in ("verify", "measure", "compare"):
+        result = program.invoke(app([name, "schema"]), [name, "tasks.quaver.zip"])
+        assert result.exit_code == 0, result.output
+        said[f"{name} bundle"] = result.output
+    both = ["compare", "tasks.quaver.zip", "tasks.yaml", *function, "--fail-if", "accuracy < 0", "--json"]
+    result = program.invoke(app(["compare", "schema"]), both)
+    assert result.exit_code == 0, result.output
+    assert {one["cell"]["study"] for one in json.loads(result.output)["differences"]} == {"mood", "colour"}
+    assert program.invoke(app(["compare", "schema"]), ["compare", "tasks.yaml", "tasks.mood.yaml"]).exit_code
+    shown = ["view", "tasks.yaml", "--export", "seen.html"]
+    refused = program.invoke(app(["view", "schema"]), shown).exception
+    assert isinstance(refused, QuaverError)
+    assert "tasks.mood.yaml" in (refused.fix or "")
     assert "80 calls in 2 studies" in said["plan"]
     assert "80 of 80 calls are answered" in said["status"]
     assert "study pooled" in said["measure"]
+    assert "study pooled" in said["measure bundle"]
+    assert "0 differ" in said["verify bundle"]
     assert (tmp_path / "tasks" / "report.html").is_file()
+
+
+def worse(text: str, prompt: str) -> str:
+    """The annotator, wrong about some moods that it was right about."""
+    right = text.rpartition(" ")[2]
+    return "negative" if right == "positive" and int(text.split()[1]) < 12 else annotator(text, prompt)
+
+
+def test_a_version_is_compared_study_by_study_and_judged_together(tmp_path: Path) -> None:
+    before, after = (tmp_path / name for name in ("before", "after"))
+    for one in (before, after):
+        one.mkdir()
+    first = opened(before)
+    second = Collection.open(written(after), functions={"fake": worse})
+    first.run()
+    second.run()
+    found = first.compare(second, measures=["accuracy"], fail_if=["accuracy < 0"])
+    alone = quaver.compare(first.studies["mood"], second.studies["mood"], measures=["accuracy"])
+    own = [one for one in found.differences if one.cell["study"] == "mood"]
+    assert [(one.value, one.low, one.high) for one in own] == [
+        (one.value, one.low, one.high) for one in alone.differences
+    ]
+    assert found.items == 40
+    assert set(found.flips["study"]) == {"mood"}
+    assert found.flipped == alone.flipped > 0
+    (judgement,) = found.judgements
+    assert len(judgement.judged) == len(found.differences)
+    assert {one.cell["study"] for one in judgement.failed} <= {"mood"}
+    one_study = first.compare(second, measures=["accuracy"], fail_if=["accuracy[study=colour] < 0"])
+    assert one_study.held
+
+
+def test_looks_at_collections_are_kept_in_the_later_ones_folder(tmp_path: Path) -> None:
+    before, after = (tmp_path / name for name in ("before", "after"))
+    for one in (before, after):
+        one.mkdir()
+    first, second = opened(before), Collection.open(written(after), functions={"fake": worse})
+    first.run()
+    second.run()
+    seen = [first.compare(second, measures=["accuracy"], looks=10).look for _ in range(2)]
+    assert [one.again for one in seen if one] == [False, True]
+    assert (after / "tasks" / "looks.json").is_file()
+    with pytest.raises(QuaverError):
+        first.compare(looks=10)
+
+
+def test_collections_without_a_study_in_common_are_not_compared(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    first = opened(tmp_path)
+    second = opened(other, COLLECTION.replace("  mood:", "  feeling:").replace("  colour:", "  paint:"))
+    with pytest.raises(MeasureError):
+        first.compare(second)
+
+
+def test_a_bundle_opens_as_the_collection_and_is_computed_anew(tmp_path: Path) -> None:
+    found = opened(tmp_path)
+    found.run()
+    path, digest = found.bundle(texts=False)
+    assert path == tmp_path / "tasks.quaver.zip"
+    made = verify_collection(path)
+    assert (made.holds, made.digest) == (True, digest)
+    assert made.pooled > 0
+    assert set(made.studies) == {"mood", "colour"}
+    packed = Collection.open(path)
+    assert [str(one) for one in packed.estimates()] == [str(one) for one in found.estimates()]
+    page = packed.report(tmp_path / "out")
+    assert 'href="mood/report.html"' in page.read_text(encoding="utf-8")
+    assert (tmp_path / "out" / "mood" / "report.html").is_file()
+    with pytest.raises(StoreError):
+        packed.bundle()
+    with zipfile.ZipFile(path) as archive:
+        inside = b"".join(archive.read(name) for name in archive.namelist() if not name.endswith(".zip"))
+    assert b"text 3 of" not in inside
+    assert [one.name for one in study_files(path)] == ["mood.quaver.zip", "colour.quaver.zip"]
+
+
+def test_a_pooled_number_that_was_changed_is_found(tmp_path: Path) -> None:
+    found = opened(tmp_path)
+    found.run()
+    path, _ = found.bundle()
+    folder = tmp_path / "inside"
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(folder)
+        manifest = json.loads(archive.read("manifest.json"))
+    document = json.loads((folder / "estimates.json").read_text(encoding="utf-8"))
+    document[-1]["value"] = 0.123
+    (folder / "estimates.json").write_text(json.dumps(document), encoding="utf-8")
+    about = {name: value for name, value in manifest.items() if name not in ("files", "bytes")}
+    changed = tmp_path / "changed.quaver.zip"
+    pack(changed, {name: folder / name for name in manifest["files"]}, about)
+    made = verify_collection(changed)
+    assert not made.holds
+    assert len(made.differing) == 1
+    with path.open("r+b") as file:
+        file.seek(200)
+        file.write(b"x")
+    with pytest.raises(StoreError):
+        Collection.open(path)
+
+
+SIZES = COLLECTION.replace("models: [{name: fake, use: function}]", "models: [{name: fake, use: function}, "
+    "{name: big, use: function}, {name: huge, use: function}]").replace(
+    "measures: [", "measures: [{use: spread, by: [model], sizes: {fake: 0.5, big: 7, huge: 70}}, "
+)  # fmt: skip
+
+
+def test_size_stands_against_spread_by_task_with_the_models_named(tmp_path: Path) -> None:
+    def bound(text: str, prompt: str) -> str:
+        return annotator(text, "")
+
+    functions = {"fake": annotator, "big": worse, "huge": bound}
+    found = Collection.open(written(tmp_path, SIZES), functions=functions)
+    found.run()
+    page = found.report()
+    rows = (page.parent / "tables" / "size-against-spread.csv").read_text(encoding="utf-8").splitlines()
+    assert len(rows) == 1 + 2 * 3
+    spreads = {
+        (one.cell["study"], one.cell["model"]): one.value
+        for one in found.estimates("spread")
+        if one.measure == "spread"
+    }
+    assert spreads["mood", "huge"] == 0
+    assert spreads["mood", "fake"] == pytest.approx(0.4)
+    for row in rows[1:]:
+        study, model, size, value = row.split(",")[:4]
+        assert float(value) == pytest.approx(spreads[study, model])
+        assert float(size) == {"fake": 0.5, "big": 7, "huge": 70}[model]
+    assert (page.parent / "figures" / "size-against-spread.svg").is_file()
+    text = page.read_text(encoding="utf-8")
+    assert all(f">{model}<" in text for model in functions)

@@ -122,7 +122,7 @@ def _whole(study: Study, folder: Path) -> int:
 
 def _without_texts(study: Study, folder: Path) -> int:
     kept = _covariates(study.spec)
-    texts = _texts(study, kept)
+    texts = texts_of(study, kept)
     lock = study.source.lock()
     bare = [{**one, "example": [], "examples": []} for one in lock["variants"]]
     lock = texts.out_of({**lock, "original": [], "variants": bare})  # without the prompts that it shows
@@ -139,7 +139,7 @@ def _without_texts(study: Study, folder: Path) -> int:
         if file.suffix in (".yaml", ".yml") and not texts.in_markup(file.read_text(encoding="utf-8")):
             shutil.copyfile(file, folder / file.name)
     _explained(study, folder, texts=False, withheld=len(withheld))
-    _search(folder, texts)
+    refuse_texts(folder, texts)
     return len(withheld)
 
 
@@ -174,7 +174,14 @@ def _item(item: Item, kept: Collection[str] | None = None) -> dict[str, Any]:
     return {"id": item.id, "gold": item.gold, "groups": dict(item.groups), "fields": fields}
 
 
-def _texts(study: Study, kept: set[str]) -> Texts:
+def texts_of(study: Study, kept: set[str] | None = None) -> Texts:
+    """The texts of a study that a bundle without texts may not hold.
+
+    Args:
+        study: The study.
+        kept: The items' fields that may stand in it; those that are no texts, if left out.
+    """
+    kept = _covariates(study.spec) if kept is None else kept
     experiment = study.experiment
     shown = [one for variant in experiment.variants for one in variant.examples]
     items = [*experiment.items, *shown]
@@ -215,7 +222,7 @@ def _write(path: Path, document: Any) -> None:
     path.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
-def _search(folder: Path, texts: Texts) -> None:
+def refuse_texts(folder: Path, texts: Texts) -> None:
     """Look for items' texts in what is to be packed.
 
     Raises:

@@ -164,7 +164,7 @@ def _holds(one: Estimate, again: Estimate, bootstrapped: Estimate | None) -> boo
         bootstrapped: As it comes out by the bootstrap, where the interval is made by another method today.
     """
     facts = [(each.measure, dict(each.cell), each.reason is None) for each in (one, again)]
-    if facts[0] != facts[1] or not _alike(one.value, again.value):
+    if facts[0] != facts[1] or not alike(one.value, again.value):
         return False
     if bootstrapped is None:
         return one.n == again.n and _same_interval(one, again)
@@ -172,11 +172,11 @@ def _holds(one: Estimate, again: Estimate, bootstrapped: Estimate | None) -> boo
         return True  # it had no interval then
     found = [bootstrapped.details[kind] for kind in ("bca", "percentile") if bootstrapped.details.get(kind)]
     ends = [(min(low, one.value), max(high, one.value)) for low, high in found]
-    return not ends or any(_alike(one.low, low) and _alike(one.high, high) for low, high in ends)
+    return not ends or any(alike(one.low, low) and alike(one.high, high) for low, high in ends)
 
 
 def _same_interval(one: Estimate, again: Estimate) -> bool:
-    return _alike(one.low, again.low) and _alike(one.high, again.high)
+    return alike(one.low, again.low) and alike(one.high, again.high)
 
 
 def _older_interval(one: Estimate, again: Estimate) -> bool:
@@ -204,7 +204,7 @@ def _of_outputs(measure: str) -> bool:
     return measure in known and registered(measure).reads_outputs
 
 
-def _alike(one: float | None, other: float | None) -> bool:
+def alike(one: float | None, other: float | None) -> bool:
     """Equal up to what another machine's sums may differ by."""
     if one is None or other is None:
         return one is other

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from quaver.cli.collection_display import open_collection
 from quaver.cli.console import say
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 
@@ -21,9 +22,10 @@ def command(
     ] = False,
     function: FunctionOption = None,
 ) -> None:
-    """Pack a study into one archive with checksums.
+    """Pack a study or a collection into one archive with checksums.
 
-    It holds answers, annotations, estimates and report, and a reader can verify every number.
+    It holds answers, annotations, estimates and report, and a reader can verify every number. Of a
+    collection, it holds a bundle of each study.
 
     Examples:
       quaver bundle study.yaml
@@ -31,6 +33,9 @@ def command(
     """
     from quaver.bundles.packing import bundle
 
-    path, digest = bundle(open_study(study, function), out, texts=not without_texts)
+    if (many := open_collection(study, function)) is not None:
+        path, digest = many.bundle(out, texts=not without_texts)
+    else:
+        path, digest = bundle(open_study(study, function), out, texts=not without_texts)
     say(f"Wrote {path}")
     say(f"SHA-256 {digest}")

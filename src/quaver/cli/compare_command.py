@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
+from quaver.cli.compared_arguments import open_sides
 from quaver.cli.comparison_display import show_comparison
 from quaver.cli.completions import one_of_plugins, studies
 from quaver.cli.console import print_command, print_json
-from quaver.cli.study_options import FunctionOption, open_both, study_file
+from quaver.cli.study_options import FunctionOption, study_file
 from quaver.errors import StoreError
 
 _MOST_FLIPS = 20
@@ -18,12 +19,13 @@ _MOST_FLIPS = 20
 
 def command(
     before: Annotated[
-        Path, typer.Argument(help="A study: its file, folder or bundle.", autocompletion=studies)
+        Path,
+        typer.Argument(help="A study or collection: its file, folder or bundle.", autocompletion=studies),
     ],
     after: Annotated[
         Path | None,
         typer.Argument(
-            help="Another study of the same items; without it, one study's prompts are compared.",
+            help="Another version of the same items; without it, one study's prompts are compared.",
             autocompletion=studies,
         ),
     ] = None,
@@ -85,7 +87,8 @@ def command(
     """Compare two studies, models or prompts on the same items.
 
     Differences are paired by item. Exits with 1 if a bound fails, so that it can guard a prompt in CI.
-    Without a second study and --by, a study's prompts are compared with the original.
+    Without a second study and --by, a study's prompts are compared with the original. Of two collections,
+    each study is compared with the one of its name.
 
     Examples:
       quaver compare before.quaver.zip study.yaml
@@ -99,13 +102,10 @@ def command(
     from quaver.comparison import pull_request_comment as comment
     from quaver.comparison.difference_verdict import MARGIN
     from quaver.comparison.github_annotations import workflow_commands
-    from quaver.comparison.item_texts import item_texts
     from quaver.comparison.kept_looks import PLANNED
-    from quaver.comparison.paired_comparison import compare
 
-    both = open_both(before, after, function)
-    found = compare(
-        *both,
+    both = open_sides(before, after, function)
+    found = both.compare(
         by=by,
         reference=reference,
         measures=measure,
@@ -117,7 +117,7 @@ def command(
         looks=(looks or PLANNED) if anytime or looks else None,
     )
     if markdown is not None:
-        shown = item_texts(both[1] or both[0], set(found.flips["item"].head(flips))) if texts else None
+        shown = both.texts(set(found.flips["item"].head(flips))) if texts else None
         _write(markdown, comment.markdown(found, flips=flips, texts=shown))
     file = study_file(after or before)
     if junit is not None:

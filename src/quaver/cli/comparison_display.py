@@ -83,7 +83,7 @@ def _show_flips(found: Comparison, most: int) -> None:
         return
     counts = dict(flips["change"].drop_nulls().value_counts().iter_rows())
     gold = f" ({counts.get('gain', 0)} to the true label, {counts.get('loss', 0)} from it)" if counts else ""
-    items = flips["item"].n_unique()
+    items = found.flipped
     where = f" in {flips.height:,} cells" * (flips.height > items)
     screen.print(
         f"{items:,} item{'s have' if items > 1 else ' has'} another label{where}{gold}{':' * (most > 0)}"

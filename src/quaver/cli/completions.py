@@ -63,8 +63,9 @@ def _studies_in(folder: Path) -> Iterator[str]:
 
 
 def _is_study(path: Path) -> bool:
-    """Whether a file is YAML with a task."""
+    """Whether a file is YAML with a task, or with studies."""
     if path.suffix not in (".yaml", ".yml") or not path.is_file():
         return False
     with path.open(encoding="utf-8", errors="replace") as file:
-        return "\ntask:" in "\n" + file.read(_HEAD)
+        head = "\n" + file.read(_HEAD)
+    return "\ntask:" in head or "\nstudies:" in head

@@ -9,8 +9,10 @@ import typer
 
 from quaver.cli.completions import studies
 from quaver.cli.console import say, screen
+from quaver.errors import QuaverError
 
 if TYPE_CHECKING:
+    from quaver.bundles.verification import Verification
     from quaver.study.study_freeze import Frozen
 
 
@@ -32,8 +34,51 @@ def command(
       quaver verify study.quaver.zip --frozen 3f0c9a
     """
     from quaver.bundles.verification import verify
+    from quaver.many_studies.collection_file import is_packed
 
+    if is_packed(path):
+        _verify_collection(path, frozen)
+        return
     found = verify(path, frozen=frozen)
+    _say_found(found)
+    say(f"SHA-256 {found.digest}")
+    if not found.holds:
+        raise typer.Exit(1)
+
+
+def _verify_collection(path: Path, frozen: str | None) -> None:
+    """Every study of a collection's bundle, and what is pooled over them.
+
+    Raises:
+        QuaverError: A frozen design's digest was given, which is one study's.
+        typer.Exit: Something differs.
+    """
+    from quaver.many_studies.packed_collection import verify_collection
+
+    if frozen is not None:
+        raise QuaverError(
+            "a design is frozen study by study",
+            where="--frozen",
+            found=f"{path}, a collection",
+            fix="unpack the archive, and verify the study's own bundle",
+        )
+    found = verify_collection(path)
+    for name in found.changed:
+        say(f"Changed: {name}")
+    for name, one in found.studies.items():
+        say(f"{name}:")
+        _say_found(one)
+    for line in found.differing:
+        say(f"Differs: {line}")
+    if not found.changed:
+        say(f"{found.pooled:,} pooled estimates computed again, {len(found.differing):,} differ.")
+    say(f"SHA-256 {found.digest}")
+    if not found.holds:
+        raise typer.Exit(1)
+
+
+def _say_found(found: Verification) -> None:
+    """What came of one study's bundle."""
     for name in found.changed:
         say(f"Changed: {name}")
     for line in found.differing:
@@ -48,9 +93,6 @@ def command(
         say(f"{found.older:,} of their intervals are by an older method, and were compared by that method.")
     if found.frozen:
         _say_frozen(found.frozen)
-    say(f"SHA-256 {found.digest}")
-    if not found.holds:
-        raise typer.Exit(1)
 
 
 def _say_frozen(found: Frozen) -> None:

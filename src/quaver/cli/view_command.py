@@ -17,7 +17,7 @@ from quaver.errors import QuaverError
 def command(
     study: Annotated[
         list[Path] | None,
-        typer.Argument(help="Study files, their folders, or bundles.", autocompletion=studies),
+        typer.Argument(help="Study files, collections, their folders, or bundles.", autocompletion=studies),
     ] = None,
     port: Annotated[
         int | None, typer.Option(min=1, max=65535, help="Where to listen; a free port by default.")
@@ -41,13 +41,18 @@ def command(
       quaver view study.yaml other.quaver.zip --no-open
       quaver view study.yaml --export flips.html --query is:flipped --items 500
     """
+    from quaver.many_studies.study_files import study_files
     from quaver.view import serving
 
+    studies = [file for path in study or [HERE] for file in study_files(path)]
     if export is not None:
-        (one, *others) = study or [HERE]
+        (one, *others) = studies
         if others:
             raise QuaverError(
-                "--export writes one study", where="--export", found=f"{1 + len(others)} studies"
+                "--export writes one study",
+                where="--export",
+                found=f"{len(studies)} studies",
+                fix=f"name one of them: {', '.join(map(str, studies[:5]))}",
             )
         written = serving.export(one, export, query, sort, items)
         say(f"Wrote {written:,} items to {export}")
@@ -60,4 +65,4 @@ def command(
         if not no_open:
             webbrowser.open(shown)
 
-    serving.serve(study or [HERE], port=port, begun=begun)
+    serving.serve(studies, port=port, begun=begun)

@@ -68,6 +68,11 @@ class Comparison(Rows):
             for (measure, why), count in counts.items()
         ]
 
+    @property
+    def flipped(self) -> int:
+        """How many items have another label; an item of two studies counts in each."""
+        return self.flips.select(*(["study"] if "study" in self.flips.columns else []), "item").n_unique()
+
     def __str__(self) -> str:
         """The differences, a line each, and what came of the bounds."""
         lines = [str(one) for one in self.differences if one.value is not None]
@@ -101,7 +106,7 @@ class Comparison(Rows):
         columns = list(dict.fromkeys(column for one in known for column in one.cell))
         heads = ("measure", *columns, self.before, self.after, "difference", "interval", "unpaired")
         rows = [(one.measure, *(one.cell.get(c, "") for c in columns), *_cells_of(one)) for one in known]
-        flipped = f"{self.items:,} items in both; {self.flips['item'].n_unique():,} have another label."
+        flipped = f"{self.items:,} items in both; {self.flipped:,} have another label."
         notes = [flipped, FIXED, *(f"Left out: {line}." for line in self.left_out), *self.undefined]
         return html_table(heads, rows, " ".join([*notes, *(one.verdict for one in self.judgements)]))
 

@@ -9,34 +9,22 @@ from typing import Annotated, Any
 import polars as pl
 from pydantic import Field
 
-from quaver.comparison.alignment import (
-    ANSWERED,
-    Sides,
-    changed_items,
-    in_common,
-    labels_in_common,
-    made_alike,
-    strings_of,
-)
-from quaver.comparison.bound_judgements import CONCLUDED, judged, read_bounds
+from quaver.comparison.bound_judgements import judged, read_bounds
 from quaver.comparison.bounds import Bound
+from quaver.comparison.compared_sides import Pair, Task, called, levels_of_one, two_studies
 from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.difference_verdict import MARGIN, verdict_on
 from quaver.comparison.flipped_items import changes_of, flips_of
 from quaver.comparison.kept_looks import Looks
 from quaver.core.arguments import guarded
 from quaver.core.records import Estimate
-from quaver.errors import MeasureError, QuaverError, UnknownName
+from quaver.errors import QuaverError
 from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.declaration import Measure
 from quaver.estimation.multiple_testing import adjusted
-from quaver.estimation.original_prompt import ORIGINAL
 from quaver.estimation.paired_differences import paired_differences
-from quaver.study.analysis.study_estimates import own_measurements
-from quaver.study.collection.study_status import answered_calls
 from quaver.study.session import Study
-from quaver.study.sources.conclusion_measures import CONCLUSIONS
-from quaver.study.sources.study_plugins import Measurement
+from quaver.study.sources.study_folder import StudyFolder
 
 _RESAMPLES = 2000
 
@@ -101,204 +89,93 @@ def compare(
     if looks is not None:
         _check_looks(after)
     if after is None:
-        return _within(before, by or "variant", reference, measures, bounds, resampling, margin)
+        task = levels_of_one(before, by or "variant", reference, measures, bounds)
+        return compared(task, bounds, resampling, margin)
     if by is not None or reference is not None:
-        raise QuaverError(
-            "compare two studies, or the levels of one column in one study; not both",
-            where="--by" if by is not None else "--reference",
-            found=f"{_called(before, after)} and {_called(after, before)}, and a column to compare",
-            fix="leave out the second study, or the column",
-        )
-    return _between(before, after, measures, bounds, resampling, margin, items, cells, looks)
+        raise both_asked(called(before, after), called(after, before), by)
+    task = two_studies(before, after, measures, bounds, items, cells)
+    kept = None if looks is None else (after.source.files, looks)
+    return compared(task, bounds, resampling, margin, kept)
+
+
+def both_asked(before: str, after: str, by: str | None) -> QuaverError:
+    """The error where two studies are named and a column to compare."""
+    return QuaverError(
+        "compare two studies, or the levels of one column in one study; not both",
+        where="--reference" if by is None else "--by",
+        found=f"{before} and {after}, and a column to compare",
+        fix="leave out the second study, or the column",
+    )
 
 
 def _check_looks(after: Study | None) -> None:
     """See that there is a version to look at, and a folder for its looks."""
     if after is None:
-        raise QuaverError(
-            "comparing at every commit needs two studies: a baseline and a version of it",
-            where="looks",
-            found="one study",
-            fix="name the baseline first, then the version",
-        )
+        raise one_alone()
     after.source.require("owns_folder")
 
 
-def _between(
-    before: Study,
-    after: Study,
-    measures: Sequence[str] | None,
+def one_alone() -> QuaverError:
+    """The error where many looks are planned and there is no version to look at."""
+    return QuaverError(
+        "comparing at every commit needs two studies: a baseline and a version of it",
+        where="looks",
+        found="one study",
+        fix="name the baseline first, then the version",
+    )
+
+
+def compared(
+    task: Task,
     bounds: Sequence[Bound],
     resampling: Resampling,
     margin: float,
-    items: Collection[str] | None,
-    cells: Sequence[str] | None,
-    planned: int | None,
+    kept: tuple[StudyFolder, int] | None = None,
 ) -> Comparison:
-    """Compare two studies."""
-    left_out: list[str] = []
-    frames = [strings_of(one) for one in (before, after)]
-    if items is not None:
-        frames = [frame.filter(pl.col("item").is_in(list(items))) for frame in frames]
-    looks = None
-    if planned is not None:
-        error = 1 - resampling.confidence_level
-        looks = Looks(after.source.files, frames[0], frames[1], planned, error)
-    labels_in_common(before, after, left_out)
-    for one, other in ((before, after), (after, before)):
-        answered, calls = answered_calls(one.source)
-        if 0 < answered < calls:
-            left_out.append(f"{calls - answered:,} calls of {_called(one, other)} that are not answered yet")
-    sides = made_alike(frames[0], frames[1], left_out)
-    sides, common = in_common(sides, changed_items(before, after), left_out, "")
-    asked = _asked(before, after, measures, bounds)
-    if cells is not None:
-        asked = [one._replace(options={**one.options, "by": (*cells, "evaluator")}) for one in asked]
-    names = (_called(before, after), _called(after, before))
-    return _compared(names, [sides], asked, common, left_out, bounds, resampling, margin, looks)
+    """What differs between the two sides of each pair, and whether the bounds hold.
 
-
-def _within(
-    study: Study,
-    by: str,
-    reference: str | None,
-    measures: Sequence[str] | None,
-    bounds: Sequence[Bound],
-    resampling: Resampling,
-    margin: float,
-) -> Comparison:
-    """Compare the levels of one column in one study."""
-    frame = strings_of(study)
-    factors = study.experiment.variants[0].factors
-    if by in factors:  # the variants must not differ in what is compared
-        rest = [pl.format("{}={}", pl.lit(name), pl.col(name)) for name in factors if name != by]
-        frame = frame.with_columns(
-            (pl.concat_str(rest, separator=",") if rest else pl.lit("all")).alias("variant")
-        )
-    first, others = _levels(study, frame, by, reference)
-    asked = _asked(study, study, measures, bounds)
-    left_out: list[str] = []
-    all_sides, items = [], set[str]()
-    for other in others:
-        here = [frame.filter(pl.col(by) == level) for level in (first, other)]
-        sides = made_alike(here[0], here[1], left_out, by)
-        sides, _ = in_common(sides, frozenset(), left_out, f"{other}: ")
-        items.update(sides.before["item"].unique().to_list())
-        all_sides.append(sides)
-    names = (f"{by} {first}", f"{by} {others[0]}" if len(others) == 1 else f"{len(others)} others")
-    return _compared(names, all_sides, asked, len(items), left_out, bounds, resampling, margin)
-
-
-def _compared(
-    names: tuple[str, str],
-    pairs: Sequence[Sides],
-    asked: Sequence[Measurement],
-    items: int,
-    left_out: Sequence[str],
-    bounds: Sequence[Bound],
-    resampling: Resampling,
-    margin: float,
-    looks: Looks | None = None,
-) -> Comparison:
-    """What differs between the two sides of each pair, and whether the bounds hold."""
+    Args:
+        task: What is compared.
+        bounds: What is judged.
+        resampling: Draws and level of the intervals.
+        margin: The largest loss that counts for none.
+        kept: Where looks at this baseline are kept, and how many are planned; None for a single look.
+    """
 
     def differences(resampling: Resampling) -> list[Estimate]:
-        return [one for sides in pairs for one in _differences(sides, asked, resampling)]
+        return [one for pair in task.pairs for one in _differences(pair, resampling)]
 
-    found, look = differences(resampling), None
+    looks, look = None, None
+    if kept is not None and task.whole is not None:
+        looks = Looks(kept[0], *task.whole, kept[1], 1 - resampling.confidence_level)
+    found = differences(resampling)
     if looks is not None:
-        look = looks.look(bounds, found, pairs[0].before["item"].unique().to_list())
+        items = [item for pair in task.pairs for item in pair.sides.before["item"].unique().to_list()]
+        look = looks.look(bounds, found, items)
         resampling = replace(resampling, confidence_level=look.level)
         found = differences(resampling)
     return Comparison(
-        *names,
+        task.before,
+        task.after,
         differences=found,
-        flips=pl.concat([flips_of(sides) for sides in pairs], how="diagonal"),
-        items=items,
-        left_out=tuple(dict.fromkeys(left_out)),
+        flips=pl.concat([_flips(pair) for pair in task.pairs], how="diagonal"),
+        items=task.items,
+        left_out=tuple(dict.fromkeys(task.left_out)),
         judgements=judged(bounds, found, differences, resampling, shared=look is not None),
         verdicts=[verdict_on(one, margin) for one in found],
         look=look,
     )
 
 
-def _levels(study: Study, frame: pl.DataFrame, by: str, reference: str | None) -> tuple[str, list[str]]:
-    """The level that the others are compared with, and these."""
-    columns = [
-        name for name in frame.columns if frame[name].dtype == pl.String and name not in ("item", *ANSWERED)
-    ]
-    if by not in columns:
-        raise UnknownName("column", by, columns, where="--by")
-    levels = _in_design_order(study, frame, by)
-    if reference is not None and reference not in levels:
-        raise UnknownName(f"level of {by}", reference, levels, where="--reference")
-    first = reference or (levels[0] if levels else "")
-    others = [level for level in levels if level != first]
-    if not others:
-        raise MeasureError(
-            f"there is only one {by}", where="--by", expected="two levels or more", found=first or "none"
-        )
-    return first, others
+def _flips(pair: Pair) -> pl.DataFrame:
+    found = flips_of(pair.sides)
+    place = [pl.lit(value).alias(name) for name, value in pair.place.items()]
+    return found.select("item", *place, pl.exclude("item")) if place else found
 
 
-def _in_design_order(study: Study, frame: pl.DataFrame, by: str) -> list[str]:
-    """A column's levels: the original first, then as the study names them, not as they were asked."""
-    experiment = study.experiment
-    named: dict[str, Sequence[str | None]] = {
-        "model": [one.model for one in experiment.conditions],
-        "decoding": [one.decoding for one in experiment.conditions],
-        "variant": [one.id for one in experiment.variants],
-        "evaluator": [one.title for one in study.spec.evaluators],
-    }
-    there = frame[by].drop_nulls().unique(maintain_order=True).to_list()
-    known = named.get(by, [one.factors.get(by) for one in experiment.variants])
-    levels: list[str] = [level for level in dict.fromkeys(known) if level is not None and level in there]
-    levels += [level for level in there if level not in levels]
-    if ORIGINAL in frame.columns and frame[ORIGINAL].dtype == pl.Boolean:
-        alone = frame.group_by(by).agg(pl.col(ORIGINAL).fill_null(value=False).all())
-        originals = alone.filter(pl.col(ORIGINAL) & pl.col(by).is_not_null())[by].to_list()
-    else:
-        originals = [ORIGINAL]
-    if len(originals) == 1 and originals[0] in levels:
-        levels.sort(key=lambda level: level != originals[0])
-    return levels
-
-
-def _called(study: Study, other: Study) -> str:
-    if study.spec.name != other.spec.name:
-        return study.spec.name
-    return study.source.title
-
-
-# ------------------------------------------------------------------------------- what differs
-
-
-def _asked(
-    before: Study, after: Study, names: Sequence[str] | None, bounds: Sequence[Bound]
-) -> list[Measurement]:
-    found: dict[tuple[str, ...], Measurement] = {}
-    for study in dict.fromkeys((before, after)):
-        for one in own_measurements(study.source, names):
-            found.setdefault((one.measure, str(one.evaluator), str(one.options["by"])), one)
-    asked = list(found.values())
-    there = {one.measure for one in asked}
-    concluded = [bound for bound in bounds if bound.measure in CONCLUDED]
-    if concluded and CONCLUSIONS not in there:
-        drawing = [one for one in (before, after) if one.spec.conclusions]
-        if not drawing:
-            raise MeasureError(
-                "this bound is about a conclusion, but neither study draws one",
-                where=f"--fail-{concluded[0].kind} {concluded[0].text!r}",
-                fix="name one under conclusions in the study file",
-            )
-        asked += own_measurements(drawing[0].source, [CONCLUSIONS])
-    more = dict.fromkeys(bound.measure for bound in bounds if bound not in concluded)
-    return [*asked, *own_measurements(before.source, [name for name in more if name not in there])]
-
-
-def _differences(sides: Sides, asked: Sequence[Measurement], resampling: Resampling) -> list[Estimate]:
-    found = []
-    for one in asked:
+def _differences(pair: Pair, resampling: Resampling) -> list[Estimate]:
+    found, sides = [], pair.sides
+    for one in pair.asked:
         by = tuple(dict.fromkeys((*one.options["by"], *sides.compared)))
         by = tuple(name for name in by if name in sides.before.columns and name in sides.after.columns)
         how: dict[str, Any] = {
@@ -314,4 +191,4 @@ def _differences(sides: Sides, asked: Sequence[Measurement], resampling: Resampl
         seeded = replace(resampling, seed=one.options["seed"])
         before, after = one.of(sides.before, **how), one.of(sides.after, **how)
         found += adjusted(paired_differences(before, after, seeded, changes_of(sides, by)))
-    return found
+    return [replace(one, cell={**pair.place, **one.cell}) for one in found] if pair.place else found

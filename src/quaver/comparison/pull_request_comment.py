@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from quaver.comparison.comparison_result import FIXED, Comparison
 from quaver.comparison.difference_rows import Row, headline, judged_rows, rows_of
@@ -124,17 +124,22 @@ def _flipped(found: Comparison, most: int, texts: Mapping[str, str]) -> str:
         cells = [code(row["item"]), *(code(short_name(str(row[name]))) for name in columns)]
         cells += [NO_LABEL if row[name] is None else code(row[name]) for name in ("before", "after")]
         cells += ["" if row[name] is None else code(row[name]) for name in gold]
-        cells += [code(texts.get(row["item"], ""), 120)] * bool(texts)
+        cells += [code(_text_of(row, texts), 120)] * bool(texts)
         lines.append(cells)
     more = f"\n\n… and {flips.height - most:,} more." if flips.height > most else ""
     table = f"\n\n{_table(heads, lines)}{more}" if most else ""
     return f"<details><summary>{_counted(found)}</summary>{table}\n\n</details>"
 
 
+def _text_of(row: Mapping[str, Any], texts: Mapping[str, str]) -> str:
+    """An item's text; of a collection's, by its study and id."""
+    return texts.get(f"{row.get('study')}/{row['item']}") or texts.get(row["item"], "")
+
+
 def _counted(found: Comparison) -> str:
     flips = found.flips
     counts = dict(flips["change"].drop_nulls().value_counts().iter_rows())
-    items = flips["item"].n_unique()
+    items = found.flipped
     gold = f": {counts.get('gain', 0):,} to the true label, {counts.get('loss', 0):,} from it" * bool(counts)
     where = f" in {flips.height:,} cells" * (flips.height > items)
     return f"{items:,} item{'s have' if items > 1 else ' has'} another label{where}{gold}"

@@ -4,101 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
 
 from quaver.collect.run.progress import Outcome, Progress
 from quaver.core.arguments import guarded
 from quaver.core.notebook import Estimates
-from quaver.core.records import Estimate
-from quaver.core.rows import Rows
 from quaver.design.spec import BudgetSpec
 from quaver.errors import UnknownName
-from quaver.many_studies.collection_file import CollectionSpec, read_collection
-from quaver.many_studies.collection_tables import POOLED
-from quaver.many_studies.pooled_effects import SOURCE, pooled_effect
-from quaver.study.collection.study_status import StudyStatus
-from quaver.study.forecasts.forecast import Forecast
+from quaver.many_studies.collection_file import CollectionSpec, collection_at, is_packed, read_collection
+from quaver.many_studies.collection_state import Plans, Statuses
+from quaver.many_studies.packed_collection import Unpacked, pack_collection
+from quaver.many_studies.pooled_estimates import pooled
 from quaver.study.session import Study
 
 if TYPE_CHECKING:
+    from quaver.comparison.comparison_result import Comparison
     from quaver.study.sources.study_plugins import Annotate
-
-_ENDINGS = ("_difference", "_interaction")
-
-
-@dataclass(frozen=True, slots=True)
-class Plans(Rows):
-    """What each study will take.
-
-    Attributes:
-        studies: The forecasts, by study.
-    """
-
-    studies: Mapping[str, Forecast]
-
-    @property
-    def calls(self) -> int:
-        """All calls."""
-        return sum(one.calls for one in self.studies.values())
-
-    @property
-    def stored(self) -> int:
-        """Calls that are answered already."""
-        return sum(one.stored for one in self.studies.values())
-
-    @property
-    def seconds(self) -> float | None:
-        """What is left, one study after the other; None where a study's pace is not known."""
-        each = [one.seconds for one in self.studies.values() if one.stored < one.calls]
-        known = [one for one in each if one is not None]
-        return sum(known) if len(known) == len(each) else None
-
-    def rows(self) -> list[dict[str, Any]]:
-        """A row for each study and model."""
-        return [
-            {"study": name, "items": one.items, "variants": one.variants, "model": model.model}
-            | {"calls": model.calls, "answered": model.stored, "seconds": model.seconds}
-            | {"least": model.cost and model.cost.low, "most": model.cost and model.cost.high}
-            for name, one in self.studies.items()
-            for model in one.models
-        ]
-
-
-@dataclass(frozen=True, slots=True)
-class Statuses(Rows):
-    """How far each study is.
-
-    Attributes:
-        studies: Each one's status.
-    """
-
-    studies: Mapping[str, StudyStatus]
-
-    @property
-    def answered(self) -> int:
-        """Calls that have a response."""
-        return sum(one.answered for one in self.studies.values())
-
-    @property
-    def total(self) -> int:
-        """All calls."""
-        return sum(one.total for one in self.studies.values())
-
-    @property
-    def money(self) -> float | None:
-        """US dollars spent; None where a price is not known."""
-        spent = [one.money for one in self.studies.values()]
-        return None if None in spent else sum(one for one in spent if one is not None)
-
-    def rows(self) -> list[dict[str, Any]]:
-        """A row for each study."""
-        return [
-            {"study": name, "answered": one.answered, "calls": one.total, "errors": one.errors}
-            | {"tokens": one.tokens, "money": one.money}
-            for name, one in self.studies.items()
-        ]
 
 
 class Collection:
@@ -112,8 +37,11 @@ class Collection:
         studies: The studies, by name, in the file's order.
     """
 
-    def __init__(self, spec: CollectionSpec, path: Path, studies: Mapping[str, Study]) -> None:
+    def __init__(
+        self, spec: CollectionSpec, path: Path, studies: Mapping[str, Study], unpacked: Unpacked | None = None
+    ) -> None:
         self.spec, self.path, self.studies = spec, path, dict(studies)
+        self._unpacked = unpacked
 
     @classmethod
     @guarded
@@ -123,15 +51,22 @@ class Collection:
         """Open a collection.
 
         Args:
-            path: Its YAML file (`collection_file.read_collection`).
+            path: Its YAML file (`collection_file.read_collection`), its folder, or its bundle.
             functions: For models that ``use: function``, by the model's name; a study takes its own.
             small: Whether to open the small version of each study, which its key ``small`` describes.
 
         Raises:
             SpecError: The file or one of its studies cannot be read.
+            StoreError: The bundle cannot be read, or is not as it was packed.
             UnknownName: A function is for a model that no study has.
         """
-        spec, files = read_collection(Path(path))
+        path, unpacked = Path(path), None
+        if path.suffix == ".zip" or is_packed(path):
+            unpacked = Unpacked(path)
+            spec, files = unpacked.spec, unpacked.files
+        else:
+            path = collection_at(path) or path
+            spec, files = read_collection(path)
         given = dict(functions or {})
         plain = {name: Study.open(file, small=small) for name, file in files.items()}
         models = {name: {one.name for one in study.spec.models} for name, study in plain.items()}
@@ -145,7 +80,7 @@ class Collection:
             else study
             for name, study in plain.items()
         }
-        return cls(spec, Path(path), studies)
+        return cls(spec, path, studies, unpacked)
 
     def __repr__(self) -> str:
         return f"<Collection {self.spec.name!r} of {len(self.studies)} studies: {', '.join(self.studies)}>"
@@ -231,74 +166,86 @@ class Collection:
         """Write each study's report, and one page over all of them, with its tables as CSV.
 
         Args:
-            folder: Where the page goes; the collection's own folder if left out.
+            folder: Where the page goes; the collection's own folder if left out. The reports of a bundle's
+                studies go below it.
 
         Returns:
             The page's path.
         """
-        from quaver.many_studies.collection_page import StudyPart, write_page  # for reports only
+        from quaver.many_studies.collection_page import write_collection_page  # for reports only
 
-        parts = [
-            StudyPart(name, study.verdict().lines, study.report()) for name, study in self.studies.items()
-        ]
         target = Path(folder) if folder else self.folder
-        return write_page(self.spec, parts, self.estimates(), self.status().answered, target)
+        return write_collection_page(self, self.estimates(), target, packed=self._unpacked is not None)
 
+    @guarded
+    def compare(
+        self,
+        after: Collection | None = None,
+        *,
+        by: str | None = None,
+        reference: str | None = None,
+        measures: Sequence[str] | None = None,
+        fail_if: Sequence[str] = (),
+        fail_unless: Sequence[str] = (),
+        confidence_level: float = 0.95,
+        resamples: int = 2000,
+        margin: float = 0.03,
+        looks: Annotated[int, Field(ge=1)] | None = None,
+    ) -> Comparison:
+        """Compare each study with the one of its name in another version, or the prompts of each.
 
-def pooled(found: Sequence[Estimate]) -> Iterator[Estimate]:
-    """The effects that several studies estimate, pooled.
+        Args:
+            after: The other version; without it, the levels of a column are compared within each study.
+            by: As for `quaver.compare`.
+            reference: As for `quaver.compare`.
+            measures: As for `quaver.compare`.
+            fail_if: As for `quaver.compare`. A bound judges every study, and together they fail by chance
+                as rarely as one would; ``accuracy[study=mood] < 0`` judges one.
+            fail_unless: As for `quaver.compare`.
+            confidence_level: As for `quaver.compare`.
+            resamples: As for `quaver.compare`.
+            margin: As for `quaver.compare`.
+            looks: As for `quaver.compare`; they are kept in the other version's folder.
 
-    Args:
-        found: The studies' estimates, with ``study`` in the cell. Those of differences and interactions
-            count; a level, a share say, is not pooled, since tasks are no sample of one number.
-    """
-    alike: dict[tuple[str, tuple[tuple[str, str], ...]], list[Estimate]] = {}
-    for one in found:
-        if one.measure.endswith(_ENDINGS):
-            rest = tuple(sorted((k, v) for k, v in one.cell.items() if k != "study"))
-            alike.setdefault((one.measure, rest), []).append(one)
-    for (measure, _), some in alike.items():
-        if len({one.cell["study"] for one in some}) < 2:
-            continue
-        yield _pooled(measure, {k: v for k, v in some[0].cell.items() if k != "study"}, some)
+        Returns:
+            One comparison, with the study in each difference's cell.
 
+        Raises:
+            MeasureError: No study is in both, or a bound cannot be judged.
+            UnknownName: No such column, level or measure.
+        """
+        from quaver.estimation.bootstrap import Resampling
+        from quaver.many_studies.collection_comparison import compare_collections
 
-def _pooled(measure: str, cell: Mapping[str, str], some: Sequence[Estimate]) -> Estimate:
-    given = [
-        (one.value, error) for one in some if one.value is not None and (error := _error(one)) is not None
-    ]
-    level = some[0].confidence_level
-    made = pooled_effect([value for value, _ in given], [error for _, error in given], level)
-    base = Estimate(
-        measure=measure,
-        value=None,
-        confidence_level=level,
-        n=len(given),
-        unit="study",
-        estimand=some[0].estimand,
-        method="random-effects mean over studies, Paule-Mandel variance, Hartung-Knapp interval",
-        reference=SOURCE,
-        reason="fewer than two studies with a standard error",
-        cell={"study": POOLED, **cell},
-        excluded={"study without a standard error": len(some) - len(given)} if len(given) < len(some) else {},
-    )
-    if made is None:
-        return base
-    names = ("tau", "i_squared", "q", "p", "next_low", "next_high")
-    details = {name: getattr(made, name) for name in names}
-    return replace(base, value=made.value, low=made.low, high=made.high, reason=None, details=details)
+        return compare_collections(
+            self,
+            after,
+            by=by,
+            reference=reference,
+            measures=measures,
+            fail_if=fail_if,
+            fail_unless=fail_unless,
+            resampling=Resampling(confidence_level, resamples),
+            margin=margin,
+            looks=looks,
+        )
 
+    @guarded
+    def bundle(self, path: str | Path | None = None, *, texts: bool = True) -> tuple[Path, str]:
+        """Pack the collection: a bundle of each study, the estimates of all, and the page over them.
 
-def _error(one: Estimate) -> float | None:
-    """An estimate's standard error, from its interval where it gives none."""
-    given = one.details.get("standard_error")
-    if one.estimand != "fixed" or given is None:
-        if one.low is None or one.high is None:
-            return None
-        from scipy import special
+        Args:
+            path: Where the archive goes; ``NAME.quaver.zip`` beside the file, if left out.
+            texts: Whether the items' texts go with it (`quaver.bundle`).
 
-        return (one.high - one.low) / 2 / float(special.ndtri((1 + one.confidence_level) / 2)) or None
-    return float(given) or None
+        Returns:
+            The archive's path and digest.
+
+        Raises:
+            StoreError: Nothing is stored yet of a study, this is a bundle already, or it cannot be written.
+            QuaverError: An item's text, or a key, would still stand in a file.
+        """
+        return pack_collection(self, Path(path) if path else None, texts=texts)
 
 
 def _left(budget: BudgetSpec, taken: Mapping[str, float]) -> dict[str, float] | None:

@@ -17,9 +17,13 @@ from quaver.design.spec.spec_part import Part
 from quaver.design.spec.study_file import Positions
 from quaver.design.spec.yaml_file import read_yaml
 from quaver.errors import SpecError
+from quaver.study.sources.archive import form_of, is_archive
 
 _HEAD = "# One study of {}: change that file, not this one.\n"
 _STUDY = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
+
+FORM = "quaver collection bundle 1"
+"""The form that the manifest of a collection's bundle names."""
 
 StudyName = Annotated[str, Field(pattern=_STUDY, max_length=60)]
 
@@ -38,15 +42,34 @@ class CollectionSpec(Part):
     budget: BudgetSpec = Field(BudgetSpec(), description="What all studies together may take.")
 
 
+def is_packed(path: Path) -> bool:
+    """Whether a file is a collection's bundle."""
+    return path.is_file() and is_archive(path) and form_of(path) == FORM
+
+
 def is_collection(path: Path) -> bool:
-    """Whether a file describes a collection: a YAML file with the key ``studies``."""
+    """Whether a path names a collection: its file, its folder, or its bundle."""
+    return collection_at(path) is not None or is_packed(path)
+
+
+def collection_at(path: Path) -> Path | None:
+    """The collection's file that a path names: a YAML file with the key ``studies``, or the folder beside it.
+
+    Returns:
+        The file; None where the path names a study, or nothing.
+    """
+    if path.is_dir():
+        whole = path.resolve()
+        path = whole.with_name(f"{whole.name}.yaml")
     if path.suffix.lower() not in (".yaml", ".yml") or not path.is_file():
-        return False
+        return None
     try:
         document = read_yaml(path)
     except SpecError:
-        return False  # reading it as a study says what is wrong
-    return isinstance(document, Mapping) and "studies" in document and "task" not in document
+        return None  # reading it as a study says what is wrong
+    return (
+        path if isinstance(document, Mapping) and "studies" in document and "task" not in document else None
+    )
 
 
 def read_collection(path: Path) -> tuple[CollectionSpec, dict[str, Path]]:

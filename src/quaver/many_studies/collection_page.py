@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 import jinja2
+from markupsafe import Markup
 
 from quaver.core.estimate_frame import estimates_frame
 from quaver.core.records import Estimate
 from quaver.errors import StoreError
-from quaver.many_studies.collection_file import CollectionSpec
-from quaver.many_studies.collection_tables import by_study, pooled_table
+from quaver.many_studies.collection_tables import by_study, pooled_table, size_table, spreads_of
+from quaver.report.charts.figure import Figure
+from quaver.report.charts.figures import Gallery
+from quaver.report.charts.size_spread import size_spread_figure
+from quaver.report.charts.svg import inline_svg
+from quaver.report.page.downloads import download
+from quaver.report.page.pictures import NARROW, WIDE, drawn, write_pictures
 from quaver.report.plain_text import visible
 from quaver.report.tables.written_tables import write_tables
+
+if TYPE_CHECKING:
+    from quaver.many_studies.collection import Collection
 
 _PRINTED_ROWS = 60
 
@@ -27,55 +36,60 @@ class StudyPart(NamedTuple):
     Attributes:
         name: Its name in the collection.
         lines: Its verdict.
-        report: Its report, to which the page leads.
+        link: Where its report is, seen from the page; empty where the page stands alone.
     """
 
     name: str
     lines: Sequence[str]
-    report: Path
+    link: str
 
 
-def write_page(
-    spec: CollectionSpec,
-    studies: Sequence[StudyPart],
+def write_collection_page(
+    of: Collection,
     estimates: Sequence[Estimate],
-    answered: int,
     folder: Path,
+    *,
+    linked: bool = True,
+    packed: bool = False,
 ) -> Path:
-    """Write ``report.html`` and ``tables/``.
+    """Write ``report.html``, ``tables/`` and ``figures/``, and the studies' own reports.
 
     Args:
-        spec: What the collection's file says.
-        studies: Its studies.
+        of: The collection.
         estimates: All its estimates.
-        answered: How many calls are answered.
         folder: Where to.
+        linked: Whether the studies' reports are written, and the page leads to them.
+        packed: Whether the studies have no folders of their own: their reports then go below the page's.
 
     Raises:
         StoreError: The files cannot be written.
     """
+    parts = []
+    for name, study in of.studies.items():
+        link = ""
+        if linked:
+            link = _link(study.report(folder / name if packed else None), folder)
+        parts.append(StudyPart(name, study.verdict().lines, link))
     measures, effects = list(by_study(estimates)), pooled_table(estimates)
-    tables = {one.table.name: one.table for one in measures} | {effects.name: effects}
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("quaver.report", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    text = environment.get_template("collection.html").render(
-        name=spec.name,
-        description=spec.description,
-        answered=answered,
-        studies=[{"name": one.name, "lines": one.lines, "link": _link(one, folder)} for one in studies],
-        by_study=measures,
-        pooled=effects,
-        saved={},
-        printed_rows=_PRINTED_ROWS,
-    )
-    path = folder / "report.html"
+    sizes = size_table(estimates, given := sizes_of(of))
+    tables = {one.table.name: one.table for one in measures} | {effects.name: effects, sizes.name: sizes}
     try:
-        write_tables(tables, {"estimates": estimates_frame(estimates)}, folder / "tables")
+        csv = write_tables(tables, {"estimates": estimates_frame(estimates)}, folder / "tables")
+        drawing = size_spread_figure(spreads_of(estimates), given, sizes)
+        figures, saved = _figures([drawing] if drawing else [], folder / "figures")
+        text = _template().render(
+            name=of.spec.name,
+            description=of.spec.description,
+            answered=of.status().answered,
+            studies=parts,
+            by_study=measures,
+            pooled=effects,
+            sizes=sizes,
+            figures=figures,
+            saved=_saved(csv, "csv", "text/csv") | saved,
+            printed_rows=_PRINTED_ROWS,
+        )
+        path = folder / "report.html"
         part = path.with_name("report.html.part")
         part.write_text(visible(text), encoding="utf-8", errors="backslashreplace")
         part.replace(path)
@@ -86,5 +100,53 @@ def write_page(
     return path
 
 
-def _link(study: StudyPart, folder: Path) -> str:
-    return quote(Path(os.path.relpath(study.report, folder)).as_posix())
+def sizes_of(of: Collection) -> dict[str, float]:
+    """The models' sizes, as the measure ``spread`` of the studies gives them."""
+    found: dict[str, float] = {}
+    for study in of.studies.values():
+        for one in study.spec.measures:
+            sizes = one.options.get("sizes") if one.use == "spread" else None
+            if isinstance(sizes, Mapping):
+                found |= {str(model): float(size) for model, size in sizes.items()}
+    return found
+
+
+def _figures(figures: list[Figure], folder: Path) -> tuple[list[dict[str, Any]], dict[str, Markup]]:
+    """The figures as the page shows them, and the links that save them."""
+    shown = Gallery(figures)
+    pictures = drawn(shown)
+    svg = write_pictures(shown, pictures, folder) if shown.figures else {}
+    parts: list[dict[str, Any]] = [
+        {
+            "figure": one,
+            "wide": inline_svg(pictures[one.name].wide, f"{one.name}-{WIDE}", one.alternative, WIDE),
+            "narrow": inline_svg(pictures[one.name].narrow, f"{one.name}-{NARROW}", one.alternative, NARROW),
+            "table": one.table,
+            "notes": [],
+        }
+        for one in shown.figures
+    ]
+    return parts, _saved(svg, "svg", "image/svg+xml")
+
+
+def _saved(texts: Mapping[str, str], ending: str, kind: str) -> dict[str, Markup]:
+    """Links that save files: whole, since the page has no script that would unpack them."""
+    return {
+        f"{name}.{ending}": download(f"{name}.{ending}", text.encode(), kind, words=ending.upper())
+        for name, text in texts.items()
+    }
+
+
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("quaver.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("collection.html")
+
+
+def _link(report: Path, folder: Path) -> str:
+    return quote(Path(os.path.relpath(report, folder)).as_posix())

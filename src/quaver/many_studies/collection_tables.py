@@ -64,6 +64,37 @@ def _cells(
             yield from (number(one.value, percent_measure(measure)), interval(one))
 
 
+def spreads_of(estimates: Sequence[Estimate]) -> list[tuple[str, str, Estimate]]:
+    """Accuracy's spread among prompts, by study and model; the first way to read the answers counts."""
+    found: dict[tuple[str, str], Estimate] = {}
+    for one in estimates:
+        if one.measure == "spread" and "model" in one.cell and set(one.cell) <= _OWN | _AS_READ:
+            found.setdefault((one.cell["study"], one.cell["model"]), one)
+    return [(*place, one) for place, one in found.items()]
+
+
+def size_table(estimates: Sequence[Estimate], sizes: Mapping[str, float]) -> Table:
+    """Spread and size of each model in each study, and their rank correlation within the study.
+
+    Args:
+        estimates: Those of `Collection.estimates`.
+        sizes: Of the models; empty where the studies give none.
+    """
+    correlations: dict[str, Estimate] = {}
+    for one in estimates:
+        if one.measure == "spread_size_correlation":
+            correlations.setdefault(one.cell["study"], one)
+    rows = []
+    for study, model, one in spreads_of(estimates) if sizes else ():
+        rho = correlations.get(study)
+        value = ("—", "") if one.value is None else (number(one.value, True), interval(one))
+        of_study = "" if rho is None else (rho.reason or "") if rho.value is None else number(rho.value)
+        size = number(sizes[model]) if model in sizes else "not given"
+        rows.append((study, model, size, *value, of_study, "" if rho is None else interval(rho)))
+    heads = ("study", "model", "size", "spread", "95% interval", "rank correlation with size", "interval")
+    return Table(heads, tuple(rows), frozenset(range(2, 7)), name="size-against-spread")
+
+
 def pooled_table(estimates: Sequence[Estimate]) -> Table:
     """The effects that several studies have in common, a row each.
 

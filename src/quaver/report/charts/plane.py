@@ -10,7 +10,7 @@ import altair as alt
 
 from quaver.report.charts.legend import legend, look
 from quaver.report.charts.mark_words import ABOUT, by_model, plainly
-from quaver.report.charts.theme import SOFT, Layer, fitted, inline, options, panel_heading
+from quaver.report.charts.theme import SOFT, TEXT, Layer, fitted, inline, options, panel_heading
 from quaver.report.page_numbers import printed
 
 _GAP = 26
@@ -61,6 +61,8 @@ class Plane:
         guides: Lines to compare with, in every panel.
         order: The series in the order of the legend; by default as they come.
         names: Printed names of panels, where these are not the names.
+        powers: Whether the horizontal axis has the logarithms of its numbers (to base 10), which it shows.
+        named: Whether each point has its series' name beside it, and the legend is left out.
     """
 
     spots: Sequence[Spot]
@@ -73,6 +75,8 @@ class Plane:
     guides: Sequence[Guide] = ()
     order: Sequence[str] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+    powers: bool = False
+    named: bool = False
 
 
 def draw(plane: Plane, *, width: int = 720) -> Any:
@@ -86,7 +90,7 @@ def draw(plane: Plane, *, width: int = 720) -> Any:
     series = list(dict.fromkeys([*plane.order, *(spot.series for spot in plane.spots)]))
     fit = max(1, min(len(panels), int((width - 10) // (_NARROWEST + _AXIS + _GAP))))
     each = (width - 10) / fit - _AXIS - _GAP
-    blocks: list[Any] = [legend(series, width)] if len(series) > 1 else []
+    blocks: list[Any] = [legend(series, width)] if len(series) > 1 and not plane.named else []
     for at in range(0, len(panels), fit):
         shown = [_panel(plane, panel, series, each) for panel in panels[at : at + fit]]
         blocks.append(alt.hconcat(*shown, spacing=_GAP))
@@ -108,9 +112,15 @@ def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any
     ys = [end for spot in plane.spots for end in (spot.y, spot.low, spot.high) if end is not None]
     levels = [guide.value for guide in plane.guides if guide.value is not None]
     x_ends, y_ends = _ends(xs, plane.x_ends), _ends([*ys, *levels], plane.y_ends)
-    x = alt.X("x:Q", scale=_scale(x_ends), axis=_axis(plane.across, "x" in plane.percent, width))
+    x = alt.X(
+        "x:Q",
+        scale=_scale(x_ends),
+        axis=_axis(plane.across, "x" in plane.percent, width, powers=plane.powers),
+    )
     y = alt.Y("y:Q", scale=_scale(y_ends), axis=_axis(plane.up, "y" in plane.percent, _HEIGHT))
     own = [_row(_described(plane, spot), series) for spot in plane.spots if spot.panel == panel]
+    if plane.named:
+        own = [row | {"name": fitted(series[row["series"]], 0.45 * width)} for row in own]
     base = Layer(inline(own)).encode(x=x, color=alt.Color("ink:N", scale=None), detail=alt.Detail("series:N"))
     named = by_model(row["about"] for row in own)
     bars = base.encode(description=ABOUT) if named else base
@@ -126,6 +136,8 @@ def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any
             size=alt.Size("size:Q", scale=None),
         )
     )
+    if plane.named:
+        layers.append(_names(base, y, x_ends))
     guides = ", ".join(guide.text for guide in plane.guides if guide.text)
     drawn = alt.layer(*layers).properties(width=width, height=_HEIGHT)
     if not guides and not any(spot.panel for spot in plane.spots):
@@ -133,14 +145,27 @@ def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any
     return drawn.properties(title=panel_heading(plane.names.get(panel, panel), guides, width))
 
 
+def _names(base: Any, y: Any, x_ends: tuple[float, float]) -> Any:
+    """Each point's name, on the side where there is room for it."""
+    middle = sum(x_ends) / 2
+    left, right = (
+        base.transform_filter(f"datum.x {sign} {middle}")
+        .mark_text(align=align, dx=dx, dy=-8, fontSize=TEXT, aria=False)
+        .encode(y=y, text="name:N")
+        for sign, align, dx in (("<=", "left", 6), (">", "right", -6))
+    )
+    return alt.layer(left, right)
+
+
 def _scale(ends: tuple[float, float]) -> Any:
     return options(domain=list(ends), nice=False, zero=False)
 
 
-def _axis(text: str, percent: bool, length: float) -> Any:
+def _axis(text: str, percent: bool, length: float, *, powers: bool = False) -> Any:
     return options(
         title=fitted(text, length),
         **({"format": "%"} if percent else {}),
+        **({"labelExpr": "format(pow(10, datum.value), '.2~r')"} if powers else {}),
         tickCount=4 if length < 260 else 6,
         grid=True,
         labelFlush=True,

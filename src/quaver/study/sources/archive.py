@@ -121,6 +121,16 @@ def is_archive(path: Path) -> bool:
         return file.read(4) == b"PK\3\4"
 
 
+def form_of(path: Path) -> str:
+    """The form that an archive's manifest names; empty where it names none, or cannot be read."""
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(MANIFEST) as file:
+            manifest = json.loads(file.read(_SMALL))
+    except (OSError, RecursionError, *_UNREADABLE):
+        return ""
+    return str(manifest.get("form", "")) if isinstance(manifest, dict) else ""
+
+
 def _member(name: str, how: int) -> zipfile.ZipInfo:
     info = zipfile.ZipInfo(name, _LONGEST_AGO)
     info.compress_type = how

@@ -1,0 +1,213 @@
+"""What is compared with what: the sides of two studies, or of two levels of a column, and the measures."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from quaver.comparison.alignment import (
+    ANSWERED,
+    Sides,
+    changed_items,
+    in_common,
+    labels_in_common,
+    made_alike,
+    strings_of,
+)
+from quaver.comparison.bound_judgements import CONCLUDED
+from quaver.comparison.bounds import Bound
+from quaver.errors import MeasureError, UnknownName
+from quaver.estimation.original_prompt import ORIGINAL
+from quaver.study.analysis.study_estimates import own_measurements
+from quaver.study.collection.study_status import answered_calls
+from quaver.study.session import Study
+from quaver.study.sources.conclusion_measures import CONCLUSIONS
+from quaver.study.sources.study_plugins import Measurement
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two sides, and what is measured on them.
+
+    Attributes:
+        sides: The annotations before and after.
+        asked: The measures.
+        place: What a difference's cell says besides, such as the study of a collection.
+    """
+
+    sides: Sides
+    asked: Sequence[Measurement]
+    place: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """All that one comparison is about.
+
+    Attributes:
+        before: What one side is called.
+        after: What the other is.
+        pairs: The sides to compare.
+        items: How many items both have.
+        left_out: What only one side has, in words.
+        whole: The annotations of two studies before they were made alike, by which looks know each other;
+            None for the levels of one study.
+    """
+
+    before: str
+    after: str
+    pairs: Sequence[Pair]
+    items: int
+    left_out: Sequence[str] = ()
+    whole: tuple[pl.DataFrame, pl.DataFrame] | None = None
+
+
+def two_studies(
+    before: Study,
+    after: Study,
+    measures: Sequence[str] | None,
+    bounds: Sequence[Bound],
+    items: Collection[str] | None = None,
+    cells: Sequence[str] | None = None,
+    place: Mapping[str, str] | None = None,
+) -> Task:
+    """Two studies of the same items.
+
+    Args:
+        before: One side.
+        after: The other.
+        measures: Their names; those of the studies' files, if left out.
+        bounds: What is judged, whose measures are taken too.
+        items: Only these.
+        cells: Columns whose combinations are compared apart; the measures' own if left out.
+        place: What each difference's cell says besides.
+    """
+    left_out: list[str] = []
+    frames = [strings_of(one) for one in (before, after)]
+    if items is not None:
+        frames = [frame.filter(pl.col("item").is_in(list(items))) for frame in frames]
+    labels_in_common(before, after, left_out)
+    for one, other in ((before, after), (after, before)):
+        answered, calls = answered_calls(one.source)
+        if 0 < answered < calls:
+            left_out.append(f"{calls - answered:,} calls of {called(one, other)} that are not answered yet")
+    sides = made_alike(frames[0], frames[1], left_out)
+    sides, common = in_common(sides, changed_items(before, after), left_out, "")
+    asked = _asked(before, after, measures, bounds)
+    if cells is not None:
+        asked = [one._replace(options={**one.options, "by": (*cells, "evaluator")}) for one in asked]
+    names = called(before, after), called(after, before)
+    return Task(*names, [Pair(sides, asked, place or {})], common, left_out, (frames[0], frames[1]))
+
+
+def levels_of_one(
+    study: Study,
+    by: str,
+    reference: str | None,
+    measures: Sequence[str] | None,
+    bounds: Sequence[Bound],
+    place: Mapping[str, str] | None = None,
+) -> Task:
+    """The levels of one column in one study, each beside the reference.
+
+    Args:
+        study: The study.
+        by: The column.
+        reference: The level that the others are compared with.
+        measures: Their names; those of the study's file, if left out.
+        bounds: What is judged, whose measures are taken too.
+        place: What each difference's cell says besides.
+    """
+    frame = strings_of(study)
+    factors = study.experiment.variants[0].factors
+    if by in factors:  # the variants must not differ in what is compared
+        rest = [pl.format("{}={}", pl.lit(name), pl.col(name)) for name in factors if name != by]
+        frame = frame.with_columns(
+            (pl.concat_str(rest, separator=",") if rest else pl.lit("all")).alias("variant")
+        )
+    first, others = _levels(study, frame, by, reference)
+    asked = _asked(study, study, measures, bounds)
+    left_out: list[str] = []
+    pairs, items = [], set[str]()
+    for other in others:
+        here = [frame.filter(pl.col(by) == level) for level in (first, other)]
+        sides = made_alike(here[0], here[1], left_out, by)
+        sides, _ = in_common(sides, frozenset(), left_out, f"{other}: ")
+        items.update(sides.before["item"].unique().to_list())
+        pairs.append(Pair(sides, asked, place or {}))
+    last = f"{by} {others[0]}" if len(others) == 1 else f"{len(others)} others"
+    return Task(f"{by} {first}", last, pairs, len(items), left_out)
+
+
+def _levels(study: Study, frame: pl.DataFrame, by: str, reference: str | None) -> tuple[str, list[str]]:
+    """The level that the others are compared with, and these."""
+    columns = [
+        name for name in frame.columns if frame[name].dtype == pl.String and name not in ("item", *ANSWERED)
+    ]
+    if by not in columns:
+        raise UnknownName("column", by, columns, where="--by")
+    levels = _in_design_order(study, frame, by)
+    if reference is not None and reference not in levels:
+        raise UnknownName(f"level of {by}", reference, levels, where="--reference")
+    first = reference or (levels[0] if levels else "")
+    others = [level for level in levels if level != first]
+    if not others:
+        raise MeasureError(
+            f"there is only one {by}", where="--by", expected="two levels or more", found=first or "none"
+        )
+    return first, others
+
+
+def _in_design_order(study: Study, frame: pl.DataFrame, by: str) -> list[str]:
+    """A column's levels: the original first, then as the study names them, not as they were asked."""
+    experiment = study.experiment
+    named: dict[str, Sequence[str | None]] = {
+        "model": [one.model for one in experiment.conditions],
+        "decoding": [one.decoding for one in experiment.conditions],
+        "variant": [one.id for one in experiment.variants],
+        "evaluator": [one.title for one in study.spec.evaluators],
+    }
+    there = frame[by].drop_nulls().unique(maintain_order=True).to_list()
+    known = named.get(by, [one.factors.get(by) for one in experiment.variants])
+    levels: list[str] = [level for level in dict.fromkeys(known) if level is not None and level in there]
+    levels += [level for level in there if level not in levels]
+    if ORIGINAL in frame.columns and frame[ORIGINAL].dtype == pl.Boolean:
+        alone = frame.group_by(by).agg(pl.col(ORIGINAL).fill_null(value=False).all())
+        originals = alone.filter(pl.col(ORIGINAL) & pl.col(by).is_not_null())[by].to_list()
+    else:
+        originals = [ORIGINAL]
+    if len(originals) == 1 and originals[0] in levels:
+        levels.sort(key=lambda level: level != originals[0])
+    return levels
+
+
+def called(study: Study, other: Study) -> str:
+    """What a side is called: its study's name, or where it is from if both have one name."""
+    if study.spec.name != other.spec.name:
+        return study.spec.name
+    return study.source.title
+
+
+def _asked(
+    before: Study, after: Study, names: Sequence[str] | None, bounds: Sequence[Bound]
+) -> list[Measurement]:
+    found: dict[tuple[str, ...], Measurement] = {}
+    for study in dict.fromkeys((before, after)):
+        for one in own_measurements(study.source, names):
+            found.setdefault((one.measure, str(one.evaluator), str(one.options["by"])), one)
+    asked = list(found.values())
+    there = {one.measure for one in asked}
+    concluded = [bound for bound in bounds if bound.measure in CONCLUDED]
+    if concluded and CONCLUSIONS not in there:
+        drawing = [one for one in (before, after) if one.spec.conclusions]
+        if not drawing:
+            raise MeasureError(
+                "this bound is about a conclusion, but neither study draws one",
+                where=f"--fail-{concluded[0].kind} {concluded[0].text!r}",
+                fix="name one under conclusions in the study file",
+            )
+        asked += own_measurements(drawing[0].source, [CONCLUSIONS])
+    more = dict.fromkeys(bound.measure for bound in bounds if bound not in concluded)
+    return [*asked, *own_measurements(before.source, [name for name in more if name not in there])]

@@ -1,0 +1,115 @@
+"""Two collections, or the prompts of one: each study compared with its counterpart, judged together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from quaver.comparison.bound_judgements import read_bounds
+from quaver.comparison.bounds import Bound
+from quaver.comparison.compared_sides import Task, levels_of_one, two_studies
+from quaver.comparison.comparison_result import Comparison
+from quaver.comparison.paired_comparison import both_asked, compared, one_alone
+from quaver.errors import MeasureError
+from quaver.estimation.bootstrap import Resampling
+from quaver.study.sources.study_folder import StudyFolder
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from quaver.many_studies.collection import Collection
+
+
+def compare_collections(
+    before: Collection,
+    after: Collection | None,
+    *,
+    by: str | None,
+    reference: str | None,
+    measures: Sequence[str] | None,
+    fail_if: Sequence[str],
+    fail_unless: Sequence[str],
+    resampling: Resampling,
+    margin: float,
+    looks: int | None,
+) -> Comparison:
+    """Compare collections; arguments and errors are those of `Collection.compare`."""
+    bounds = read_bounds(fail_if, fail_unless)
+    if after is None:
+        if looks is not None:
+            raise one_alone()
+        tasks = {
+            name: levels_of_one(study, by or "variant", reference, measures, bounds, {"study": name})
+            for name, study in before.studies.items()
+        }
+        return compared(_together(tasks, None), bounds, resampling, margin)
+    if by is not None or reference is not None:
+        raise both_asked(*_names(before, after), by)
+    tasks, left_out = _in_both(before, after, measures, bounds)
+    kept = None if looks is None else (StudyFolder(after.folder), looks)
+    return compared(_together(tasks, _names(before, after), left_out), bounds, resampling, margin, kept)
+
+
+def _in_both(
+    before: Collection, after: Collection, measures: Sequence[str] | None, bounds: Sequence[Bound]
+) -> tuple[dict[str, Task], list[str]]:
+    """The studies that both have.
+
+    Raises:
+        MeasureError: There is none.
+    """
+    common = [name for name in before.studies if name in after.studies]
+    if not common:
+        raise MeasureError(
+            "the collections have no study in common",
+            where=f"{before.path} and {after.path}",
+            expected="studies of the same name",
+            found=f"{', '.join(before.studies)}; {', '.join(after.studies)}",
+        )
+    tasks = {
+        name: two_studies(before.studies[name], after.studies[name], measures, bounds, place={"study": name})
+        for name in common
+    }
+    sides = zip(_names(before, after), (before, after), strict=True)
+    left_out = [
+        f"study {name}, which only {called} has"
+        for called, one in sides
+        for name in one.studies
+        if name not in common
+    ]
+    return tasks, left_out
+
+
+def _names(before: Collection, after: Collection) -> tuple[str, str]:
+    if before.spec.name != after.spec.name:
+        return before.spec.name, after.spec.name
+    return str(before.path), str(after.path)
+
+
+def _together(tasks: dict[str, Task], names: tuple[str, str] | None, left_out: Sequence[str] = ()) -> Task:
+    """The comparisons of several studies as one."""
+    first = next(iter(tasks.values()))
+    same = all((one.before, one.after) == (first.before, first.after) for one in tasks.values())
+    before, after = names or ((first.before, first.after) if same else (first.before, "the others"))
+    return Task(
+        before,
+        after,
+        [pair for one in tasks.values() for pair in one.pairs],
+        sum(one.items for one in tasks.values()),
+        [*left_out, *(f"{name}: {line}" for name, one in tasks.items() for line in one.left_out)],
+        _whole(tasks),
+    )
+
+
+def _whole(tasks: dict[str, Task]) -> tuple[pl.DataFrame, pl.DataFrame] | None:
+    """The annotations on either side, each item with its study, for looks to know them again."""
+    import polars as pl
+
+    sides: tuple[list[pl.DataFrame], list[pl.DataFrame]] = ([], [])
+    for name, one in tasks.items():
+        if one.whole is None:
+            return None
+        for kept, frame in zip(sides, one.whole, strict=True):
+            item = pl.concat_str(pl.lit(f"{name}/"), pl.col("item").cast(pl.String)).alias("item")
+            kept.append(frame.with_columns(item))
+    return pl.concat(sides[0], how="diagonal_relaxed"), pl.concat(sides[1], how="diagonal_relaxed")
