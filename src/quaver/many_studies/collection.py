@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,13 +11,13 @@ from pydantic import Field
 
 from quaver.collect.run.progress import Outcome, Progress
 from quaver.core.arguments import guarded
-from quaver.core.notebook import Estimates
 from quaver.design.spec import BudgetSpec
 from quaver.errors import UnknownName
-from quaver.many_studies.collection_file import CollectionSpec, collection_at, is_packed, read_collection
-from quaver.many_studies.collection_state import Plans, Statuses
-from quaver.many_studies.packed_collection import Unpacked, pack_collection
-from quaver.many_studies.pooled_estimates import pooled
+from quaver.many_studies.collection_file import collection_at, is_packed, read_collection
+from quaver.many_studies.collection_state import Plans
+from quaver.many_studies.opened_studies import OpenedStudies
+from quaver.many_studies.packed_collection import pack_collection
+from quaver.many_studies.unpacked_collection import Unpacked
 from quaver.study.session import Study
 
 if TYPE_CHECKING:
@@ -26,22 +25,11 @@ if TYPE_CHECKING:
     from quaver.study.sources.study_plugins import Annotate
 
 
-class Collection:
+class Collection(OpenedStudies):
     """Several studies in one file: tasks, data sets, label sets or models that are looked at together.
 
     Open one with ``Collection.open``. Each study is a `Study`, with a file, a folder and a report of its own.
-
-    Attributes:
-        spec: What the file says.
-        path: The file.
-        studies: The studies, by name, in the file's order.
     """
-
-    def __init__(
-        self, spec: CollectionSpec, path: Path, studies: Mapping[str, Study], unpacked: Unpacked | None = None
-    ) -> None:
-        self.spec, self.path, self.studies = spec, path, dict(studies)
-        self._unpacked = unpacked
 
     @classmethod
     @guarded
@@ -84,11 +72,6 @@ class Collection:
 
     def __repr__(self) -> str:
         return f"<Collection {self.spec.name!r} of {len(self.studies)} studies: {', '.join(self.studies)}>"
-
-    @property
-    def folder(self) -> Path:
-        """Where what is made of all studies together goes."""
-        return self.path.with_suffix("")
 
     def plan(self) -> Plans:
         """Say what all studies will take; nothing is asked."""
@@ -134,32 +117,6 @@ class Collection:
             "money": sum(one.money or 0.0 for one in every.values()),
             "seconds": sum(one.seconds for one in outcomes.values()),
         }
-
-    def status(self) -> Statuses:
-        """What is answered, spent and failed in each study."""
-        return Statuses({name: study.status() for name, study in self.studies.items()})
-
-    @guarded
-    def estimates(self, names: str | Sequence[str] | None = None) -> Estimates:
-        """The measures of all studies, as each one's file asks for them, and what studies have in common.
-
-        Args:
-            names: Only these measures, or this one.
-
-        Returns:
-            Each study's estimates, with ``study`` in the cell; then, for each effect of a factor that two
-            studies or more have in the same cell, the pooled one (`pooled_effects.pooled_effect`), whose
-            ``study`` is ``"pooled"``.
-
-        Raises:
-            StoreError: Nothing is stored yet of one of them.
-        """
-        found = [
-            replace(one, cell={"study": name, **one.cell})
-            for name, study in self.studies.items()
-            for one in study.estimates(names)
-        ]
-        return Estimates([*found, *pooled(found)])
 
     @guarded
     def report(self, folder: str | Path | None = None) -> Path:

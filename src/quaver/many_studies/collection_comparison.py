@@ -12,17 +12,16 @@ from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.paired_comparison import both_asked, compared, one_alone
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Resampling
+from quaver.many_studies.opened_studies import OpenedStudies
 from quaver.study.sources.study_folder import StudyFolder
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from quaver.many_studies.collection import Collection
-
 
 def compare_collections(
-    before: Collection,
-    after: Collection | None,
+    before: OpenedStudies,
+    after: OpenedStudies | None,
     *,
     by: str | None,
     reference: str | None,
@@ -51,7 +50,7 @@ def compare_collections(
 
 
 def _in_both(
-    before: Collection, after: Collection, measures: Sequence[str] | None, bounds: Sequence[Bound]
+    before: OpenedStudies, after: OpenedStudies, measures: Sequence[str] | None, bounds: Sequence[Bound]
 ) -> tuple[dict[str, Task], list[str]]:
     """The studies that both have.
 
@@ -80,7 +79,7 @@ def _in_both(
     return tasks, left_out
 
 
-def _names(before: Collection, after: Collection) -> tuple[str, str]:
+def _names(before: OpenedStudies, after: OpenedStudies) -> tuple[str, str]:
     if before.spec.name != after.spec.name:
         return before.spec.name, after.spec.name
     return str(before.path), str(after.path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import jinja2
@@ -15,6 +15,7 @@ from quaver.core.estimate_frame import estimates_frame
 from quaver.core.records import Estimate
 from quaver.errors import StoreError
 from quaver.many_studies.collection_tables import by_study, pooled_table, size_table, spreads_of
+from quaver.many_studies.opened_studies import OpenedStudies
 from quaver.report.charts.figure import Figure
 from quaver.report.charts.figures import Gallery
 from quaver.report.charts.size_spread import size_spread_figure
@@ -23,9 +24,6 @@ from quaver.report.page.downloads import download
 from quaver.report.page.pictures import NARROW, WIDE, drawn, write_pictures
 from quaver.report.plain_text import visible
 from quaver.report.tables.written_tables import write_tables
-
-if TYPE_CHECKING:
-    from quaver.many_studies.collection import Collection
 
 _PRINTED_ROWS = 60
 
@@ -45,7 +43,7 @@ class StudyPart(NamedTuple):
 
 
 def write_collection_page(
-    of: Collection,
+    of: OpenedStudies,
     estimates: Sequence[Estimate],
     folder: Path,
     *,
@@ -100,7 +98,7 @@ def write_collection_page(
     return path
 
 
-def sizes_of(of: Collection) -> dict[str, float]:
+def sizes_of(of: OpenedStudies) -> dict[str, float]:
     """The models' sizes, as the measure ``spread`` of the studies gives them."""
     found: dict[str, float] = {}
     for study in of.studies.values():

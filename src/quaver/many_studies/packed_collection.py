@@ -8,33 +8,22 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-from pydantic import Field
-from typing_extensions import TypedDict
+from typing import Any
 
 from quaver.bundles.packing import bundle, refuse_texts, texts_of
 from quaver.bundles.verification import Verification, alike, verify
 from quaver.core.arguments import guarded
 from quaver.core.records import Estimate
 from quaver.errors import StoreError
-from quaver.many_studies.collection_file import FORM, CollectionSpec, StudyName, is_packed
+from quaver.many_studies.collection_file import FORM, is_packed
+from quaver.many_studies.opened_studies import OpenedStudies
 from quaver.many_studies.pooled_estimates import pooled
+from quaver.many_studies.unpacked_collection import extracted, file_of
 from quaver.report.tables.estimates_csv import write_estimates
-from quaver.study.sources.archive import Opened, extract, is_archive, pack
+from quaver.study.sources.archive import extract, is_archive, pack
 from quaver.study.sources.bundle_schema import estimates_in
 from quaver.study.sources.bundle_source import FORM as STUDY_FORM
 from quaver.study.sources.outgoing_check import check_outgoing
-from quaver.study.sources.study_folder import shaped
-
-if TYPE_CHECKING:
-    from quaver.many_studies.collection import Collection
-
-
-class _Manifest(TypedDict):
-    collection: str
-    description: str
-    studies: Annotated[list[StudyName], Field(min_length=1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +50,7 @@ class CollectionVerification:
         return not self.changed and not self.differing and all(one.holds for one in self.studies.values())
 
 
-def pack_collection(of: Collection, path: Path | None, *, texts: bool) -> tuple[Path, str]:
+def pack_collection(of: OpenedStudies, path: Path | None, *, texts: bool) -> tuple[Path, str]:
     """Pack a collection; arguments, result and errors are those of `Collection.bundle`."""
     if is_packed(of.path):
         raise StoreError("this is a bundle already", where=str(of.path), fix="copy the file")
@@ -76,7 +65,7 @@ def pack_collection(of: Collection, path: Path | None, *, texts: bool) -> tuple[
     with tempfile.TemporaryDirectory(prefix="quaver-") as made:
         folder = Path(made)
         for name, study in of.studies.items():
-            bundle(study, folder / _file(name), texts=texts)
+            bundle(study, folder / file_of(name), texts=texts)
         _derived(of, folder, texts=texts)
         about = {
             "form": FORM,
@@ -90,12 +79,7 @@ def pack_collection(of: Collection, path: Path | None, *, texts: bool) -> tuple[
         return target, pack(target, plain, about)
 
 
-def _file(study: str) -> str:
-    """What a study's bundle is called in the collection's."""
-    return f"{study}.quaver.zip"
-
-
-def _derived(of: Collection, folder: Path, *, texts: bool) -> None:
+def _derived(of: OpenedStudies, folder: Path, *, texts: bool) -> None:
     """The collection's own files: its YAML, the estimates of all studies, and the page over them."""
     from quaver.many_studies.collection_page import write_collection_page  # for reports only
 
@@ -117,53 +101,6 @@ def _derived(of: Collection, folder: Path, *, texts: bool) -> None:
         refuse_texts(folder, found)
 
 
-class Unpacked:
-    """A collection's bundle, opened in a temporary folder.
-
-    Attributes:
-        spec: What is known of the collection.
-        files: Each study's bundle.
-        opened: The manifest.
-
-    Raises:
-        StoreError: It is no such bundle, or not as it was packed.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._home = tempfile.TemporaryDirectory(prefix="quaver-", ignore_cleanup_errors=True)
-        self.folder = Path(self._home.name)
-        self.opened, manifest = _extracted(path, self.folder)
-        if self.opened.changed:
-            raise StoreError(
-                "the bundle has changed since it was packed",
-                where=str(path),
-                found=f"changed: {', '.join(self.opened.changed)}",
-                fix="download it again",
-            )
-        files = {name: _file(name) for name in manifest["studies"]}
-        self.spec = CollectionSpec(
-            name=manifest["collection"], description=manifest["description"], studies=files
-        )
-        self.files = {name: self.folder / file for name, file in files.items()}
-
-
-def _extracted(path: Path, folder: Path) -> tuple[Opened, _Manifest]:
-    opened = extract(path, folder, FORM)
-    try:
-        manifest: _Manifest = shaped(_Manifest, {**opened})
-    except ValueError as error:
-        raise StoreError(
-            "the bundle's manifest is of another shape",
-            where=str(path),
-            found=str(error),
-            fix="download the bundle again",
-        ) from None
-    for name in manifest["studies"]:
-        if _file(name) not in opened["files"]:
-            raise StoreError("the bundle lacks a study", where=str(path), expected=_file(name))
-    return opened, manifest
-
-
 @guarded
 def verify_collection(path: str | Path) -> CollectionVerification:
     """Compute every number of a collection's bundle anew: those of each study, and what is pooled.
@@ -175,13 +112,13 @@ def verify_collection(path: str | Path) -> CollectionVerification:
         StoreError: It is no collection's bundle.
     """
     with tempfile.TemporaryDirectory(prefix="quaver-", ignore_cleanup_errors=True) as home:
-        opened, manifest = _extracted(Path(path), Path(home))
+        opened, manifest = extracted(Path(path), Path(home))
         if opened.changed:
             return CollectionVerification(opened.digest, opened.changed, {})
         each: dict[str, Verification] = {}
         own: list[Estimate] = []
         for name in manifest["studies"]:
-            each[name] = verify(packed_study := Path(home) / _file(name))
+            each[name] = verify(packed_study := Path(home) / file_of(name))
             if not each[name].changed:
                 inside = Path(home) / f"{name}.opened"
                 extract(packed_study, inside, STUDY_FORM)

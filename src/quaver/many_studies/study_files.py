@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from quaver.many_studies.collection_file import collection_at, is_packed, read_collection
-from quaver.many_studies.packed_collection import Unpacked
+from quaver.many_studies.unpacked_collection import Unpacked
 
 
 def study_files(path: Path) -> list[Path]:
