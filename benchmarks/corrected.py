@@ -115,7 +115,7 @@ def estimates(asked: Question, labels: Any, seed: int) -> dict[str, Corrected | 
     found["gold alone"] = alone
     found["PPI++"] = ppi(asked, labels[:, [-1]])
     found["DSL"] = dsl(asked, labels[:, None, [-1]], seed)
-    found["stacked"] = best(asked, labels[:, None], alone, seed)
+    found["stacked"] = best(asked, labels[:, None], alone, seed, bounded=(0.0, 1.0))
     return found
 
 

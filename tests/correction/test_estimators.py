@@ -6,8 +6,10 @@ from tests.correction.simulated_labels import labels, question, simple
 
 from quaver.correction.estimators import gold_alone, naive, stacked
 from quaver.correction.gold_sample import GoldSample
+from quaver.correction.prediction_powered import ppi
 from quaver.correction.regressions import solved
 from quaver.correction.spread import interval
+from quaver.measures.corrected.corrected_estimate import best, ends
 
 
 def covers(made, truth):
@@ -36,6 +38,29 @@ def test_a_slope_that_errors_lean_on(kind):
     assert min(found["gold"], found["stacked"]) >= 0.85 * runs  # 3 standard errors below 95%
     assert np.mean(narrower) < 0.6
     assert max(narrower) <= 1.0
+
+
+@pytest.mark.parametrize(("share", "gold"), [(0.03, 200), (0.1, 100)])
+def test_the_share_of_a_label_with_few_gold_labels(share, gold):
+    truth = labels(np.random.default_rng(0), 400_000, share)[1].mean()
+    covered, widths = [], {"gold": [], "ppi": [], "stacked": []}
+    for run in range(60):
+        rng = np.random.default_rng([13, run])
+        _, y, given = labels(rng, 2000, share, 0.95)
+        asked = question(None, y, *simple(rng, 2000, gold))
+        alone = gold_alone(asked)
+        if alone.spread.variance == 0:
+            continue
+        together = best(asked, given[:, None], alone, run, bounded=(0.0, 1.0))
+        low, high = ends(asked, together, 0.95, (0.0, 1.0))
+        covered.append(low <= truth <= high)
+        one = ppi(asked, given[:, [-1]])
+        for name, made in (("gold", alone), ("ppi", one), ("stacked", together)):
+            own = ends(asked, made, 0.95, (0.0, 1.0))
+            widths[name].append(own[1] - own[0])
+    assert np.mean(covered) >= 0.87  # 3 standard errors below 95%
+    assert np.mean(widths["stacked"]) <= np.mean(widths["ppi"])
+    assert (np.array(widths["stacked"]) <= 1.02 * np.array(widths["gold"])).all()
 
 
 def test_useless_predictions_change_next_to_nothing():

@@ -16,9 +16,13 @@ from quaver.correction.regressions import Kind, expected, inverse_times, levers,
 from quaver.correction.residual_predictions import Residuals
 from quaver.correction.spread import Spread, blended, design_freedom, spread_of
 from quaver.correction.stacking import Stack, stacked_predictors, unused
+from quaver.correction.vote_shapes import vote_shapes
 from quaver.estimation.bootstrap import Floats
 
 _MOST_LEVERAGE = 0.9
+
+_MANY_EVENTS = 25.0
+"""With fewer among the gold labels, predictors are not weighted against each other."""
 
 
 class Question(NamedTuple):
@@ -100,17 +104,21 @@ def gold_alone(asked: Question) -> Corrected | None:
     return _adjusted(asked, None, unused(asked.sample, 0))
 
 
-def stacked(asked: Question, predictions: Floats, seed: int = 0) -> Corrected | None:
+def stacked(
+    asked: Question, predictions: Floats, seed: int = 0, votes: int | None = None
+) -> Corrected | None:
     """All predictions together, cross-fitted, each weighted by what it explains of the gold labels.
 
     What the predictions explain of each gold item's contribution is subtracted there, since over all items it
     sums to zero. Where they explain nothing, it is the estimate from gold alone, whose variance it never
-    exceeds.
+    exceeds. With fewer than 25 events they are not weighted against each other: their share of votes (see
+    `vote_shapes`) has one weight, λ.
 
     Args:
         asked: What is asked.
         predictions: Shape (items, outcomes, predictors), without gaps.
         seed: Of the folds.
+        votes: How many of the first predictors say how likely the outcome is; all if left out.
 
     Returns:
         None where `gold_alone` has none.
@@ -119,6 +127,8 @@ def stacked(asked: Question, predictions: Floats, seed: int = 0) -> Corrected | 
     if alone is None:
         return None
     sample, contrast, kind = asked
+    shapes = vote_shapes(predictions[:, :, :votes])
+    predictions = np.concatenate([predictions, shapes], 2)
     residuals = Residuals(sample, predictions, kind)
     rows, weights, outcome = sample.matrix[sample.gold], sample.gold_weights, sample.outcome[sample.gold]
     first = solved(kind, rows, outcome, weights)
@@ -128,11 +138,14 @@ def stacked(asked: Question, predictions: Floats, seed: int = 0) -> Corrected | 
     assert lever is not None
     target = (lever * (outcome - mean)).sum(1)
     explained = np.einsum("io,iok->ik", lever, residuals.gold())
-    stack = stacked_predictors(sample, target, explained, seed)
+    few = shapes.shape[2] if alone.spread.events < _MANY_EVENTS else 0
+    stack = stacked_predictors(sample, target, explained, seed, alone=few)
     found = _adjusted(asked, residuals, stack)
     if found is None or not stack.tuning:
         return alone._replace(coefficients=np.zeros(predictions.shape[2]))
-    together = blended(found.spread, alone.spread)
+    range_ = float(np.ptp(outcome, axis=0).max())
+    missed = range_**2 * float(((weights[:, None] * lever) ** 2).sum(1).mean())
+    together = blended(found.spread, alone.spread, missed)
     if together is None:
         return alone._replace(coefficients=np.zeros(predictions.shape[2]))
     return found._replace(spread=together)

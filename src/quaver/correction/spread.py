@@ -11,8 +11,6 @@ from quaver.correction.gold_sample import GoldSample
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.intervals import Interval
 
-_CHOICE = 2.5
-"""How many events the choice of predictors costs."""
 _SKEWED = 0.5
 """How much of the skewness the ends follow: all of it overshoots where it is itself estimated from few."""
 
@@ -32,6 +30,15 @@ class Spread(NamedTuple):
     freedom: float
     skewness: float
     events: float
+
+    @property
+    def tail_freedom(self) -> float:
+        """The degrees of freedom of Student's distribution: the design's, and at most twice the events.
+
+        A sum of squares varies by 2 / ν of its own square with ν degrees of freedom; by 1 / events, where it
+        rests on few large ones.
+        """
+        return max(min(self.freedom, 2 * self.events), 1.0)
 
 
 def spread_of(contributions: Floats, freedom: float, *, grouped: bool = False) -> Spread:
@@ -53,27 +60,25 @@ def spread_of(contributions: Floats, freedom: float, *, grouped: bool = False) -
     return Spread(variance, freedom, skewness, events)
 
 
-def blended(corrected: Spread, alone: Spread) -> Spread | None:
-    """The spread of a corrected estimate, whose wrong labels may have been missed by chance.
+def blended(corrected: Spread, alone: Spread, missed: float) -> Spread | None:
+    """The spread of a corrected estimate, some of whose wrong labels may have been missed by chance.
 
-    What is left after a correction is the work of few wrong labels, and of predictors that were chosen for
-    leaving little. It counts as if for one more gold item the correction had been of no use, and its variance
-    2.5 / events larger.
+    What is left after a correction is the work of few wrong labels, so that a sample may hold none of them.
+    It counts as if one more gold item had a label that the predictions say nothing of.
 
     Args:
         corrected: As estimated.
         alone: That of the gold labels alone.
+        missed: The variance that such an item adds.
 
     Returns:
         None where the correction does not narrow anything.
     """
-    variance = corrected.variance * (1 + _CHOICE / max(alone.events, 1.0))
+    variance = corrected.variance + missed
     if not variance < alone.variance:
         return None
-    more = 1 / (alone.freedom + 2)
-    both = (1 - more) * variance + more * alone.variance
-    third = (1 - more) * corrected.skewness * variance**1.5 + more * alone.skewness * alone.variance**1.5
-    return corrected._replace(variance=both, skewness=third / both**1.5)
+    skewness = corrected.skewness * (corrected.variance / variance) ** 1.5
+    return corrected._replace(variance=variance, skewness=skewness)
 
 
 def design_freedom(sample: GoldSample, lever: Floats) -> float:
@@ -106,12 +111,12 @@ def interval(value: float, spread: Spread, confidence_level: float) -> Interval:
     Statistical Society B 54, 221-228): g⁻¹(y) = 3 ((1 + s (y − s / 6))^(1/3) − 1) / s for half
     the skewness, s.
 
-    >>> [round(end, 2) for end in interval(0.0, Spread(1.0, 1e9, 0.0, 100.0), 0.95)]
+    >>> [round(end, 2) for end in interval(0.0, Spread(1.0, 1e9, 0.0, 1e9), 0.95)]
     [-1.96, 1.96]
-    >>> [round(end, 2) for end in interval(0.0, Spread(1.0, 1e9, 0.6, 100.0), 0.95)]
+    >>> [round(end, 2) for end in interval(0.0, Spread(1.0, 1e9, 0.6, 1e9), 0.95)]
     [-1.63, 2.65]
     """
-    t = -float(scipy.special.stdtrit(spread.freedom, (1 - confidence_level) / 2))
+    t = -float(scipy.special.stdtrit(spread.tail_freedom, (1 - confidence_level) / 2))
     error, skewness = spread.variance**0.5, _SKEWED * spread.skewness
     if abs(skewness) < 1e-6:
         return Interval(value - t * error, value + t * error)

@@ -39,7 +39,9 @@ class Stack(NamedTuple):
         return np.asarray(sizes @ self.coefficients / max(sizes.sum(), 1))
 
 
-def stacked_predictors(sample: GoldSample, target: Floats, predictors: Floats, seed: int) -> Stack:
+def stacked_predictors(
+    sample: GoldSample, target: Floats, predictors: Floats, seed: int, *, alone: int = 0
+) -> Stack:
     """Combine predictors of what each gold item does to an estimate.
 
     Among ridge regressions of several penalties, single predictors and their mean, the one that predicts best
@@ -50,6 +52,8 @@ def stacked_predictors(sample: GoldSample, target: Floats, predictors: Floats, s
         target: Each gold item's contribution, shape (gold items,).
         predictors: Shape (gold items, predictors).
         seed: Of the folds.
+        alone: With few events, so many of the last predictors are candidates, each alone, and nothing else
+            is; 0 for all that there is to choose from.
     """
     fold = folds_of(sample, seed)
     folds = int(fold.max(initial=0)) + 1
@@ -57,7 +61,8 @@ def stacked_predictors(sample: GoldSample, target: Floats, predictors: Floats, s
         return unused(sample, predictors.shape[1])
     root = sample.gold_weights / sample.gold_weights.max()
     x, y = sample.centred(predictors) * root[:, None], sample.centred(target) * root
-    candidates = _candidates(*_without_one(x, y, fold, folds))
+    products, moments = _without_one(x, y, fold, folds)
+    candidates = _single(products, moments)[:, -alone:] if alone else _candidates(products, moments)
     guessed = np.einsum("ik,ick->ic", x, candidates[fold])
     best = int(((y[:, None] - guessed) ** 2).sum(0).argmin())
     own = guessed[:, best]
@@ -99,8 +104,13 @@ def _candidates(products: Floats, moments: Floats) -> Floats:
     ridge = np.einsum("fqk,fck->fcq", basis, shrunk)
     if size == 1:
         return np.asarray(ridge)
-    squares = np.maximum(np.einsum("fkk->fk", products), 1e-9 * scale[:, None])
-    single = np.eye(size) * (moments / squares)[:, :, None]
     mean = moments.mean(1) / np.maximum(products.mean((1, 2)), 1e-9 * scale)
     together = np.broadcast_to(mean[:, None, None] / size, (len(mean), 1, size))
-    return np.concatenate([ridge, single, together], 1)
+    return np.concatenate([ridge, _single(products, moments), together], 1)
+
+
+def _single(products: Floats, moments: Floats) -> Floats:
+    """Each fold's coefficients of each predictor by itself, shape (folds, predictors, predictors)."""
+    squares = np.einsum("fkk->fk", products)
+    least = np.maximum(squares, 1e-9 * np.maximum(squares.mean(1, keepdims=True), 1e-300))
+    return np.asarray(np.eye(moments.shape[1]) * (moments / least)[:, :, None])

@@ -35,15 +35,15 @@ def test_shares_of_groups_of_items_are_of_their_own():
     }
 
 
-def test_a_rare_label_is_left_to_the_gold_labels_alone():
+def test_the_share_of_a_rare_label_is_corrected_and_covers():
     frame = leaning(items=1000, seed=5).with_columns(
         gold=pl.when(pl.col("x") > 2.0).then(pl.col("gold")).otherwise(pl.lit("no"))
     )
     found = corrected_share(designed(frame, 200, 3))
     yes = next(one for one in found if one.cell["label"] == "yes")
-    if yes.value is not None:
-        assert yes.details["tuning"] == 0
-        assert yes.low <= true_share(frame) <= yes.high
+    alone = yes.details["gold_alone"]
+    assert yes.low <= true_share(frame) <= yes.high
+    assert yes.high - yes.low <= 1.02 * (alone["high"] - alone["low"])
 
 
 @pytest.mark.parametrize("missing", ["wrong", "drop"])

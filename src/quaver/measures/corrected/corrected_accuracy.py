@@ -102,7 +102,7 @@ def _accuracy(
     agreeing = np.einsum("ic,ikc->ik", own, answers.shares[:, others])
     more = [] if answers.sure is None else [answers.sure[:, [rater]]]
     predictions = np.concatenate([agreeing, own[:, :-1], *more], 1)[kept][:, None]
-    found = _corrected(reading, population, right, kept, predictions)
+    found = _corrected(reading, population, right, kept, predictions, others.size)
     shape = Estimate(
         measure="corrected_accuracy",
         value=None,
@@ -118,12 +118,19 @@ def _accuracy(
 
 
 def _corrected(
-    reading: Reading, population: LabelledItems, outcome: Floats, kept: Any, predictions: Floats
+    reading: Reading,
+    population: LabelledItems,
+    outcome: Floats,
+    kept: Any,
+    predictions: Floats,
+    votes: int | None = None,
 ) -> Correcting:
+    """The mean of an outcome of items, of whose predictors the first ones say how likely it is."""
     varying = np.ptp(predictions, axis=0)[0] > 0 if len(predictions) else np.zeros(predictions.shape[2], bool)
+    votes = int(varying[:votes].sum())
     sample = population.sample(np.ones((len(outcome), 1)), outcome[:, None], kept)
     seed = derive(reading.resampling.seed, "folds")
-    return Correcting(Question(sample, np.ones((1, 1))), predictions[:, :, varying], seed, _ENDS)
+    return Correcting(Question(sample, np.ones((1, 1))), predictions[:, :, varying], seed, _ENDS, votes)
 
 
 def _exact(outcome: Floats, reading: Reading) -> dict[str, Any]:
@@ -236,4 +243,4 @@ def _ratio(
     left = np.nan_to_num(given) - ratio
     linear = true * left / size.corrected.value + ratio
     predicted = np.concatenate([guess, shares], 1) * left[:, None]
-    return _corrected(reading, population, linear, kept, predicted[kept][:, None])
+    return _corrected(reading, population, linear, kept, predicted[kept][:, None], 0)

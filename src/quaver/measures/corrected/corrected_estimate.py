@@ -17,12 +17,13 @@ from quaver.estimation.cell import Ints
 from quaver.estimation.intervals import Interval, Kept, effective
 from quaver.estimation.statistic import Keep
 
-FEW_FOR_SHARES, FEW_EVENTS = 10.0, 8.0
-"""Below so many events among the gold labels, a share is not corrected, and a contrast has no interval:
-``benchmarks/corrected.py`` shows why."""
+FEW_EVENTS = 8.0
+"""With fewer among the gold labels a contrast has no interval: ``benchmarks/corrected.py`` shows why."""
 
 FEW_GROUPS = 10.0
 """Below so many degrees of freedom of groups there is no interval."""
+
+_USUAL = 0.95
 
 SOURCE = (
     "Angelopoulos, Duchi & Zrnic (2024), PPI++, arXiv 2311.01453; cross-fitted as in Zrnic & Candès (2024), "
@@ -58,13 +59,30 @@ def ends(
     return interval(made.value, made.spread, confidence_level)
 
 
-def best(asked: Question, predictions: Floats, alone: Corrected, seed: int) -> Corrected:
-    """The corrected estimate; gold alone where there are too few events, or nothing to correct with."""
-    few = alone.spread.events < (FEW_FOR_SHARES if asked.mean else FEW_EVENTS)
-    if few or not predictions.shape[2]:
+def best(
+    asked: Question,
+    predictions: Floats,
+    alone: Corrected,
+    seed: int,
+    votes: int | None = None,
+    bounded: tuple[float, float] | None = None,
+) -> Corrected:
+    """The corrected estimate; gold alone where nothing corrects it, or where its own interval is narrower.
+
+    Args:
+        asked: The question.
+        predictions: See `stacked`.
+        alone: `gold_alone`.
+        seed: See there.
+        votes: See there.
+        bounded: The least and the largest outcome.
+    """
+    made = stacked(asked, predictions, seed, votes) if predictions.shape[2] else None
+    if made is None:
         return alone._replace(coefficients=np.zeros(predictions.shape[2]))
-    made = stacked(asked, predictions, seed)
-    return alone if made is None else made
+    (low, high), own = ends(asked, made, _USUAL, bounded), ends(asked, alone, _USUAL, bounded)
+    # Near an end of its range a share's interval grows with its value.
+    return alone if high - low > own[1] - own[0] else made
 
 
 class Sampling(NamedTuple):
@@ -109,17 +127,23 @@ class Correcting:
         predictions: Shape (items, outcomes, predictors).
         seed: Of the folds.
         bounded: The least and the largest outcome.
+        votes: How many of the first predictors say how likely the outcome is; all if left out.
     """
 
     def __init__(
-        self, asked: Question, predictions: Floats, seed: int, bounded: tuple[float, float] | None = None
+        self,
+        asked: Question,
+        predictions: Floats,
+        seed: int,
+        bounded: tuple[float, float] | None = None,
+        votes: int | None = None,
     ) -> None:
         self.asked, self._bounded = asked, bounded
         self.alone = gold_alone(asked)
         self.reason = few_events(asked, self.alone)
-        self.corrected = (
-            None if self.alone is None or self.reason else best(asked, predictions, self.alone, seed)
-        )
+        self.corrected: Corrected | None = None
+        if self.alone is not None and not self.reason:
+            self.corrected = best(asked, predictions, self.alone, seed, votes, bounded)
 
     def estimate(self, shape: Estimate, made: Corrected | None, sampling: Sampling) -> Estimate:
         """An estimate filled in from a template.

@@ -29,7 +29,7 @@ def corrected_share(reading: Reading) -> Iterator[Estimate]:
 
     The mean over gold items of 1[y = label], each weighted by one over its probability of being drawn, less
     what the labels and confidences of all prompts and models say of these items beyond what they say of all
-    items. With fewer than about ten gold items of a label it is the share among the gold labels alone.
+    items. With few gold items of a label only the weight of all prompts' votes is learned (`stacked`).
     Undefined where all gold labels, or none, are that label. ``by`` may hold columns of items: their groups
     are populations of their own. In ``details``: ``naive`` (the share of the label under each prompt, and
     its range), ``gold_alone``, ``effective_gold`` (as many gold labels alone would be as precise).

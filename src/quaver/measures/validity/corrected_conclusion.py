@@ -208,5 +208,5 @@ class Concluding:
         more: dict[str, Any] = {"verdict": effect.verdict(one.low, one.high)}
         if one.value is not None and made is not None and made.spread.variance > 0:
             statistic = abs(one.value - effect.threshold) / made.spread.variance**0.5
-            more["p"] = float(2 * special.stdtr(made.spread.freedom, -statistic))
+            more["p"] = float(2 * special.stdtr(made.spread.tail_freedom, -statistic))
         return replace(one, details={**one.details, **more})
