@@ -158,3 +158,7 @@ def test_at_its_least_value_a_number_may_still_be_what_a_few_events_make():
 def test_from_one_event_on_the_variance_decides():
     plain = effective(0.0, 0.0006, 999, 0.95, (-0.05, 1.0))
     assert effective(0.0, 0.0006, 999, 0.95, (-0.05, 1.0), 0.02) == plain
+
+
+def test_at_a_level_of_next_to_nothing_the_interval_is_the_value() -> None:
+    assert effective(0.4, 0.06, 4.0, 1e-9, (-1.0, 1.0)) == pytest.approx([0.4, 0.4])

@@ -111,7 +111,7 @@ def effective(
     tail = (1 - confidence_level) / 2
     freedom = max(freedom, 1.0)
     t, z = -float(scipy.special.stdtrit(freedom, tail)), -float(scipy.special.ndtri(tail))
-    if ends is None or variance < 1e-24:
+    if ends is None or variance < 1e-24 or t <= 0:  # t rounds to 0 at a level of next to nothing
         return Interval(value - t * variance**0.5, value + t * variance**0.5)
     low, high = ends
     down, up = max(0.0, value - low), max(0.0, high - value)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from quaver.core.arguments import guarded
 from quaver.errors import QuaverError, UnknownName
-from quaver.papers import stability_details, stability_tables
+from quaver.papers import design_tables, stability_details, stability_tables, treatment_tables
 from quaver.papers.paper_answers import answers_of
 from quaver.papers.published_table import PublishedTable
 from quaver.papers.table_kind import PublishedPaper, TableKind
@@ -33,7 +33,35 @@ _STABILITY = PublishedPaper(
     ),
 )
 
-PAPERS: tuple[PublishedPaper, ...] = (_STABILITY,)
+_TREATMENTS = PublishedPaper(
+    "paper-003",
+    "treatments-and-temperature",
+    "a study of six treatments T0 to T5 of multiple-choice questions (Cosmos QA) at several temperatures",
+    (
+        TableKind(
+            "configurations", "Accuracy and stability by configuration", treatment_tables.configurations
+        ),
+        TableKind("questions", "Accuracy and stability by question", treatment_tables.questions),
+        TableKind("temperatures", "Temperature as a factor", treatment_tables.temperatures),
+        TableKind("mixed-model", "Mixed model of a right answer", treatment_tables.mixed_model),
+    ),
+)
+
+_DESIGN = PublishedPaper(
+    "paper-004",
+    "prompt-design",
+    "Atreja, Ashkinaze, Li, Mendelsohn & Hemphill (2024), Prompt Design Matters for Computational Social "
+    "Science Tasks but in Unpredictable Ways, arXiv:2406.11980",
+    (
+        TableKind("factor-levels", "Compliance, accuracy and F1 by level", design_tables.factor_levels),
+        TableKind("factor-differences", "What changes between levels", design_tables.factor_differences),
+        TableKind("label-shift", "Shares of the classes by level", design_tables.label_shift),
+        TableKind("prompts", "Every prompt, a row each", design_tables.prompts),
+        TableKind("lengths", "Length of prompts and answers, and cost", design_tables.lengths),
+    ),
+)
+
+PAPERS: tuple[PublishedPaper, ...] = (_STABILITY, _TREATMENTS, _DESIGN)
 
 
 def tables() -> dict[str, str]:

@@ -1,0 +1,300 @@
+"""What each part of a prompt does (Atreja et al. 2024): levels, differences, shifts, lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from quaver.core.records import Estimate
+from quaver.design.prompts.rendering import PromptWriter, messages_of
+from quaver.papers.paper_answers import StoredAnswers
+from quaver.papers.published_table import (
+    NOTHING,
+    Cell,
+    PublishedTable,
+    figure,
+    interval_of,
+    laid_out,
+    percentage,
+    reasons,
+)
+from quaver.papers.table_kind import Answers, each_model
+from quaver.report.page.evidence import PartCost
+
+_LEFT_OUT = (
+    "labelled: answers without a label are left out, as in the paper. A prompt that gets no answer to the "
+    "hard texts "
+    "looks better so. all: they count as wrong, Quaver's default; quote these, with compliance beside them."
+)
+_WAYS = (("labelled", "drop"), ("all", "wrong"))
+
+
+def _factors(one: StoredAnswers) -> dict[str, list[str]]:
+    """The factors with two levels or more, the first of them the reference."""
+    names = dict.fromkeys(name for variant in one.variants for name in variant.factors)
+    return {name: levels for name in names if len(levels := one.levels(name)) > 1}
+
+
+def _effects(one: StoredAnswers, model: str) -> dict[str, Mapping[tuple[str, str, str], Estimate]]:
+    """Factor effects by the way that missing labels count: by measure, factor and level."""
+    factors = _factors(one)
+    mine = one.frame.filter(pl.col("model").cast(pl.String) == model)
+    first = {name: levels[0] for name, levels in factors.items()}
+    found: dict[str, Mapping[tuple[str, str, str], Estimate]] = {}
+    for way, missing in _WAYS:
+        taken = one.take(
+            "factor_effects",
+            mine,
+            by=[],
+            factors=list(factors),
+            reference=first,
+            interactions=[],
+            missing=missing,
+        )
+        found[way] = {(e.measure, e.cell.get("factor", ""), e.cell.get("level", "")): e for e in taken}
+    return found
+
+
+def factor_levels(answers: Answers) -> PublishedTable:
+    """Compliance, accuracy and macro-F1 at each level of each factor."""
+    rows, found = [], []
+    for one, model in each_model(answers):
+        effects = _effects(one, model)
+        for factor, levels in _factors(one).items():
+            for level in levels:
+                prompts = sum(variant.factors.get(factor) == level for variant in one.variants)
+                each = [effects["all"].get(("factor_effects_compliance", factor, level))]
+                for way, _ in _WAYS:
+                    for outcome in ("accuracy", "f1"):
+                        each.append(effects[way].get((f"factor_effects_{outcome}", factor, level)))
+                found += [(f"{one.name}, {model}, {factor} {level}", e) for e in each if e is not None]
+                values = [None if e is None else e.value for e in each]
+                rows.append(
+                    (
+                        *(one.name, model, factor, level, str(prompts)),
+                        *(percentage(value) for value in values[:2]),
+                        figure(values[2]),
+                        percentage(values[3]),
+                        figure(values[4]),
+                    )
+                )
+    return laid_out(
+        "factor-levels",
+        "Compliance, accuracy and macro-F1 at each level of each part of the prompt.",
+        "data set | model | factor | level | prompts | compliance | accuracy, labelled | macro-F1, labelled "
+        "| "
+        "accuracy, all | macro-F1, all",
+        rows,
+        text=4,
+        notes=[_LEFT_OUT, *reasons(found)],
+    )
+
+
+_OUTCOMES = (
+    ("compliance", "compliance", "all"),
+    ("accuracy, labelled", "accuracy", "labelled"),
+    ("accuracy, all", "accuracy", "all"),
+    ("macro-F1, labelled", "f1", "labelled"),
+    ("macro-F1, all", "f1", "all"),
+)
+
+
+def factor_differences(answers: Answers) -> PublishedTable:
+    """Each level less the first level, with intervals and p values."""
+    rows, found = [], []
+    for one, model in each_model(answers):
+        effects = _effects(one, model)
+        for factor, (first, *others) in _factors(one).items():
+            for level in others:
+                cells: list[Cell] = [one.name, model, factor, first, level]
+                for _, outcome, way in _OUTCOMES:
+                    made = effects[way].get((f"factor_effects_{outcome}_difference", factor, level))
+                    cells += [figure(made.value if made else None), interval_of(made), _p(made)]
+                    if made is not None:
+                        found.append((f"{one.name}, {model}, {factor} {level}", made))
+                rows.append(tuple(cells))
+    parts = ("", " 95% interval", " p")
+    heads = [f"{name}{part}" for name, _, _ in _OUTCOMES for part in parts]
+    return laid_out(
+        "factor-differences",
+        "What changes from the first level of each part of the prompt to another, on the same texts.",
+        ("data set", "model", "factor", "from", "to", *heads),
+        rows,
+        text=5,
+        notes=[
+            _LEFT_OUT,
+            "p: adjusted for all comparisons of the model on this data set (Holm 1979). Intervals are not "
+            "adjusted.",
+            *reasons(found),
+        ],
+    )
+
+
+def _p(one: Estimate | None) -> Cell:
+    return NOTHING if one is None else figure(one.details.get("p_holm", one.details.get("p")))
+
+
+def label_shift(answers: Answers) -> PublishedTable:
+    """The share of each class at each level, and how far the distribution moves."""
+    rows, found = [], []
+    for one, model in each_model(answers):
+        mine = one.frame.filter(pl.col("model").cast(pl.String) == model)
+        names = {label.code: label.name for label in one.labels.labels}
+        for factor, (first, *_) in _factors(one).items():
+            moved = one.take("distribution_shift", mine, by=[], between=factor, reference=first)
+            for made in moved:
+                if made.measure != "distribution_shift_tv" or factor not in made.cell:
+                    continue
+                found.append((f"{one.name}, {model}, {factor}", made))
+                for code in names:
+                    cells = _class(made, code)
+                    rows.append((one.name, model, factor, first, made.cell[factor], names[code], *cells))
+    return laid_out(
+        "label-shift",
+        "The share of each class by the level of each part of the prompt.",
+        "data set | model | factor | from | to | class | share before | share after | change in points | "
+        "change in per cent | distance of all classes | distance 95% interval | p",
+        rows,
+        text=6,
+        notes=[
+            "Shares are of the answers with a label. distance: total variation, half the sum of the "
+            "classes' changes; "
+            "it is above 0 by chance alone, which p and the interval allow for.",
+            *reasons(found),
+        ],
+    )
+
+
+def _class(made: Estimate, code: str) -> tuple[Cell, ...]:
+    before, after = (made.details.get(name, {}).get(code) for name in ("reference_shares", "shares"))
+    if before is None or after is None:
+        return (NOTHING,) * 4 + (figure(made.value), interval_of(made), _p(made))
+    return (
+        percentage(before),
+        percentage(after),
+        figure(100 * (after - before), 1),
+        percentage(None if not before else after / before - 1),
+        *(figure(made.value), interval_of(made), _p(made)),
+    )
+
+
+def prompts(answers: Answers) -> PublishedTable:
+    """Every combination of the prompt's parts, a row each."""
+    columns = list(dict.fromkeys(name for one in answers for name in _factors(one)))
+    rows = []
+    for one, model in each_model(answers):
+        mine = one.frame.filter(pl.col("model").cast(pl.String) == model)
+        each = {
+            (measure, missing): _by_variant(one, mine, measure, missing)
+            for measure in ("accuracy", "f1")
+            for missing in ("drop", "wrong")
+        }
+        labelled = {e.cell.get("variant"): e.value for e in one.take("compliance", mine, by=["variant"])}
+        for variant in one.variants:
+            if variant.id not in labelled:
+                continue
+            levels = [variant.factors.get(name, NOTHING) for name in columns]
+            rows.append(
+                (
+                    *(one.name, model, *levels, percentage(labelled[variant.id])),
+                    *(
+                        percentage(each["accuracy", "drop"].get(variant.id)),
+                        figure(each["f1", "drop"].get(variant.id)),
+                    ),
+                    *(
+                        percentage(each["accuracy", "wrong"].get(variant.id)),
+                        figure(each["f1", "wrong"].get(variant.id)),
+                    ),
+                )
+            )
+    return laid_out(
+        "prompts",
+        "Compliance, accuracy and macro-F1 of every prompt.",
+        (
+            "data set",
+            "model",
+            *columns,
+            "compliance",
+            "accuracy, labelled",
+            "macro-F1, labelled",
+            "accuracy, all",
+            "macro-F1, all",
+        ),
+        rows,
+        text=2 + len(columns),
+        notes=[_LEFT_OUT],
+    )
+
+
+def _by_variant(
+    one: StoredAnswers, frame: pl.DataFrame, measure: str, missing: str
+) -> dict[str, float | None]:
+    taken = one.take(measure, frame, by=["variant"], missing=missing)
+    return {e.cell.get("variant", ""): e.value for e in taken if e.measure in ("accuracy", "f1_macro")}
+
+
+def lengths(answers: Answers) -> PublishedTable:
+    """Prompt and answer length at each level, their change in per cent, and the money for 1,000 calls."""
+    rows = []
+    for one in answers:
+        fixed = _fixed_lengths(one)
+        parts = {(part.factor, part.level): part for part in one.part_costs()}
+        for factor, levels in _factors(one).items():
+            first = _measured(parts.get((factor, levels[0])))
+            base = _mean(fixed, one, factor, levels[0])
+            for level in levels:
+                now, own = _measured(parts.get((factor, level))), _mean(fixed, one, factor, level)
+                rows.append(
+                    (
+                        *(one.name, factor, level, figure(own, 0), _change(own, base)),
+                        *(
+                            cell
+                            for at in (0, 1)
+                            for cell in (figure(now[at], 1), _change(now[at], first[at]))
+                        ),
+                        *(figure(now[2], 4), _change(now[2], first[2])),
+                    )
+                )
+    return laid_out(
+        "lengths",
+        "Length of prompts and answers at each level, and what it costs.",
+        "data set | factor | level | fixed characters | fixed change | tokens read | read change | tokens "
+        "written | "
+        "written change | US dollars per 1,000 calls | cost change",
+        rows,
+        text=3,
+        notes=[
+            "Changes are against the first level of the factor. fixed characters: of the prompt without the "
+            "text to be "
+            "labelled, paid with every call. tokens: for each call; a dash where the model does not count "
+            "them.",
+        ],
+    )
+
+
+def _fixed_lengths(one: StoredAnswers) -> dict[str, int]:
+    """The characters of each prompt beside the item's text."""
+    item = one.study.experiment.items[0]
+    found = {}
+    for variant in one.variants:
+        shown = sum(len(message.content) for message in messages_of(variant, one.labels, item))
+        found[variant.id] = shown - len(PromptWriter(variant, one.labels).text(item))
+    return found
+
+
+def _mean(fixed: Mapping[str, int], one: StoredAnswers, factor: str, level: str) -> float | None:
+    some = [fixed[variant.id] for variant in one.variants if variant.factors.get(factor) == level]
+    return sum(some) / len(some) if some else None
+
+
+def _measured(part: PartCost | None) -> tuple[float | None, float | None, float | None]:
+    """Tokens read and written for a call, and dollars for a thousand."""
+    if part is None or not part.calls:
+        return None, None, None
+    read, written = part.prompt_tokens / part.calls, part.completion_tokens / part.calls
+    return read or None, written or None, None if part.money is None else 1000 * part.money / part.calls
+
+
+def _change(now: float | None, before: float | None) -> Cell:
+    return percentage(None if now is None or not before else now / before - 1)

@@ -1,0 +1,245 @@
+"""Treatments and temperature in multiple choice: accuracy beside stability, by configuration, by question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from quaver.core.records import Estimate
+from quaver.papers.paper_answers import StoredAnswers
+from quaver.papers.published_table import (
+    NOTHING,
+    Cell,
+    PublishedTable,
+    figure,
+    interval_of,
+    laid_out,
+    percentage,
+    reasons,
+)
+from quaver.papers.table_kind import Answers, each_model
+
+TEMPERATURE = "temperature"
+_OUTCOMES: Sequence[tuple[str, str, dict[str, str], bool]] = (
+    ("accuracy", "accuracy", {"missing": "wrong"}, True),
+    ("strict stability", "strict_stability", {}, True),
+    ("mode frequency", "mode_frequency", {"missing": "category"}, True),
+    ("entropy (bits)", "answer_entropy", {"missing": "category"}, False),
+)
+_CHANGE = ("accuracy less lowest temperature", "95% interval", "p")
+_BLANKS = (
+    "An answer without a label is wrong, breaks strict stability, and is an answer of its own in mode "
+    "frequency and "
+    "entropy, as in the original analysis."
+)
+
+
+def _columns(one: StoredAnswers) -> list[str]:
+    """What makes a configuration: the factors of the prompt, and the temperature where it varies."""
+    factors = dict.fromkeys(name for variant in one.variants for name in variant.factors)
+    several = [name for name in factors if len(one.levels(name)) > 1]
+    return [*several, *([TEMPERATURE] if _temperatures(one) else [])]
+
+
+def _temperatures(one: StoredAnswers) -> list[float]:
+    """The temperatures of decoding, if there are several."""
+    if TEMPERATURE not in one.frame.columns:
+        return []
+    found = sorted(one.frame[TEMPERATURE].drop_nulls().unique())
+    return found if len(found) > 1 else []
+
+
+def _outcomes(one: StoredAnswers, model: str, by: list[str]) -> dict[tuple[str, ...], list[Estimate]]:
+    """The four outcomes of each cell, in the order of the columns."""
+    mine = one.frame.filter(pl.col("model").cast(pl.String) == model)
+    found: dict[tuple[str, ...], list[Estimate]] = {}
+    for _, measure, options, _ in _OUTCOMES:
+        for made in one.take(measure, mine, by=by, **options):
+            found.setdefault(tuple(made.cell.get(name, "") for name in by), []).append(made)
+    return {key: some for key, some in found.items() if len(some) == len(_OUTCOMES)}
+
+
+def _shown(some: Sequence[Estimate], *, intervals: bool) -> list[Cell]:
+    cells: list[Cell] = []
+    for made, (_, _, _, share) in zip(some, _OUTCOMES, strict=True):
+        cells.append(percentage(made.value) if share else figure(made.value))
+        if intervals:
+            cells.append(interval_of(made))
+    return cells
+
+
+def configurations(answers: Answers) -> PublishedTable:
+    """One row a configuration: accuracy, strict stability, mode frequency and entropy beside each other."""
+    columns = list(dict.fromkeys(name for one in answers for name in _columns(one)))
+    rows, found = [], []
+    for one, model in each_model(answers):
+        mine = _columns(one)
+        each = _outcomes(one, model, mine)
+        valid = {
+            tuple(made.cell.get(name, "") for name in mine): made.value
+            for made in one.take(
+                "compliance", one.frame.filter(pl.col("model").cast(pl.String) == model), by=mine
+            )
+        }
+        for key in sorted(each, key=lambda key: _place(one, mine, key)):
+            of = dict(zip(mine, key, strict=True))
+            rows.append(
+                (
+                    *(one.name, model, *(of.get(name, NOTHING) for name in columns), str(each[key][0].n)),
+                    *_shown(each[key], intervals=True),
+                    percentage(valid.get(key)),
+                )
+            )
+            found += [(", ".join((model, *key)), made) for made in each[key]]
+    heads = [f"{name}{part}" for name, *_ in _OUTCOMES for part in ("", " 95% interval")]
+    return laid_out(
+        "configurations",
+        "Accuracy and stability of every configuration.",
+        ("data set", "model", *columns, "questions", *heads, "answers with a label"),
+        rows,
+        text=2 + len(columns),
+        notes=[_BLANKS, *reasons(found)],
+    )
+
+
+def _place(one: StoredAnswers, names: Sequence[str], key: Sequence[str]) -> tuple[float, ...]:
+    """Where a configuration stands: by the factors in the study's order, then by temperature."""
+    return tuple(
+        float(level)
+        if name == TEMPERATURE
+        else one.levels(name).index(level)
+        if level in one.levels(name)
+        else -1
+        for name, level in zip(names, key, strict=True)
+    )
+
+
+def questions(answers: Answers) -> PublishedTable:
+    """One row a question, over all configurations: accuracy, strict stability, mode frequency, entropy."""
+    rows = []
+    for one, model in each_model(answers):
+        each = _outcomes(one, model, ["item"])
+        for item in one.study.experiment.items:
+            if (item.id,) in each:
+                rows.append(
+                    (one.name, model, item.id, item.gold or NOTHING, *_shown(each[item.id,], intervals=False))
+                )
+    return laid_out(
+        "questions",
+        "Accuracy and stability by question, over all configurations.",
+        ("data set", "model", "question", "right answer", *(name for name, *_ in _OUTCOMES)),
+        rows,
+        text=4,
+        notes=["Stability is within a configuration, and averaged over configurations. " + _BLANKS],
+    )
+
+
+def temperatures(answers: Answers) -> PublishedTable:
+    """Each temperature as a level of its own: outcomes, and accuracy less that at the lowest."""
+    rows, found = [], []
+    for one, model in each_model(answers):
+        levels = _temperatures(one)
+        if not levels:
+            continue
+        each = _outcomes(one, model, [TEMPERATURE])
+        texts = pl.col(TEMPERATURE).cast(pl.String)
+        mine = one.frame.filter(pl.col("model").cast(pl.String) == model).with_columns(texts)
+        reference = {TEMPERATURE: str(levels[0])}
+        taken = one.take(
+            "factor_effects", mine, by=[], factors=[TEMPERATURE], reference=reference, interactions=[]
+        )
+        changes = {
+            made.cell.get("level"): made
+            for made in taken
+            if made.measure == "factor_effects_accuracy_difference"
+        }
+        for level in levels:
+            made = changes.get(str(level))
+            if made is not None:
+                found.append((f"{one.name}, {model}, {level:g}", made))
+            rows.append(
+                (
+                    *(one.name, model, f"{level:g}", *_shown(each[str(level),], intervals=False)),
+                    *(figure(made.value if made else None), interval_of(made)),
+                    figure(made.details.get("p_holm", made.details.get("p")) if made else None),
+                )
+            )
+    return laid_out(
+        "temperatures",
+        "Accuracy and stability by temperature.",
+        ("data set", "model", "temperature", *(name for name, *_ in _OUTCOMES), *_CHANGE),
+        rows,
+        text=3,
+        notes=[
+            _BLANKS,
+            "p: adjusted for all temperatures (Holm 1979).",
+            "" if rows else "The temperature does not vary.",
+            *reasons(found),
+        ],
+    )
+
+
+_FORMULAS = (
+    ("as a number", "correct ~ {factor} * temperature"),
+    ("as a factor", "correct ~ {factor} + heat"),
+)
+
+
+def mixed_model(answers: Answers) -> PublishedTable:
+    """The logistic mixed model: treatment by temperature, the temperature as a number and as a factor."""
+    rows, found = [], []
+    for one, model in each_model(answers):
+        factors = [name for name in _columns(one) if name != TEMPERATURE]
+        if not factors or not _temperatures(one):
+            continue
+        heat = pl.col(TEMPERATURE).cast(pl.String).alias("heat")
+        mine = one.frame.filter(pl.col("model").cast(pl.String) == model).with_columns(heat)
+        for kind, formula in _FORMULAS:
+            asked = formula.format(factor=factors[0])
+            plain = one.take("mixed_effects", mine, by=[], formula=asked, random="intercept")
+            full = one.take("mixed_effects", mine, by=[], formula=asked, random="auto")
+            beside = {(made.measure, made.cell.get("term", "")): made for made in full}
+            for made in plain:
+                found.append((f"{model}, {made.cell.get('term', '')}", made))
+                other = beside.get((made.measure, made.cell.get("term", "")))
+                rows.append((one.name, model, kind, _term(made), *_fitted(made), *_fitted(other)))
+    parts = ("estimate", "SE", "p", "odds ratio")
+    heads = [f"{part}, {which}" for which in ("intercepts", "and slopes") for part in parts]
+    return laid_out(
+        "mixed-model",
+        "Logistic mixed model of a right answer on treatment and temperature.",
+        ("data set", "model", "temperature", "term", *heads),
+        rows,
+        text=4,
+        notes=[
+            "intercepts: questions differ in difficulty alone, as in the original analysis. and slopes: "
+            "they may also "
+            "differ in what a treatment does to them, Quaver's default. Without slopes, p values of "
+            "treatments are too "
+            "small; quote those with them.",
+            "interactions: likelihood-ratio χ² of all interactions together. sd: of the random intercept, "
+            "in log odds.",
+            "" if rows else "This needs a factor of the prompt and several temperatures.",
+            *reasons(found),
+        ],
+    )
+
+
+def _term(made: Estimate) -> str:
+    if made.measure == "mixed_effects_interactions":
+        return "interactions (χ²)"
+    term = made.cell.get("term", "")
+    return f"sd of {term}" if made.measure == "mixed_effects_sd" else term
+
+
+def _fitted(made: Estimate | None) -> tuple[Cell, ...]:
+    if made is None:
+        return (NOTHING,) * 4
+    details = made.details
+    return (
+        figure(made.value),
+        figure(details.get("se")),
+        figure(details.get("p")),
+        figure(details.get("odds_ratio")),
+    )

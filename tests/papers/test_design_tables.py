@@ -1,0 +1,162 @@
+"""The tables of a prompt's parts: every cell equals a few lines of NumPy on planted answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.papers.planted import asked, chance, items, tabled
+
+from quaver import Study
+from quaver.papers import table
+
+STUDY = """\
+name: sides
+task:
+  labels:
+    - {code: left, name: Left, definition: On the left.}
+    - {code: right, name: Right, definition: On the right.}
+items: {source: items.csv, id: id, text: "{{ text }}", gold: gold}
+prompt: {instruction: Which side is it?, postfix: Answer Left or Right.}
+variants:
+  - use: factors
+    factors:
+      definition: ["no", "yes"]
+      tone: [plain, polite]
+    parts:
+      polite: {text: Please., when: {tone: polite}}
+models: [{name: one, use: function}]
+"""
+
+
+def annotate(text: str, prompt: str) -> str:
+    """Worse and more silent where it is asked politely; leans left where the labels are defined."""
+    right, draw = text.split()[-1], chance("design", text, prompt)
+    if draw < (0.3 if "Please" in prompt else 0.05):
+        return "Well."
+    if draw < (0.6 if "Please" in prompt else 0.2) or ("On the left" in prompt and draw < 0.4):
+        return "left"
+    return right
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    folder = tmp_path_factory.mktemp("design")
+    items(folder, 90)
+    return asked(folder / "sides.yaml", STUDY, one=annotate)
+
+
+def answers(study: Study) -> pl.DataFrame:
+    return study.annotations().with_columns(pl.col(pl.Categorical).cast(pl.String))
+
+
+def outcomes(frame: pl.DataFrame) -> dict[str, float]:
+    """Compliance, and accuracy and macro-F1 with and without the answers that have no label."""
+    given, gold = frame["label"].to_numpy(), frame["gold"].to_numpy()
+    has = np.array([one is not None for one in given])
+    found = {"compliance": has.mean()}
+    for way, kept in (("labelled", has), ("all", np.ones_like(has))):
+        g, t = given[kept], gold[kept]
+        each = []
+        for label in ("left", "right"):
+            hit = ((g == label) & (t == label)).sum()
+            each.append(2 * hit / ((g == label).sum() + (t == label).sum()))
+        found |= {f"accuracy, {way}": (g == t).mean(), f"macro-F1, {way}": np.mean(each)}
+    return {name: float(value) for name, value in found.items()}
+
+
+def close(row: dict[str, Any], expected: dict[str, float]) -> None:
+    for name, value in expected.items():
+        assert row[name] == pytest.approx(value), name
+
+
+def test_levels_and_not_differences_alone(study: Study) -> None:
+    made = table(study, "factor-levels")
+    assert made.columns == (
+        *("data set", "model", "factor", "level", "prompts", "compliance", "accuracy, labelled"),
+        *("macro-F1, labelled", "accuracy, all", "macro-F1, all"),
+    )
+    rows = made.rows()
+    assert [(row["factor"], row["level"], row["prompts"]) for row in rows] == [
+        ("definition", "no", 2),
+        ("definition", "yes", 2),
+        ("tone", "plain", 2),
+        ("tone", "polite", 2),
+    ]
+    for row in rows:
+        close(row, outcomes(answers(study).filter(pl.col(row["factor"]) == row["level"])))
+
+
+def test_differences_with_intervals_and_p(study: Study) -> None:
+    rows = tabled(study, "factor-differences")
+    assert [(row["factor"], row["from"], row["to"]) for row in rows] == [
+        ("definition", "no", "yes"),
+        ("tone", "plain", "polite"),
+    ]
+    for row in rows:
+        before, after = (
+            outcomes(answers(study).filter(pl.col(row["factor"]) == row[side])) for side in ("from", "to")
+        )
+        close(row, {name: after[name] - before[name] for name in before})
+        for name in before:
+            assert row[f"{name} 95% interval low"] <= row[name] <= row[f"{name} 95% interval high"]
+            assert 0 <= row[f"{name} p"] <= 1
+    assert rows[1]["compliance p"] < 0.05
+
+
+def test_the_share_of_each_class_by_its_name(study: Study) -> None:
+    rows = tabled(study, "label-shift")
+    assert [(row["factor"], row["class"]) for row in rows] == [
+        ("definition", "Left"),
+        ("definition", "Right"),
+        ("tone", "Left"),
+        ("tone", "Right"),
+    ]
+    for row in rows:
+        shares = []
+        for side in ("from", "to"):
+            given = answers(study).filter(pl.col(row["factor"]) == row[side])["label"].drop_nulls()
+            shares.append(float((given == row["class"].lower()).mean()))
+        expected = {"share before": shares[0], "share after": shares[1]}
+        expected |= {"change in points": 100 * (shares[1] - shares[0])}
+        expected |= {"change in per cent": shares[1] / shares[0] - 1}
+        expected |= {"distance of all classes": abs(shares[1] - shares[0])}  # of two classes
+        close(row, expected)
+
+
+def test_every_prompt(study: Study) -> None:
+    rows = tabled(study, "prompts")
+    assert [(row["definition"], row["tone"]) for row in rows] == [
+        ("no", "plain"),
+        ("no", "polite"),
+        ("yes", "plain"),
+        ("yes", "polite"),
+    ]
+    for row in rows:
+        mine = (pl.col("definition") == row["definition"]) & (pl.col("tone") == row["tone"])
+        close(row, outcomes(answers(study).filter(mine)))
+
+
+def test_lengths_without_the_text_and_their_change(study: Study) -> None:
+    rows = {(row["factor"], row["level"]): row for row in tabled(study, "lengths")}
+    plain, polite = rows["tone", "plain"], rows["tone", "polite"]
+    assert polite["fixed characters"] - plain["fixed characters"] == len(" Please.")
+    assert polite["fixed change"] == pytest.approx(8 / plain["fixed characters"])
+    assert plain["fixed change"] == 0
+    assert plain["tokens read"] is None  # a Python function counts none
+
+
+def test_tokens_and_money_for_each_call(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    from quaver.papers.paper_answers import StoredAnswers
+    from quaver.report.page.evidence import PartCost
+
+    parts = [
+        PartCost("tone", "plain", 80, 800.0, 80.0, 0.08),
+        PartCost("tone", "polite", 80, 1000.0, 60.0, 0.09),
+    ]
+    monkeypatch.setattr(StoredAnswers, "part_costs", lambda _: parts)
+    row = {(row["factor"], row["level"]): row for row in tabled(study, "lengths")}["tone", "polite"]
+    close(row, {"tokens read": 12.5, "read change": 0.25, "tokens written": 0.75, "written change": -0.25})
+    close(row, {"US dollars per 1,000 calls": 1.125, "cost change": 0.125})

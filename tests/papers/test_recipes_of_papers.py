@@ -1,0 +1,79 @@
+"""The papers' recipes: written, planned in full, and small on a function in place of the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from quaver import Collection, Study
+from quaver.cli.main import app
+from quaver.design.study_kinds import PAPERS, study_of_kind
+from quaver.errors import UnknownName
+from quaver.papers import catalogue
+from quaver.papers.paper_answers import answers_of
+from quaver.papers.published_table import FORMATS
+
+CALLS = {
+    "paper-000": (2 * 500 * (30 + 251 * 3), 2 * 6 * (10 + 5 * 3)),
+    "paper-003": (60 * 6 * 4 * 10, 3 * 6 * 2 * 2),
+    "paper-004": (200 * 16, 5 * 16),
+}
+"""In full and small, by hand."""
+
+
+def opened(path: Path, *, small: bool = False) -> Study | Collection:
+    if "\nstudies:" in path.read_text(encoding="utf-8"):
+        return Collection.open(path, small=small)
+    return Study.open(path, small=small)
+
+
+@pytest.mark.parametrize("code", PAPERS)
+def test_a_recipe_is_written_and_planned(code: str, tmp_path: Path) -> None:
+    path = tmp_path / f"{code}.yaml"
+    done = CliRunner().invoke(app(["init"]), ["init", code, str(path)])
+    assert done.exit_code == 0, done.output
+    assert (opened(path).plan().calls, opened(path, small=True).plan().calls) == CALLS[code]
+    assert study_of_kind(PAPERS[code]) == study_of_kind(code)
+
+
+@pytest.mark.parametrize("code", PAPERS)
+def test_every_table_of_a_recipe_is_made_of_its_small_version(code: str, tmp_path: Path) -> None:
+    path = tmp_path / f"{code}.yaml"
+    text = study_of_kind(code).replace(
+        "use: llamacpp, model: smollm2-135m-instruct, context: 512", "use: function"
+    )
+    for context in (1024, 2048):
+        text = text.replace(
+            f"use: llamacpp, model: smollm2-135m-instruct, context: {context}", "use: function"
+        )
+    path.write_text(text, encoding="utf-8")
+    kind = Collection if "\nstudies:" in text else Study
+    study = kind.open(
+        path, small=True, functions={"first": lambda text, prompt: "FINAL: A\nClinton 0.9, Dole 0.1"}
+    )
+    study.run()
+    (paper,) = (one for one in catalogue.PAPERS if one.code == code)
+    answers = answers_of(study)
+    for one in paper.tables:
+        made = one.make(answers)
+        assert made.table.columns, one.name
+        assert all(len(row) == len(made.columns) for row in made.table.rows), one.name
+        assert all(made.as_(form) for form in FORMATS)
+
+
+def test_papers_and_tables_have_one_name_each() -> None:
+    names = [table.name for paper in catalogue.PAPERS for table in paper.tables]
+    assert len(set(names)) == len(names)
+    assert {paper.code: paper.words for paper in catalogue.PAPERS} == dict(PAPERS)
+    with pytest.raises(UnknownName, match="intra-stability"):
+        catalogue.kind_of("intra-stabilty")
+
+
+def test_the_command_lists_them_and_prints_one(tmp_path: Path) -> None:
+    listed = CliRunner().invoke(app(["table"]), ["table", "nowhere.yaml"], env={"COLUMNS": "200"})
+    assert listed.exit_code == 0
+    assert all(name in listed.output for name in catalogue.tables())
+    unknown = CliRunner().invoke(app(["table"]), ["table", "nowhere.yaml", "nothing"])
+    assert isinstance(unknown.exception, UnknownName)
