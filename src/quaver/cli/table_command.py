@@ -30,6 +30,10 @@ def command(
     form: Annotated[
         TableForm, typer.Option("--as", "--format", help="The table's format.")
     ] = TableForm.markdown,
+    item: Annotated[
+        list[str] | None,
+        typer.Option(help="The id of an item that the table is about; may be repeated.", metavar="ID"),
+    ] = None,
     small: Annotated[bool, typer.Option("--small", help="Of the small version.")] = False,
     function: FunctionOption = None,
 ) -> None:
@@ -43,6 +47,7 @@ def command(
       quaver table study.yaml intra-stability
       quaver table tasks.yaml stability-views --as latex > views.tex
       quaver table paper-000.yaml intra-stability --small
+      quaver table study.yaml matrix --item 12 --item 45
       quaver table study.yaml poor-prompts --as csv > prompts.csv
     """
     from quaver.papers.catalogue import PAPERS, kind_of
@@ -54,4 +59,4 @@ def command(
         return
     kind_of(name)  # a wrong name is said before answers are read
     stored = open_collection(study, function, small=small) or open_study(study, function, small=small)
-    say(published(stored, name).as_(form.value).rstrip("\n"))
+    say(published(stored, name, items=item or ()).as_(form.value).rstrip("\n"))

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from quaver.core.arguments import guarded
 from quaver.errors import QuaverError, UnknownName
-from quaver.papers import design_tables, stability_details, stability_tables, treatment_tables
+from quaver.papers import (
+    confidence_tables,
+    design_tables,
+    reliability_tables,
+    sensitivity_tables,
+    stability_details,
+    stability_tables,
+    treatment_tables,
+)
 from quaver.papers.paper_answers import answers_of
 from quaver.papers.published_table import PublishedTable
 from quaver.papers.table_kind import PublishedPaper, TableKind
@@ -30,6 +39,38 @@ _STABILITY = PublishedPaper(
         TableKind("models", "Agreement between models", stability_details.between_models),
         TableKind("poor-prompts", "Paraphrases unlike the original", stability_details.poor_prompts),
         TableKind("costs", "Calls, tokens and money", stability_details.costs),
+    ),
+)
+
+_SENSITIVITY = PublishedPaper(
+    "paper-001",
+    "sensitivity-and-consistency",
+    "Errica, Siracusano, Sanvito & Bifulco (2025), What Did I Do Wrong? Quantifying LLMs' Sensitivity and "
+    "Consistency to Prompt Engineering, NAACL, arXiv:2406.12334",
+    (
+        TableKind("strategies", "S, C and micro-F1 by strategy", sensitivity_tables.strategies),
+        TableKind("classes", "S and C by class, beside noise", sensitivity_tables.classes),
+        TableKind("items", "S and C by item, beside noise", sensitivity_tables.items),
+        TableKind("violins", "Distributions of S and C", sensitivity_tables.violins),
+        TableKind("matrix", "C of each pair of some items", sensitivity_tables.matrix, chooses_items=True),
+    ),
+)
+
+_RELIABILITY = PublishedPaper(
+    "paper-002",
+    "reliability-audit",
+    "Karmakar & Chatterjee (2026), What Single-Prompt Accuracy Misses: A Multi-Variant Reliability Audit of "
+    "Language Models, arXiv:2605.02038",
+    (
+        TableKind("spreads", "Accuracy by prompt, and spread", reliability_tables.spreads),
+        TableKind("size-and-spread", "Do larger models spread less?", reliability_tables.size_and_spread),
+        TableKind("token-ece", "Token confidence, raw and normalised", confidence_tables.token_ece),
+        TableKind("verbal", "Stated confidence beside token confidence", confidence_tables.verbal),
+        TableKind("thresholds", "What the parse rate decides", confidence_tables.thresholds),
+        TableKind("phrasings", "Both phrasings of the question", confidence_tables.phrasings),
+        TableKind("repairs", "Rules of reading and repairs", reliability_tables.repairs),
+        TableKind("readiness", "Readiness for use", reliability_tables.readiness),
+        TableKind("checklist", "The paper's checklist, filled in", reliability_tables.own_checklist),
     ),
 )
 
@@ -61,21 +102,26 @@ _DESIGN = PublishedPaper(
     ),
 )
 
-PAPERS: tuple[PublishedPaper, ...] = (_STABILITY, _TREATMENTS, _DESIGN)
+PAPERS: tuple[PublishedPaper, ...] = (_STABILITY, _SENSITIVITY, _RELIABILITY, _TREATMENTS, _DESIGN)
 
 
 def tables() -> dict[str, str]:
     """What each table shows, by its name, in the papers' order."""
-    return {one.name: one.title for paper in PAPERS for one in paper.tables}
+    return {one.name: one.title for one in _all()}
+
+
+def _all() -> list[TableKind]:
+    return [one for paper in PAPERS for one in paper.tables]
 
 
 @guarded
-def table(stored: Any, name: str) -> PublishedTable:
+def table(stored: Any, name: str, *, items: Sequence[str] = ()) -> PublishedTable:
     """Make a table of a paper from stored answers; no model is asked.
 
     Args:
         stored: A `Study`, or a `Collection`, each of whose studies is a data set of its own.
         name: One of `tables`.
+        items: The ids of the items that the table is about, where it is about some (``matrix``).
 
     Returns:
         The table: ``as_("latex")`` and ``as_("csv")`` give it as text, ``rows()`` as data.
@@ -85,7 +131,18 @@ def table(stored: Any, name: str) -> PublishedTable:
         StoreError: Nothing is stored yet.
         QuaverError: It is neither a study nor a collection.
     """
-    return kind_of(name).make(answers_of(_checked(stored)))
+    kind, answers = kind_of(name), answers_of(_checked(stored))
+    if not items:
+        return kind.make(answers)
+    if not kind.chooses_items:
+        raise QuaverError(
+            "this table is about all items",
+            where="items",
+            expected="a table of some items: " + ", ".join(one.name for one in _all() if one.chooses_items),
+            found=name,
+            fix="leave the items out",
+        )
+    return kind.make(answers, items)
 
 
 def kind_of(name: str) -> TableKind:
@@ -94,7 +151,7 @@ def kind_of(name: str) -> TableKind:
     Raises:
         UnknownName: There is none.
     """
-    known = {one.name: one for paper in PAPERS for one in paper.tables}
+    known = {one.name: one for one in _all()}
     if name not in known:
         raise UnknownName("table", name, known, where="table")
     return known[name]

@@ -24,13 +24,14 @@ class TableKind:
         title: What it shows, in a line.
         make: Makes it of stored answers.
         draw: Draws its figure, where the paper has one.
+        chooses_items: Whether it is about some items, which `make` takes by id.
     """
 
     name: str
     title: str
     make: Callable[..., PublishedTable]
     draw: Callable[..., alt.Chart] | None = None
-    options: tuple[str, ...] = ()
+    chooses_items: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,248 @@
+"""How sure a model is (Karmakar & Chatterjee 2026): token confidence, stated confidence, and both beside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from quaver.core.records import Estimate
+from quaver.errors import QuaverError
+from quaver.estimation.confidences import beside
+from quaver.measures.calibration.verbal_calibration import THRESHOLDS
+from quaver.papers.paper_answers import StoredAnswers
+from quaver.papers.published_table import (
+    NOTHING,
+    Cell,
+    PublishedTable,
+    figure,
+    interval_of,
+    laid_out,
+    percentage,
+    reasons,
+)
+from quaver.papers.table_kind import Answers, each_model
+
+_BINS = (
+    "ECE: ten bins of equal width, (a, b], as in the paper. Chance alone keeps it above 0; the interval is "
+    "of the true "
+    "error."
+)
+_TOKEN, _STATED = "logprob", "verbal_confidence"
+
+
+def evaluators(one: StoredAnswers, use: str, *, normalised: bool | None = None) -> list[str]:
+    """The study's evaluators of a rule, by name; of token confidence, only the raw or the normalised."""
+    return [
+        asked.title
+        for asked in one.study.spec.evaluators
+        if asked.use == use and (normalised is None or asked.options.get("normalised", True) is normalised)
+    ]
+
+
+def by_evaluator(one: StoredAnswers, name: str, model: str) -> pl.DataFrame:
+    """One model's annotations by an evaluator."""
+    mine = pl.col("model").cast(pl.String) == model
+    return one.every.filter((pl.col("evaluator").cast(pl.String) == name) & mine)
+
+
+def prompts(one: StoredAnswers, frame: pl.DataFrame) -> list[tuple[str, str]]:
+    """The prompts that have answers: their ids, and what the tables call them."""
+    answered = set(frame["variant"].cast(pl.String).unique())
+    return [
+        (variant.id, " | ".join(variant.factors.values()) or variant.id)
+        for variant in one.variants
+        if variant.id in answered
+    ]
+
+
+def of_prompt(frame: pl.DataFrame, variant: str) -> pl.DataFrame:
+    """The annotations of one prompt."""
+    return frame.filter(pl.col("variant").cast(pl.String) == variant)
+
+
+def token_ece(answers: Answers) -> PublishedTable:
+    """ECE of token confidence, raw and normalised over the labels, with how many labels were seen."""
+    rows, found = [], []
+    for one, model in each_model(answers):
+        for name in evaluators(one, _TOKEN, normalised=True):
+            frame = by_evaluator(one, name, model)
+            for variant, shown in prompts(one, frame):
+                own = of_prompt(frame, variant)
+                shift = one.take("ece_shift", own, by=[])[0]
+                normal = one.take("ece", own, by=[])[0]
+                found.append((f"{one.name}, {model}, {shown}", shift))
+                rows.append(
+                    (
+                        *(one.name, model, shown, str(shift.n)),
+                        *(figure(shift.details.get(f"ece_{kind}")) for kind in ("raw", "normalised")),
+                        *(interval_of(normal), figure(shift.value), *_coverage(own)),
+                    )
+                )
+    return laid_out(
+        "token-ece",
+        "ECE of token confidence, raw and normalised over the labels, by prompt.",
+        "data set | model | prompt | n | ECE raw | ECE normalised | normalised 95% interval | absolute "
+        "shift | "
+        "label coverage | answers with all labels | mass coverage",
+        rows,
+        text=3,
+        notes=[
+            _BINS,
+            "raw: the probability of the label's first token; normalised: over the labels among the "
+            "likeliest tokens. "
+            "label coverage: the mean share of the labels among these; mass coverage: their probability "
+            "together.",
+            "" if rows else "The study reads no token confidence: add the evaluator logprob.",
+            *reasons(found),
+        ],
+    )
+
+
+def _coverage(frame: pl.DataFrame) -> tuple[Cell, Cell, Cell]:
+    seen = frame["label_coverage"].drop_nulls()
+    if not seen.len():
+        return (NOTHING,) * 3
+    mass = frame["mass_coverage"].drop_nulls()
+    return (
+        figure(float(seen.to_numpy().mean())),
+        percentage(float((seen.to_numpy() >= 1).mean())),
+        figure(float(mass.to_numpy().mean()) if mass.len() else None),
+    )
+
+
+_KINDS = ("ece", "minus_accuracy", "ece_gap", "minus_token")
+
+
+def stated(one: StoredAnswers, model: str, name: str, variant: str, threshold: float) -> dict[str, Estimate]:
+    """The verbal calibration of one cell, beside its token confidence where there is one."""
+    frame = by_evaluator(one, name, model)
+    token = evaluators(one, _TOKEN, normalised=True)
+    if token:
+        try:
+            frame = beside(one.every.filter(pl.col("model").cast(pl.String) == model), (name, token[0]))
+        except QuaverError:
+            token = []
+    made = one.take("verbal_calibration", of_prompt(frame, variant), by=[], threshold=threshold)
+    return {e.measure.removeprefix("verbal_calibration_"): e for e in made}
+
+
+def each_stated(one: StoredAnswers, model: str) -> list[tuple[str, str, str]]:
+    """The cells of stated confidence: evaluator, prompt, and what the tables call it."""
+    return [
+        (name, variant, shown)
+        for name in evaluators(one, _STATED)
+        for variant, shown in prompts(one, by_evaluator(one, name, model))
+    ]
+
+
+def verbal(answers: Answers) -> PublishedTable:
+    """Stated confidence by prompt and phrasing: parse rate, ECE, less accuracy, less token confidence."""
+    rows, found = [], []
+    for one, model in each_model(answers):
+        for name, variant, shown in each_stated(one, model):
+            made = stated(one, model, name, variant, 0.8)
+            cells = [
+                cell for kind in _KINDS for cell in (_value(made.get(kind)), interval_of(made.get(kind)))
+            ]
+            parsed = made.get("parse_rate")
+            rows.append((one.name, model, shown, name, percentage(parsed.value if parsed else None), *cells))
+            found += [(f"{one.name}, {model}, {shown}, {name}", e) for e in made.values()]
+    names = ("verbal ECE", "verbal minus accuracy", "ECE gap", "verbal minus token")
+    heads = [f"{name}{part}" for name in names for part in ("", " 95% interval")]
+    return laid_out(
+        "verbal",
+        "Stated confidence by prompt and phrasing, where at least 80% of the answers state one.",
+        ("data set", "model", "prompt", "phrasing", "parse rate", *heads),
+        rows,
+        text=4,
+        notes=[
+            _BINS,
+            "ECE gap and verbal minus token: stated less token confidence (normalised) on the answers that "
+            "have both.",
+            "" if rows else "The study asks for no confidence: add the evaluator verbal_confidence.",
+            *reasons(found),
+        ],
+    )
+
+
+def _value(one: Estimate | None) -> Cell:
+    return figure(None if one is None else one.value)
+
+
+def thresholds(answers: Answers) -> PublishedTable:
+    """What other parse-rate thresholds would keep, and find."""
+    rows = []
+    for one, model in each_model(answers):
+        cells = each_stated(one, model)
+        for name in dict.fromkeys(cell[0] for cell in cells):
+            own = [cell for cell in cells if cell[0] == name]
+            for threshold in THRESHOLDS:
+                each = [stated(one, model, name, variant, threshold) for _, variant, _ in own]
+                over = [made["minus_accuracy"].value for made in each if "minus_accuracy" in made]
+                known = [value for value in over if value is not None]
+                errors = [made["ece"].value for made in each if "ece" in made]
+                rows.append(
+                    (
+                        *(one.name, model, name, f"{threshold:.2f}", f"{len(known)}", f"{len(own)}"),
+                        *(
+                            _mean(errors),
+                            _mean(over),
+                            percentage(float(np.mean(np.array(known) > 0)) if known else None),
+                        ),
+                    )
+                )
+    return laid_out(
+        "thresholds",
+        "What the parse rate that a cell needs decides.",
+        "data set | model | phrasing | threshold | cells kept | cells | mean verbal ECE | "
+        "mean verbal minus accuracy | cells overconfident",
+        rows,
+        text=4,
+        notes=["The paper uses 0.80. A finding that another threshold reverses is one of parsing."],
+    )
+
+
+def _mean(values: Sequence[float | None]) -> Cell:
+    known = [value for value in values if value is not None]
+    return figure(float(np.mean(known)) if known else None)
+
+
+def phrasings(answers: Answers) -> PublishedTable:
+    """Both phrasings of the question how sure the model is, cell by cell."""
+    rows = []
+    for one, model in each_model(answers):
+        names = evaluators(one, _STATED)
+        if len(names) < 2:
+            continue
+        first, second = names[:2]
+        for variant, shown in prompts(one, by_evaluator(one, first, model)):
+            both = [stated(one, model, name, variant, 0.0) for name in (first, second)]
+            cells: list[Cell] = []
+            for kind in ("parse_rate", "ece", "minus_accuracy"):
+                values = [made[kind].value if kind in made else None for made in both]
+                cells += [figure(value) for value in values]
+                cells.append(
+                    NOTHING if None in values else figure(float(values[1] or 0) - float(values[0] or 0))
+                )
+            signs = [made["minus_accuracy"].value if "minus_accuracy" in made else None for made in both]
+            same = NOTHING if None in signs else "yes" if (signs[0] or 0) * (signs[1] or 0) > 0 else "no"
+            rows.append((one.name, model, shown, f"{first}, {second}", *cells, same))
+    parts = ("first", "second", "shift")
+    heads = [
+        f"{name}, {part}" for name in ("parse rate", "verbal ECE", "verbal minus accuracy") for part in parts
+    ]
+    return laid_out(
+        "phrasings",
+        "The two phrasings of the question how sure the model is.",
+        ("data set", "model", "prompt", "phrasings", *heads, "same sign"),
+        rows,
+        text=4,
+        words=[13],
+        notes=[
+            "All answers whose confidence was parsed, whatever the parse rate. same sign: of verbal minus "
+            "accuracy.",
+            "" if rows else "The study asks in fewer than two ways.",
+        ],
+    )

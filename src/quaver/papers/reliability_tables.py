@@ -1,0 +1,284 @@
+"""What single-prompt accuracy misses (Karmakar & Chatterjee 2026): spread, size, repairs, readiness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from quaver import measures
+from quaver.core.records import Estimate
+from quaver.papers.confidence_tables import by_evaluator, evaluators, of_prompt, prompts
+from quaver.papers.paper_answers import StoredAnswers
+from quaver.papers.published_table import (
+    NOTHING,
+    Cell,
+    PublishedTable,
+    figure,
+    interval_of,
+    laid_out,
+    percentage,
+    reasons,
+)
+from quaver.papers.table_kind import Answers, each_model
+from quaver.report.estimate_index import Results
+from quaver.report.tables.checklist import checklist
+from quaver.study.analysis.study_estimates import estimates_of_audit, estimates_of_study, measurable
+from quaver.study.study_verdict import resolved
+
+LEFT_OUT = "reasoning"
+"""The perturbation that the paper's spread leaves out: its answers do not begin with the label."""
+_WITHOUT = (
+    "The paper leaves the prompt that asks for reasoning first out of the spread, since a rule that reads "
+    "the first "
+    "character fails on it. Quaver reads the answer where it is, and keeps the prompt: both columns are here."
+)
+
+
+def without_reasoning(frame: pl.DataFrame) -> pl.DataFrame:
+    """The annotations less those of the prompt that the paper leaves out."""
+    if "perturbation" not in frame.columns:
+        return frame
+    return frame.filter(pl.col("perturbation").cast(pl.String) != LEFT_OUT)
+
+
+def sizes(one: StoredAnswers) -> Mapping[str, float]:
+    """The models' sizes, as the study file gives them to `spread`."""
+    for asked in one.study.spec.measures:
+        if asked.use == "spread" and asked.options.get("sizes"):
+            return {str(name): float(size) for name, size in asked.options["sizes"].items()}
+    return {}
+
+
+def spreads(answers: Answers) -> PublishedTable:
+    """Accuracy under each prompt, its mean, and the spread without and with the reasoning prompt."""
+    shown = list(dict.fromkeys(name for one in answers for _, name in prompts(one, one.frame)))
+    rows, found = [], []
+    for one, model in each_model(answers):
+        mine = one.frame.filter(pl.col("model").cast(pl.String) == model)
+        each = {e.cell.get("variant"): e.value for e in one.take("accuracy", mine, by=["variant"])}
+        named = {name: each.get(variant) for variant, name in prompts(one, mine)}
+        values = [value for value in each.values() if value is not None]
+        paper = one.take("spread", without_reasoning(mine), by=[])[0]
+        whole = one.take("spread", mine, by=[])[0]
+        found.append((f"{one.name}, {model}", whole))
+        rows.append(
+            (
+                *(one.name, model, figure(sizes(one).get(model))),
+                *(percentage(named.get(name)) for name in shown),
+                percentage(sum(values) / len(values) if values else None),
+                *(figure(paper.value), figure(whole.value), interval_of(whole)),
+                *(figure(whole.details.get(name)) for name in ("floor", "p")),
+            )
+        )
+    heads = (
+        "mean accuracy",
+        "spread, paper",
+        "spread, all prompts",
+        "95% interval",
+        "spread by noise alone",
+        "p",
+    )
+    return laid_out(
+        "spreads",
+        "Accuracy under each prompt, and how far the prompts lie apart.",
+        ("data set", "model", "size (billions)", *shown, *heads),
+        rows,
+        text=2,
+        notes=[
+            _WITHOUT,
+            "A highest less a lowest accuracy is above 0 by chance; the interval is of the true spread.",
+            *reasons(found),
+        ],
+    )
+
+
+def size_and_spread(answers: Answers) -> PublishedTable:
+    """Spearman's correlation of the models' spreads with their sizes, by data set."""
+    rows, found = [], []
+    for one in answers:
+        for which, frame in (("paper", without_reasoning(one.frame)), ("all prompts", one.frame)):
+            made = one.take("spread", frame, by=["model"], sizes=sizes(one) or None)
+            last = next((e for e in made if e.measure == "spread_size_correlation"), None)
+            if last is None:
+                continue
+            found.append((one.name, last))
+            rows.append(
+                (
+                    *(one.name, which, str(last.n), figure(last.value), interval_of(last)),
+                    *(figure(last.details.get(name)) for name in ("p", "p_t")),
+                )
+            )
+    return laid_out(
+        "size-and-spread",
+        "Do larger models spread less? Spearman's correlation of spread with size.",
+        "data set | prompts | models | ρ | 95% interval | p by permutation | p by Student's t",
+        rows,
+        text=2,
+        notes=[
+            _WITHOUT,
+            "The paper's p is by Student's t, an approximation; with few models quote the permutation's.",
+            ""
+            if rows
+            else "The study file gives no sizes: {use: spread, by: [model], sizes: {MODEL: BILLIONS}}.",
+            *reasons(found),
+        ],
+    )
+
+
+def readers(one: StoredAnswers) -> list[str]:
+    """The evaluators that read a label from the answer, or from a repair of it."""
+    apart = {*evaluators(one, "logprob"), *evaluators(one, "verbal_confidence")}
+    return [asked.title for asked in one.study.spec.evaluators if asked.title not in apart]
+
+
+def repairs(answers: Answers) -> PublishedTable:
+    """Accuracy under each rule of reading, what a repair recovers, and each prompt's paired drop."""
+    names = list(dict.fromkeys(name for one in answers for name in readers(one)))
+    rows, found = [], []
+    for one, model in each_model(answers):
+        first = evaluators(one, "first_character")[:1] or readers(one)[:1]
+        frames = {name: by_evaluator(one, name, model) for name in readers(one)}
+        base = frames[first[0]]
+        drops = {e.cell.get("variant"): e for e in one.take("differences", base, by=[], between="variant")}
+        for variant, shown in prompts(one, base):
+            right = {
+                name: one.take("accuracy", of_prompt(frame, variant), by=[])[0].value
+                for name, frame in frames.items()
+            }
+            drop = drops.get(variant)
+            if drop is not None:
+                found.append((f"{one.name}, {model}, {shown}", drop))
+            shares = [_recovered(one, model, first[0], name, variant) for name in names if name != first[0]]
+            rows.append(
+                (
+                    *(one.name, model, shown, *(percentage(right.get(name)) for name in names)),
+                    *(figure(drop.value if drop else None), interval_of(drop)),
+                    *shares,
+                )
+            )
+    suspect = next(
+        (name for one in answers for name in evaluators(one, "first_character")), names[0] if names else ""
+    )
+    heads = [f"recovered by {name}" for name in names if name != suspect]
+    return laid_out(
+        "repairs",
+        f"Accuracy by each rule of reading; drops and repairs are against {suspect}.",
+        (
+            "data set",
+            "model",
+            "prompt",
+            *(f"accuracy by {name}" for name in names),
+            "paired drop",
+            "95% interval",
+            *heads,
+        ),
+        rows,
+        text=3,
+        notes=[
+            "paired drop: accuracy of the prompt less the mean of the other prompts, on the same items. "
+            "recovered: the "
+            "share of that gap that another rule closes; constrained asks the model once more, for a label "
+            "alone.",
+            *reasons(found),
+        ],
+    )
+
+
+def _recovered(one: StoredAnswers, model: str, first: str, second: str, variant: str) -> Cell:
+    mine = one.every.filter(pl.col("model").cast(pl.String) == model)
+    both = mine.filter(pl.col("evaluator").cast(pl.String).is_in([first, second]))
+    if both["evaluator"].n_unique() < 2:
+        return NOTHING
+    made = one.take("recovered_share", both, by=[], first=first, second=second, variant=variant)
+    return figure(next((e.value for e in made if e.measure == "recovered_share"), None))
+
+
+def readiness(answers: Answers) -> PublishedTable:
+    """Each criterion with its threshold and verdict, without and with the reasoning prompt."""
+    rows = []
+    for one, model in each_model(answers):
+        every = one.every.filter(pl.col("model").cast(pl.String) == model)
+        given = _asked(one)
+        both = [one.take("readiness", frame, by=[], **given) for frame in (without_reasoning(every), every)]
+        for paper, whole in zip(*both, strict=True):
+            criterion = whole.measure.removeprefix("readiness_")
+            limit = whole.details.get("limit", "all criteria met" if criterion == "readiness" else "")
+            rows.append(
+                (
+                    *(one.name, model, criterion, str(limit), *_judged(paper)),
+                    *_judged(whole),
+                )
+            )
+    return laid_out(
+        "readiness",
+        "Readiness for use, by criterion.",
+        "data set | model | criterion | threshold | paper's prompts | paper's 95% interval | paper's "
+        "verdict | "
+        "all prompts | 95% interval | verdict",
+        rows,
+        text=4,
+        words=[6, 9],
+        notes=[
+            _WITHOUT,
+            "A criterion is met or not met where its whole interval is on one side of the threshold.",
+        ],
+    )
+
+
+def _asked(one: StoredAnswers) -> dict[str, object]:
+    """The options of the study's own readiness."""
+    for asked in one.study.spec.measures:
+        if asked.use == "readiness":
+            names = ("thresholds", "first", "second", "token", "stated")
+            given = {name: asked.options[name] for name in names if name in asked.options}
+            return {"first": readers(one)[0], **given}
+    return {"first": readers(one)[0]}
+
+
+def _judged(made: Estimate) -> tuple[Cell, Cell, str]:
+    return figure(made.value), interval_of(made), str(made.details.get("verdict", NOTHING))
+
+
+_ROWS = 6
+"""The rows of the report's checklist that are the paper's own; it adds others."""
+
+
+def own_checklist(answers: Answers) -> PublishedTable:
+    """The paper's checklist, row by row, filled in from the study."""
+    rows: list[tuple[Cell, ...]] = []
+    for one in answers:
+        source = one.study.source
+        frame = measurable(source)
+        estimates = estimates_of_study(source, None, frame)
+        results = Results(resolved(source), frame, estimates, audit=estimates_of_audit(source, frame))
+        filled = checklist(results, source.files.responses.exists())
+        rows += [(one.name, *row) for row in filled.rows[:_ROWS]]
+    return laid_out(
+        "checklist",
+        "The paper's reporting checklist, filled in.",
+        "data set | item | reported | how, or what is missing",
+        rows,
+        text=4,
+        notes=["The report's own checklist goes on with what else reviewers ask for."],
+    )
+
+
+def named_points(answers: Answers) -> list[tuple[str, str, float, float]]:
+    """Data set, model, size and spread, for the figure."""
+    found = []
+    for one, model in each_model(answers):
+        made = one.one("spread", model, without_reasoning(one.frame))
+        size = sizes(one).get(model)
+        if size is not None and made.value is not None:
+            found.append((one.name, model, size, made.value))
+    return found
+
+
+def reliability(one: StoredAnswers, frame: pl.DataFrame) -> Sequence[Mapping[str, float]]:
+    """The reliability curve of some annotations with a confidence and a gold label."""
+    kept = frame.filter(pl.col("confidence").is_not_null() & pl.col("gold").is_not_null())
+    if kept.is_empty():
+        return ()
+    right = kept["label"].cast(pl.String).eq_missing(kept["gold"].cast(pl.String)).cast(pl.Float64)
+    return measures.reliability_curve(kept["confidence"].to_numpy(), right.to_numpy())

@@ -1,0 +1,287 @@
+"""Sensitivity and consistency of strategies (Errica et al. 2025): by strategy, class, item and pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from quaver import measures
+from quaver.core.records import Estimate
+from quaver.errors import QuaverError
+from quaver.papers.paper_answers import StoredAnswers
+from quaver.papers.published_table import (
+    NOTHING,
+    Cell,
+    PublishedTable,
+    figure,
+    interval_of,
+    laid_out,
+    reasons,
+)
+from quaver.papers.table_kind import Answers, each_model
+
+FACTOR = "strategy"
+_PAPER = (
+    "S, C and micro-F1 as in the paper: an answer without a label is a class of its own (N/A), S is over ln "
+    "of the "
+    "classes with it, and C pools all pairs of items of one class, each item with itself among them."
+)
+_BETTER = (
+    "Quaver leaves out answers without a label and pairs of an item with itself, which agree by definition, "
+    "and lets "
+    "every class count alike. S grows with the number of paraphrases: compare values of equally many."
+)
+_MOST = 2000
+"""Items of one class whose pairs are made one by one."""
+
+
+def each_strategy(answers: Answers) -> Iterator[tuple[StoredAnswers, str, str, pl.DataFrame]]:
+    """Data sets, models and strategies, with their annotations; ``all`` where there is no strategy."""
+    for one, model in each_model(answers):
+        mine = one.frame.filter(pl.col("model").cast(pl.String) == model)
+        for level in one.levels(FACTOR) or ["all"]:
+            own = mine if level == "all" else mine.filter(pl.col(FACTOR).cast(pl.String) == level)
+            if own.height:
+                yield one, model, level, own
+
+
+def strategies(answers: Answers) -> PublishedTable:
+    """S, C and micro-F1 of each strategy with their SDs, beside Quaver's."""
+    rows, found = [], []
+    for one, model, level, own in each_strategy(answers):
+        s = one.take("sensitivity", own, by=[], convention="paper")[0]
+        c = one.take("consistency", own, by=[], convention="paper")[0]
+        pairs = pair_values(one, own)
+        each = [
+            e.value
+            for e in one.take("f1", own, by=["variant"], missing="category")
+            if e.measure == "f1_micro"
+        ]
+        f1 = np.array([value for value in each if value is not None], float)
+        better = [one.take(name, own, by=[])[0] for name in ("sensitivity", "consistency")]
+        whole = next((e for e in one.take("f1", own, by=[]) if e.measure == "f1_micro"), None)
+        found += [(f"{one.name}, {model}, {level}", e) for e in (s, c, *better)]
+        rows.append(
+            (
+                *(one.name, model, level, str(own["variant"].n_unique())),
+                *(figure(s.value), figure(s.details.get("sd"))),
+                *(figure(c.value), figure(float(pairs.std()) if pairs.size else None)),
+                *(figure(float(f1.mean()) if f1.size else None), figure(_deviation(f1))),
+                *(cell for e in (*better, whole) for cell in _with_interval(e)),
+            )
+        )
+    own_heads = [
+        f"Quaver's {name}{part}" for name in ("S", "C", "micro-F1") for part in ("", " 95% interval")
+    ]
+    heads = ("S", "S SD over items", "C", "C SD over pairs", "micro-F1", "micro-F1 SD over paraphrases")
+    return laid_out(
+        "strategies",
+        "Sensitivity, consistency and micro-F1 of each strategy.",
+        ("data set", "model", "strategy", "paraphrases", *heads, *own_heads),
+        rows,
+        text=3,
+        notes=[_PAPER, _BETTER, *reasons(found)],
+    )
+
+
+def _deviation(values: np.ndarray) -> float | None:
+    return float(values.std(ddof=1)) if values.size > 1 else None
+
+
+def _with_interval(one: Estimate | None) -> tuple[Cell, Cell]:
+    return figure(None if one is None else one.value), interval_of(one)
+
+
+def pair_values(one: StoredAnswers, frame: pl.DataFrame) -> np.ndarray:
+    """The consistency of every pair of items of one class, an item with itself among them."""
+    found = []
+    for code in frame["gold"].cast(pl.String).drop_nulls().unique().sort():
+        ids = frame.filter(pl.col("gold").cast(pl.String) == code)["item"].unique().sort().head(_MOST)
+        matrix = _matrix(one, frame.filter(pl.col("item").is_in(ids.to_list())), code)
+        if matrix is not None:
+            found.append(matrix.matrix.ravel())
+    return np.concatenate(found) if found else np.array([])
+
+
+def _matrix(one: StoredAnswers, frame: pl.DataFrame, code: str) -> Any:
+    try:
+        return measures.consistency_matrix(frame, code, labels=one.labels, missing="category")
+    except QuaverError:
+        return None
+
+
+_BASELINES: tuple[Literal["noisy", "random"], ...] = ("noisy", "random")
+KINDS = ("own", *_BASELINES)
+
+
+def beside_baselines(one: StoredAnswers, frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The answers, with half of them swapped, and drawn at random."""
+    made = {"own": frame}
+    for kind in _BASELINES:
+        try:
+            made[kind] = measures.baseline(frame, kind, labels=one.labels, seed=one.study.spec.seed)
+        except QuaverError:
+            made[kind] = frame.clear()
+    return made
+
+
+def classes(answers: Answers) -> PublishedTable:
+    """The plane by class: S and C of each class, of noisy and of random answers."""
+    rows = []
+    for one, model, level, own in each_strategy(answers):
+        points = class_points(one, own)
+        names = {label.code: label.name for label in one.labels.labels}
+        for code in names:
+            pairs = [points[kind].get(code, (None, None)) for kind in KINDS]
+            if pairs[0] != (None, None):
+                cells = [figure(value) for pair in pairs for value in pair]
+                rows.append((one.name, model, level, names[code], *cells))
+    heads = [f"{kind}{name}" for kind in ("", "noisy ", "random ") for name in ("S", "C")]
+    return laid_out(
+        "classes",
+        "Sensitivity and consistency of each class, beside noisy and random answers.",
+        ("data set", "model", "strategy", "class", *heads),
+        rows,
+        text=4,
+        notes=[
+            _PAPER,
+            "noisy: half of the labels swapped for another; random: all drawn. A class near them says "
+            "nothing.",
+        ],
+    )
+
+
+def class_points(
+    one: StoredAnswers, frame: pl.DataFrame
+) -> dict[str, dict[str, tuple[float | None, float | None]]]:
+    """S and C of each class, for the answers and both baselines."""
+    found: dict[str, dict[str, tuple[float | None, float | None]]] = {}
+    for kind, given in beside_baselines(one, frame).items():
+        s, c = (
+            {
+                e.cell["class"]: e.value
+                for e in one.take(name, given, by=[], convention="paper", classes=True)
+                if "class" in e.cell
+            }
+            for name in ("sensitivity", "consistency")
+        )
+        found[kind] = {code: (s.get(code), c.get(code)) for code in {**s, **c}}
+    return found
+
+
+def items(answers: Answers) -> PublishedTable:
+    """The plane by item: each item's S and its mean consistency with its class, and the baselines'."""
+    rows = []
+    for one, model, level, own in each_strategy(answers):
+        made = {kind: item_points(one, given) for kind, given in beside_baselines(one, own).items()}
+        for item, (gold, mode, s, c) in made["own"].items():
+            others = [made[kind].get(item, ("", "", None, None))[2:] for kind in _BASELINES]
+            rows.append(
+                (
+                    *(one.name, model, level, item, gold, mode, figure(s), figure(c)),
+                    *(figure(value) for pair in others for value in pair),
+                )
+            )
+    return laid_out(
+        "items",
+        "Sensitivity of each item and its mean consistency with the items of its class.",
+        "data set | model | strategy | item | class | most frequent label | S | C | noisy S | noisy C | "
+        "random S | random C",
+        rows,
+        text=6,
+        notes=[_PAPER],
+    )
+
+
+def item_points(
+    one: StoredAnswers, frame: pl.DataFrame
+) -> dict[str, tuple[str, str, float | None, float | None]]:
+    """Each item's class, modal label, S and C."""
+    if frame.is_empty():
+        return {}
+    table = measures.item_stability(frame, labels=one.labels, convention="paper")
+    wanted = table.select("item", "gold", "mode", "sensitivity", "consistency")
+    return {item: (gold or NOTHING, mode or NOTHING, s, c) for item, gold, mode, s, c in wanted.iter_rows()}
+
+
+_QUANTILES = (0.0, 5.0, 25.0, 50.0, 75.0, 95.0, 100.0)
+
+
+def violins(answers: Answers) -> PublishedTable:
+    """What the violins show: how item sensitivities and pair consistencies are distributed."""
+    rows = []
+    for one, model, level, own in each_strategy(answers):
+        for what, values in violin_values(one, own).items():
+            if values.size:
+                cells = [figure(float(value)) for value in np.percentile(values, _QUANTILES)]
+                rows.append(
+                    (one.name, model, level, what, str(values.size), *cells, figure(float(values.mean())))
+                )
+    return laid_out(
+        "violins",
+        "Distribution of the items' sensitivity and of the pairs' consistency.",
+        "data set | model | strategy | of | values | minimum | 5% | 25% | median | 75% | 95% | maximum | "
+        "mean",
+        rows,
+        text=4,
+        notes=[_PAPER],
+    )
+
+
+def violin_values(one: StoredAnswers, frame: pl.DataFrame) -> dict[str, np.ndarray]:
+    """Item sensitivities, and pair consistencies."""
+    s = [value for _, _, value, _ in item_points(one, frame).values() if value is not None]
+    return {"sensitivity of items": np.array(s, float), "consistency of pairs": pair_values(one, frame)}
+
+
+def matrix(answers: Answers, items: Sequence[str] = ()) -> PublishedTable:
+    """The consistency of each pair of some items, whatever their class.
+
+    Args:
+        answers: Stored answers.
+        items: The items' ids; by default the ten that the paraphrases move most.
+    """
+    rows: list[tuple[Cell, ...]] = []
+    notes: list[str] = []
+    wanted: list[str] = []
+    for one, model, level, own in each_strategy(answers):
+        ids = list(items) or _most_moved(one, own)
+        known = [item for item in ids if item in set(own["item"].cast(pl.String))]
+        notes += [f"No such item in {one.name}: {item}." for item in ids if item not in known]
+        wanted = wanted or ids
+        alike = _matrix(one, _of_one_class(one, own, known), one.labels.codes[0]) if known else None
+        if alike is None:
+            continue
+        place = {item: at for at, item in enumerate(alike.items)}
+        gold = {item.id: item.gold or NOTHING for item in one.study.experiment.items}
+        for item in known:
+            cells = [
+                figure(float(alike.matrix[place[item], place[other]]))
+                if other in place and item in place
+                else NOTHING
+                for other in wanted
+            ]
+            rows.append((one.name, model, level, item, gold.get(item, NOTHING), *cells))
+    return laid_out(
+        "matrix",
+        "Consistency of each pair of items: 1 where paraphrases give both the same labels as often.",
+        ("data set", "model", "strategy", "item", "class", *wanted),
+        rows,
+        text=5,
+        notes=["An answer without a label is a class of its own (N/A). --item ID chooses the items.", *notes],
+    )
+
+
+def _most_moved(one: StoredAnswers, frame: pl.DataFrame) -> list[str]:
+    points = item_points(one, frame)
+    moved = sorted(points, key=lambda item: (-(points[item][2] or 0.0), item))
+    return moved[:10]
+
+
+def _of_one_class(one: StoredAnswers, frame: pl.DataFrame, ids: Sequence[str]) -> pl.DataFrame:
+    """Some items' annotations, as if all were of one class: then every pair of them is made."""
+    some = frame.filter(pl.col("item").cast(pl.String).is_in(list(ids)))
+    return some.with_columns(pl.lit(one.labels.codes[0]).alias("gold"))

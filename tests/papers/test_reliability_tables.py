@@ -1,0 +1,240 @@
+"""The tables of the reliability audit: every cell equals a few lines of NumPy on planted annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+from tests.papers.planted import chance, items
+
+from quaver import Study
+from quaver.papers import confidence_tables, reliability_tables
+from quaver.papers.paper_answers import StoredAnswers
+from quaver.papers.published_table import PublishedTable
+
+STUDY = """\
+name: sides
+task: {labels: [left, right]}
+items: {source: items.csv, id: id, text: "{{ text }}", gold: gold, sample: 40}
+prompt: {instruction: Which side is it?, postfix: Answer left or right.}
+variants: [{use: perturbations, which: [original, moved, reasoning]}]
+models:
+  - {name: small, use: function}
+  - {name: middle, use: function}
+  - {name: large, use: function}
+evaluators:
+  - answer_markers
+  - first_character
+  - {use: logprob, of: first_token}
+  - {use: logprob, of: first_token, name: raw, normalised: false}
+  - {use: verbal_confidence, name: decimal, label: answer_markers}
+  - {use: verbal_confidence, name: percentage, label: answer_markers, of: verbal_percentage}
+measures:
+  - {use: spread, by: [model], sizes: {small: 1, middle: 3, large: 8}}
+  - {use: readiness, by: [model], second: first_character, token: logprob, stated: decimal,
+     thresholds: {accuracy: 0.5}}
+"""
+PROMPTS = ("original", "moved", "reasoning")
+MODELS = {"small": 0.35, "middle": 0.25, "large": 0.1}
+SIZE = 40
+
+
+def rows() -> Iterator[dict[str, Any]]:
+    """Two rules of reading, of which one fails on reasoning; two confidences from tokens, two from words."""
+    for model, wrong in MODELS.items():
+        for prompt in PROMPTS:
+            for item in range(SIZE):
+                gold = ["right", "left"][item % 2]
+                draw = chance("audit", model, prompt, item)
+                hard = 1.5 if prompt == "moved" else 1
+                label = ["left", "right"][gold == "left"] if draw < wrong * hard else gold
+                sure = round(0.5 + 0.5 * chance("sure", model, prompt, item), 2)
+                mass = 0.6 if prompt == "moved" else 0.9
+                said = [0.8, None][
+                    chance("said", model, prompt, item) < (0.5 if prompt == "reasoning" else 0.1)
+                ]
+                shared = {"model": model, "variant": f"perturbation={prompt}", "perturbation": prompt}
+                shared |= {"decoding": "greedy", "item": str(item), "repeat": 0, "gold": gold}
+                read = label if prompt != "reasoning" else None
+                for name, found, confidence in (
+                    ("answer_markers", label, None),
+                    ("first_character", read, None),
+                    ("logprob", label, sure),
+                    ("raw", label, sure * mass),
+                    ("decimal", label, said),
+                    ("percentage", label, None if said is None else 0.6),
+                ):
+                    seen = {"label_coverage": 0.5 if item % 4 == 0 else 1.0, "mass_coverage": mass}
+                    yield shared | {
+                        "evaluator": name,
+                        "label": found,
+                        "status": "valid" if found else "no_label",
+                        "confidence": confidence,
+                        **(seen if name in ("logprob", "raw") else dict.fromkeys(seen)),
+                    }
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> list[StoredAnswers]:
+    folder = tmp_path_factory.mktemp("audit")
+    items(folder, 60)
+    path = folder / "sides.yaml"
+    path.write_text(STUDY, encoding="utf-8")
+    every = pl.DataFrame(list(rows()), infer_schema_length=None)
+    first = every.filter(pl.col("evaluator") == "answer_markers")
+    functions = dict.fromkeys(MODELS, lambda text, prompt: "left")
+    return [StoredAnswers("sides", Study.open(path, functions=functions), first, every)]
+
+
+def part(answers: list[StoredAnswers], evaluator: str, model: str, prompt: str | None = None) -> pl.DataFrame:
+    mine = (pl.col("evaluator") == evaluator) & (pl.col("model") == model)
+    return answers[0].every.filter(mine if prompt is None else mine & (pl.col("perturbation") == prompt))
+
+
+def right(frame: pl.DataFrame) -> np.ndarray:
+    return np.array([a == b for a, b in frame.select("label", "gold").iter_rows()], float)
+
+
+def ece(confidence: np.ndarray, correct: np.ndarray) -> float:
+    """Ten bins (a, b], 0 in the first."""
+    at = np.clip(np.ceil(np.round(confidence * 10, 9)) - 1, 0, 9).astype(int)
+    each = [abs((confidence - correct)[at == k].sum()) for k in range(10)]
+    return float(sum(each) / confidence.size)
+
+
+def shown(made: PublishedTable) -> list[dict[str, Any]]:
+    return made.rows()
+
+
+def test_token_confidence_raw_and_normalised(answers: list[StoredAnswers]) -> None:
+    made = shown(confidence_tables.token_ece(answers))
+    assert [(row["model"], row["prompt"]) for row in made] == [(m, p) for m in MODELS for p in PROMPTS]
+    for row in made:
+        own = part(answers, "logprob", row["model"], row["prompt"])
+        sure, hit = own["confidence"].to_numpy(), right(own)
+        raw = ece(sure * own["mass_coverage"].to_numpy(), hit)
+        assert row["ECE normalised"] == pytest.approx(ece(sure, hit))
+        assert row["ECE raw"] == pytest.approx(raw)
+        assert row["absolute shift"] == pytest.approx(abs(raw - ece(sure, hit)))
+        assert row["label coverage"] == pytest.approx(own["label_coverage"].to_numpy().mean())
+        assert row["answers with all labels"] == pytest.approx(0.75)
+        assert row["mass coverage"] == pytest.approx(0.6 if row["prompt"] == "moved" else 0.9)
+
+
+def cell(answers: list[StoredAnswers], name: str, model: str, prompt: str) -> dict[str, Any]:
+    """Parse rate and verbal calibration of one cell, whatever the parse rate."""
+    own, token = part(answers, name, model, prompt), part(answers, "logprob", model, prompt)
+    said = np.array([np.nan if one is None else one for one in own["confidence"]])
+    known = ~np.isnan(said)
+    hit, sure = right(own)[known], token["confidence"].to_numpy()[known]
+    return {
+        "parse rate": known.mean(),
+        "verbal ECE": ece(said[known], hit),
+        "verbal minus accuracy": said[known].mean() - hit.mean(),
+        "ECE gap": ece(said[known], hit) - ece(sure, hit),
+        "verbal minus token": said[known].mean() - sure.mean(),
+    }
+
+
+def test_stated_confidence_where_enough_is_parsed(answers: list[StoredAnswers]) -> None:
+    made = shown(confidence_tables.verbal(answers))
+    assert len(made) == 3 * 3 * 2
+    for row in made:
+        expected = cell(answers, row["phrasing"], row["model"], row["prompt"])
+        assert row["parse rate"] == pytest.approx(expected["parse rate"])
+        for name, value in list(expected.items())[1:]:
+            if expected["parse rate"] >= 0.8:
+                assert row[name] == pytest.approx(value), name
+            else:
+                assert row[name] is None
+    assert any(row["verbal ECE"] is None for row in made)
+
+
+def test_thresholds_and_both_phrasings(answers: list[StoredAnswers]) -> None:
+    for row in shown(confidence_tables.thresholds(answers)):
+        each = [cell(answers, row["phrasing"], row["model"], prompt) for prompt in PROMPTS]
+        kept = [one for one in each if one["parse rate"] >= float(row["threshold"])]
+        assert (row["cells kept"], row["cells"]) == (len(kept), 3)
+        if kept:
+            assert row["mean verbal ECE"] == pytest.approx(np.mean([one["verbal ECE"] for one in kept]))
+            over = [one["verbal minus accuracy"] for one in kept]
+            assert row["mean verbal minus accuracy"] == pytest.approx(np.mean(over))
+            assert row["cells overconfident"] == pytest.approx(np.mean(np.array(over) > 0))
+    for row in shown(confidence_tables.phrasings(answers)):
+        one, two = (cell(answers, name, row["model"], row["prompt"]) for name in ("decimal", "percentage"))
+        for name in ("parse rate", "verbal ECE", "verbal minus accuracy"):
+            assert row[f"{name}, first"] == pytest.approx(one[name])
+            assert row[f"{name}, second"] == pytest.approx(two[name])
+            assert row[f"{name}, shift"] == pytest.approx(two[name] - one[name])
+        same = one["verbal minus accuracy"] * two["verbal minus accuracy"] > 0
+        assert row["same sign"] == ("yes" if same else "no")
+
+
+def accuracies(
+    answers: list[StoredAnswers], model: str, evaluator: str = "answer_markers"
+) -> dict[str, float]:
+    return {prompt: float(right(part(answers, evaluator, model, prompt)).mean()) for prompt in PROMPTS}
+
+
+def test_spread_without_and_with_what_the_paper_leaves_out(answers: list[StoredAnswers]) -> None:
+    made = reliability_tables.spreads(answers)
+    assert made.columns[:6] == ("data set", "model", "size (billions)", *PROMPTS)
+    for row, size in zip(shown(made), (1, 3, 8), strict=True):
+        each = accuracies(answers, row["model"])
+        assert row["size (billions)"] == size
+        assert {prompt: row[prompt] for prompt in PROMPTS} == pytest.approx(each)
+        assert row["mean accuracy"] == pytest.approx(np.mean(list(each.values())))
+        assert row["spread, all prompts"] == pytest.approx(max(each.values()) - min(each.values()))
+        assert row["spread, paper"] == pytest.approx(abs(each["original"] - each["moved"]))
+
+
+def test_size_and_spread_are_correlated_by_rank(answers: list[StoredAnswers]) -> None:
+    points = {model: size for _, model, size, _ in reliability_tables.named_points(answers)}
+    assert points == {"small": 1.0, "middle": 3.0, "large": 8.0}
+    for row in shown(reliability_tables.size_and_spread(answers)):
+        spread = []
+        for model in MODELS:
+            each = accuracies(answers, model)
+            kept = [each[p] for p in PROMPTS if row["prompts"] != "paper" or p != "reasoning"]
+            spread.append(max(kept) - min(kept))
+        assert row["ρ"] == pytest.approx(stats.spearmanr([1, 3, 8], spread).statistic)
+
+
+def test_repairs_and_the_paired_drop(answers: list[StoredAnswers]) -> None:
+    for row in shown(reliability_tables.repairs(answers)):
+        first = accuracies(answers, row["model"], "first_character")
+        second = accuracies(answers, row["model"])
+        prompt = row["prompt"]
+        others = np.mean([value for name, value in first.items() if name != prompt])
+        assert row["accuracy by first_character"] == pytest.approx(first[prompt])
+        assert row["accuracy by answer_markers"] == pytest.approx(second[prompt])
+        assert row["paired drop"] == pytest.approx(first[prompt] - others)
+        if prompt == "reasoning":
+            expected = (second[prompt] - first[prompt]) / (others - first[prompt])
+            assert row["recovered by answer_markers"] == pytest.approx(expected)
+
+
+def test_readiness_without_and_with_the_reasoning_prompt(answers: list[StoredAnswers]) -> None:
+    made = shown(reliability_tables.readiness(answers))
+    by = {(row["model"], row["criterion"]): row for row in made}
+    for model in MODELS:
+        each = accuracies(answers, model)
+        row = by[model, "accuracy"]
+        assert row["all prompts"] == pytest.approx(np.mean(list(each.values())))
+        assert row["paper's prompts"] == pytest.approx(np.mean([each["original"], each["moved"]]))
+        assert by[model, "spread"]["paper's prompts"] == pytest.approx(abs(each["original"] - each["moved"]))
+        assert by[model, "flips"]["paper's prompts"] == 0
+        assert by[model, "flips"]["all prompts"] == pytest.approx(1 / 3)
+        assert row["verdict"] in ("met", "not met", "undecided")
+
+
+def test_reliability_of_stated_over_token_confidence(answers: list[StoredAnswers]) -> None:
+    frame = part(answers, "decimal", "small", "original")
+    (one,) = reliability_tables.reliability(answers[0], frame)
+    known = frame.filter(pl.col("confidence").is_not_null())
+    assert (one["confidence"], one["n"]) == (pytest.approx(0.8), known.height)
+    assert one["right"] == pytest.approx(right(known).mean())

@@ -1,0 +1,144 @@
+"""The tables of sensitivity and consistency: every cell equals a few lines of NumPy on planted answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.papers.planted import asked, items, noisy, tabled
+
+from quaver import Study
+from quaver.papers import table
+
+STUDY = """\
+name: sides
+task:
+  labels:
+    - {code: left, name: Left, definition: On the left.}
+    - {code: right, name: Right, definition: On the right.}
+items: {source: items.csv, id: id, text: "{{ text }}", gold: gold}
+prompt: {instruction: Which side is it?, postfix: Answer Left or Right.}
+variants:
+  - {use: strategies, strategies: {simple: {}, detailed: {definitions: true}}}
+  - {use: paraphrases, engine: file, path: words.csv}
+models: [{name: one, use: function}]
+"""
+WORDS = "paraphrase\nLeft or right?\nName the side.\nWhich side do you see?\n"
+SIZE, WAYS = 14, 4
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    folder = tmp_path_factory.mktemp("sides")
+    items(folder, SIZE)
+    (folder / "words.csv").write_text(WORDS, encoding="utf-8")
+    model = noisy("sides", wrong=0.25, silent=0.1, harder="On the left")
+    return asked(folder / "sides.yaml", STUDY, one=model)
+
+
+def block(study: Study, strategy: str) -> tuple[np.ndarray, np.ndarray]:
+    """Items × paraphrases: 0 and 1 for the labels, 2 for none; and the true labels."""
+    frame = study.annotations().with_columns(pl.col(pl.Categorical).cast(pl.String))
+    frame = frame.filter(pl.col("strategy") == strategy)
+    frame = frame.with_columns(pl.col("item").cast(pl.Int64)).sort("item", "paraphrase")
+    codes = {"left": 0, "right": 1, None: 2}
+    labels = np.array([codes[one] for one in frame["label"]]).reshape(SIZE, WAYS)
+    return labels, np.array([codes[one] for one in frame["gold"]]).reshape(SIZE, WAYS)[:, 0]
+
+
+def shares(labels: np.ndarray) -> np.ndarray:
+    return np.stack([(labels == code).mean(1) for code in (0, 1, 2)], 1)
+
+
+def sensitivities(labels: np.ndarray) -> np.ndarray:
+    p = shares(labels)
+    return np.asarray(-(p * np.log(np.where(p > 0, p, 1))).sum(1) / np.log(3))
+
+
+def pairs(labels: np.ndarray, gold: np.ndarray, code: int | None = None) -> np.ndarray:
+    """1 less the total variation of all pairs of items of one class, each with itself among them."""
+    p = shares(labels)
+    alike = 1 - np.abs(p[:, None] - p[None]).sum(2) / 2
+    kept = gold[:, None] == gold[None]
+    return alike[kept if code is None else kept & (gold[:, None] == code)]
+
+
+def recommended(labels: np.ndarray, gold: np.ndarray) -> float:
+    """The mean over classes of all pairs of two items, by the answers that have a label."""
+    known = np.stack([(labels == code).sum(1) for code in (0, 1)], 1)
+    p = known / known.sum(1, keepdims=True)
+    alike = 1 - np.abs(p[:, None] - p[None]).sum(2) / 2
+    upper = np.triu(np.ones_like(alike, bool), 1)
+    return float(np.mean([alike[upper & (gold[:, None] == c) & (gold[None] == c)].mean() for c in (0, 1)]))
+
+
+def test_strategies_with_their_deviations(study: Study) -> None:
+    made = table(study, "strategies")
+    assert made.columns[:10] == (
+        *("data set", "model", "strategy", "paraphrases", "S", "S SD over items"),
+        *("C", "C SD over pairs", "micro-F1", "micro-F1 SD over paraphrases"),
+    )
+    rows = made.rows()
+    assert [(row["strategy"], row["paraphrases"]) for row in rows] == [("simple", 4), ("detailed", 4)]
+    for row in rows:
+        labels, gold = block(study, row["strategy"])
+        s, c = sensitivities(labels), pairs(labels, gold)
+        right = (labels == gold[:, None]).mean(0)  # with N/A a class, micro-F1 is accuracy
+        assert row["S"] == pytest.approx(s.mean())
+        assert row["S SD over items"] == pytest.approx(s.std(ddof=1))
+        assert row["C"] == pytest.approx(c.mean())
+        assert row["C SD over pairs"] == pytest.approx(c.std())
+        assert row["micro-F1"] == pytest.approx(right.mean())
+        assert row["micro-F1 SD over paraphrases"] == pytest.approx(right.std(ddof=1))
+        assert row["Quaver's C"] == pytest.approx(recommended(labels, gold))
+        assert row["Quaver's S 95% interval low"] <= row["Quaver's S"] <= row["Quaver's S 95% interval high"]
+
+
+def test_the_plane_by_class_beside_noise(study: Study) -> None:
+    rows = tabled(study, "classes")
+    assert [(row["strategy"], row["class"]) for row in rows] == [
+        (strategy, name) for strategy in ("simple", "detailed") for name in ("Left", "Right")
+    ]
+    for row in rows:
+        labels, gold = block(study, row["strategy"])
+        code = ["Left", "Right"].index(row["class"])
+        assert row["S"] == pytest.approx(sensitivities(labels)[gold == code].mean())
+        assert row["C"] == pytest.approx(pairs(labels, gold, code).mean())
+        assert row["random S"] > 0
+
+
+def test_the_plane_by_item(study: Study) -> None:
+    rows = tabled(study, "items")
+    assert len(rows) == 2 * SIZE
+    for row in rows:
+        labels, gold = block(study, row["strategy"])
+        at = int(row["item"])
+        p = shares(labels)
+        mine = np.flatnonzero(gold == gold[at])
+        alike = 1 - np.abs(p[at] - p[mine]).sum(1) / 2
+        assert row["S"] == pytest.approx(sensitivities(labels)[at])
+        assert row["C"] == pytest.approx(alike.mean())
+        assert row["class"] == ["left", "right"][gold[at]]
+
+
+def test_what_the_violins_show(study: Study) -> None:
+    for row in tabled(study, "violins"):
+        labels, gold = block(study, row["strategy"])
+        values = sensitivities(labels) if row["of"].startswith("sensitivity") else pairs(labels, gold)
+        assert row["values"] == values.size
+        names = ("minimum", "5%", "25%", "median", "75%", "95%", "maximum")
+        for name, share in zip(names, (0, 5, 25, 50, 75, 95, 100), strict=True):
+            assert row[name] == pytest.approx(np.percentile(values, share), abs=1e-9)
+        assert row["mean"] == pytest.approx(values.mean())
+
+
+def test_any_items_by_id(study: Study) -> None:
+    made = table(study, "matrix", items=["3", "0", "7"])
+    assert made.columns == ("data set", "model", "strategy", "item", "class", "3", "0", "7")
+    for row in made.rows():
+        p = shares(block(study, row["strategy"])[0])
+        for other in ("3", "0", "7"):
+            expected = 1 - np.abs(p[int(row["item"])] - p[int(other)]).sum() / 2
+            assert row[other] == pytest.approx(expected)
+    assert len(table(study, "matrix").columns) == 5 + 10
+    assert any("No such item" in note for note in table(study, "matrix", items=["3", "99"]).notes)
