@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy import stats
 from tests.papers.planted import chance, items
 
 from quaver import Study
-from quaver.papers import confidence_tables, reliability_tables
+from quaver.papers import confidence_tables, paper_figures, reliability_tables
 from quaver.papers.paper_answers import StoredAnswers
 from quaver.papers.published_table import PublishedTable
 
@@ -238,3 +239,10 @@ def test_reliability_of_stated_over_token_confidence(answers: list[StoredAnswers
     known = frame.filter(pl.col("confidence").is_not_null())
     assert (one["confidence"], one["n"]) == (pytest.approx(0.8), known.height)
     assert one["right"] == pytest.approx(right(known).mean())
+
+
+def test_figures_name_the_models(answers: list[StoredAnswers], tmp_path: Path) -> None:
+    for drawn in (paper_figures.size_and_spread(answers), paper_figures.stated_over_token(answers)):
+        chart = paper_figures.shown(drawn, "figure")
+        assert all(model in str(chart.to_dict(validate=False)) for model in MODELS)
+        paper_figures.save(chart, tmp_path / "drawn.svg")

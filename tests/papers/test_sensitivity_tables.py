@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
 from tests.papers.planted import asked, items, noisy, tabled
 
 from quaver import Study
-from quaver.papers import table
+from quaver.errors import QuaverError
+from quaver.papers import figure, table
+from quaver.papers.paper_figures import save
 
 STUDY = """\
 name: sides
@@ -142,3 +146,20 @@ def test_any_items_by_id(study: Study) -> None:
             assert row[other] == pytest.approx(expected)
     assert len(table(study, "matrix").columns) == 5 + 10
     assert any("No such item" in note for note in table(study, "matrix", items=["3", "99"]).notes)
+
+
+@pytest.mark.parametrize("name", ["classes", "items", "violins"])
+def test_figures_hold_a_mark_for_each_row(study: Study, name: str, tmp_path: Path) -> None:
+    chart = figure(study, name)
+    text = str(chart.to_dict(validate=False))
+    for level in ("simple", "detailed"):
+        assert f"sides, one, {level}" in text
+    save(chart, tmp_path / "drawn.svg")
+    assert (tmp_path / "drawn.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_what_has_no_figure_or_format_says_so(study: Study, tmp_path: Path) -> None:
+    with pytest.raises(QuaverError, match="no figure"):
+        figure(study, "strategies")
+    with pytest.raises(QuaverError, match="not written in this format"):
+        save(figure(study, "classes"), tmp_path / "drawn.gif")

@@ -8,7 +8,7 @@ import pytest
 from tests.papers.planted import alpha, asked, grid, items, noisy, tabled
 
 from quaver import Study
-from quaver.papers import table
+from quaver.papers import figure, table
 
 STUDY = """\
 name: sides
@@ -192,3 +192,8 @@ def test_costs_are_the_ledgers(study: Study) -> None:
         ("one", 24 * (6 + 5 * 2)),
         ("two", 24 * (6 + 5 * 2)),
     ]
+
+
+def test_the_curves_of_subsamples_are_those_of_the_table(study: Study) -> None:
+    text = str(figure(study, "subsamples").to_dict(validate=False))
+    assert all(f"sides, {model}, {kind}" in text for model in ("one", "two") for kind in ("intra", "inter"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -34,6 +35,10 @@ def command(
         list[str] | None,
         typer.Option(help="The id of an item that the table is about; may be repeated.", metavar="ID"),
     ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option("--figure", help="Draw its figure to this file: .svg, .png, .pdf.", metavar="FILE"),
+    ] = None,
     small: Annotated[bool, typer.Option("--small", help="Of the small version.")] = False,
     function: FunctionOption = None,
 ) -> None:
@@ -48,6 +53,7 @@ def command(
       quaver table tasks.yaml stability-views --as latex > views.tex
       quaver table paper-000.yaml intra-stability --small
       quaver table study.yaml matrix --item 12 --item 45
+      quaver table study.yaml classes --figure plane.svg
       quaver table study.yaml poor-prompts --as csv > prompts.csv
     """
     from quaver.papers.catalogue import PAPERS, kind_of
@@ -59,4 +65,11 @@ def command(
         return
     kind_of(name)  # a wrong name is said before answers are read
     stored = open_collection(study, function, small=small) or open_study(study, function, small=small)
+    if to is not None:
+        from quaver.papers.catalogue import figure
+        from quaver.papers.paper_figures import save
+
+        save(figure(stored, name), to)
+        say(f"Wrote {to}")
+        return
     say(published(stored, name, items=item or ()).as_(form.value).rstrip("\n"))

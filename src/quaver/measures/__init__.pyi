@@ -668,6 +668,7 @@ def verbal_calibration(
     threshold: float = 0.8,
     bins: int = 10,
     binning: Literal["width", "mass"] = "width",
+    token: str | None = None,
     labels: LabelSet | None = None,
     by: Sequence[str] = (),
     confidence_level: float = 0.95,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
 
 from quaver.core.arguments import guarded
 from quaver.errors import QuaverError, UnknownName
@@ -35,7 +37,9 @@ _STABILITY = PublishedPaper(
         TableKind("inter-by-temperature", "Other words, by temperature", stability_tables.by_temperature),
         TableKind("stability-views", "Original, filtered and balanced annotations", stability_tables.views),
         TableKind("raw-answers", "Answers as written, and labels", stability_details.raw_answers_table),
-        TableKind("subsamples", "Scores of subsamples of the items", stability_details.subsamples),
+        TableKind(
+            "subsamples", "Scores of subsamples of the items", stability_details.subsamples, figure="curves"
+        ),
         TableKind("models", "Agreement between models", stability_details.between_models),
         TableKind("poor-prompts", "Paraphrases unlike the original", stability_details.poor_prompts),
         TableKind("costs", "Calls, tokens and money", stability_details.costs),
@@ -49,9 +53,11 @@ _SENSITIVITY = PublishedPaper(
     "Consistency to Prompt Engineering, NAACL, arXiv:2406.12334",
     (
         TableKind("strategies", "S, C and micro-F1 by strategy", sensitivity_tables.strategies),
-        TableKind("classes", "S and C by class, beside noise", sensitivity_tables.classes),
-        TableKind("items", "S and C by item, beside noise", sensitivity_tables.items),
-        TableKind("violins", "Distributions of S and C", sensitivity_tables.violins),
+        TableKind(
+            "classes", "S and C by class, beside noise", sensitivity_tables.classes, figure="plane_by_class"
+        ),
+        TableKind("items", "S and C by item, beside noise", sensitivity_tables.items, figure="plane_by_item"),
+        TableKind("violins", "Distributions of S and C", sensitivity_tables.violins, figure="violins"),
         TableKind("matrix", "C of each pair of some items", sensitivity_tables.matrix, chooses_items=True),
     ),
 )
@@ -63,9 +69,19 @@ _RELIABILITY = PublishedPaper(
     "Language Models, arXiv:2605.02038",
     (
         TableKind("spreads", "Accuracy by prompt, and spread", reliability_tables.spreads),
-        TableKind("size-and-spread", "Do larger models spread less?", reliability_tables.size_and_spread),
+        TableKind(
+            "size-and-spread",
+            "Do larger models spread less?",
+            reliability_tables.size_and_spread,
+            figure="size_and_spread",
+        ),
         TableKind("token-ece", "Token confidence, raw and normalised", confidence_tables.token_ece),
-        TableKind("verbal", "Stated confidence beside token confidence", confidence_tables.verbal),
+        TableKind(
+            "verbal",
+            "Stated confidence beside token confidence",
+            confidence_tables.verbal,
+            figure="stated_over_token",
+        ),
         TableKind("thresholds", "What the parse rate decides", confidence_tables.thresholds),
         TableKind("phrasings", "Both phrasings of the question", confidence_tables.phrasings),
         TableKind("repairs", "Rules of reading and repairs", reliability_tables.repairs),
@@ -143,6 +159,39 @@ def table(stored: Any, name: str, *, items: Sequence[str] = ()) -> PublishedTabl
             fix="leave the items out",
         )
     return kind.make(answers, items)
+
+
+@guarded
+def figure(stored: Any, name: str, *, width: Annotated[int, Field(ge=200)] = 720) -> Any:
+    """Draw the figure that goes with a table, as an Altair chart.
+
+    Args:
+        stored: As of `table`.
+        name: One of the tables that have a figure: subsamples, classes, items, violins, size-and-spread,
+            verbal.
+        width: In pixels.
+
+    Raises:
+        UnknownName: There is no such table.
+        StoreError: Nothing is stored yet.
+        QuaverError: The table has no figure, or there is nothing to draw.
+    """
+    from quaver.papers import paper_figures  # the charts' libraries are slow to load
+
+    kind = kind_of(name)
+    if not kind.figure:
+        raise QuaverError(
+            "this table has no figure",
+            where="figure",
+            expected="one of " + ", ".join(one.name for one in _all() if one.figure),
+            found=name,
+        )
+    answers = answers_of(_checked(stored))
+    made = kind.make(answers)
+    if not made.table.rows:
+        raise QuaverError("there is nothing to draw", where=name, found=" ".join(made.notes) or "no rows")
+    given = made if kind.figure == "curves" else answers
+    return paper_figures.shown(getattr(paper_figures, kind.figure)(given), made.caption, width=width)
 
 
 def kind_of(name: str) -> TableKind:

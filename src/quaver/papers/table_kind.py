@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from quaver.papers.paper_answers import StoredAnswers
 from quaver.papers.published_table import PublishedTable
-
-if TYPE_CHECKING:
-    import altair as alt
 
 Answers = Sequence[StoredAnswers]
 
@@ -23,14 +20,14 @@ class TableKind:
         name: What the command calls it.
         title: What it shows, in a line.
         make: Makes it of stored answers.
-        draw: Draws its figure, where the paper has one.
+        figure: The function of `paper_figures` that draws it, where the paper has a figure.
         chooses_items: Whether it is about some items, which `make` takes by id.
     """
 
     name: str
     title: str
     make: Callable[..., PublishedTable]
-    draw: Callable[..., alt.Chart] | None = None
+    figure: str = ""
     chooses_items: bool = False
 
 

@@ -95,3 +95,19 @@ def test_a_threshold_outside_its_range_is_refused():
     with pytest.raises(MeasureError) as caught:
         verbal_calibration(answers("m", [0.9], [0.6], [1]), threshold=80)
     assert caught.value.where == "threshold"
+
+
+def test_token_confidence_comes_from_the_evaluator_that_is_named():
+    said = answers("m", [0.9] * 5, [0.6] * 5, RIGHT)
+    both = pl.concat(
+        [
+            said.drop("token").with_columns(evaluator=pl.lit("said")),
+            said.drop("token").with_columns(evaluator=pl.lit("logprob"), confidence=pl.lit(0.6)),
+        ]
+    )
+    found = [(one.measure, one.value) for one in verbal_calibration(both, token="logprob")]
+    assert found == [(one.measure, one.value) for one in verbal_calibration(said)]
+    with pytest.raises(MeasureError, match="two evaluators"):
+        verbal_calibration(both, token="nobody")
+    with pytest.raises(MeasureError, match="two evaluators"):
+        verbal_calibration(said, token="logprob")

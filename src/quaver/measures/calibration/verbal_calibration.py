@@ -12,13 +12,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.cell import Cell
-from quaver.estimation.confidences import Graded, arranged, graded
+from quaver.estimation.confidences import Graded, arranged, beside, column_for, graded
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import share_of
@@ -64,16 +65,22 @@ _KINDS = {
     },
 )
 def verbal_calibration(
-    reading: Reading, *, threshold: float = 0.80, bins: int = 10, binning: Binning = "width"
+    reading: Reading,
+    *,
+    threshold: float = 0.80,
+    bins: int = 10,
+    binning: Binning = "width",
+    token: str | None = None,
 ) -> Iterator[Estimate]:
     """Calibration of stated confidence, on the answers whose confidence could be parsed.
 
     The column ``confidence`` has the stated confidence. For each cell: ``verbal_calibration_parse_rate``,
     answers with a confidence / all answers; ``verbal_calibration_ece``;
     ``verbal_calibration_minus_accuracy``, the mean stated confidence less the share right (above 0:
-    overconfident); and, where the frame has token confidences in the role ``token`` (see
-    `confidences.beside`), ``verbal_calibration_ece_gap`` and ``verbal_calibration_minus_token``, stated less
-    token, on the answers that have both. All on rows with a label, a gold label and a parsed confidence.
+    overconfident); and, where there are token confidences, in the role ``token`` (see `confidences.beside`)
+    or from the evaluator that ``token`` names, ``verbal_calibration_ece_gap`` and
+    ``verbal_calibration_minus_token``, stated less token, on the answers that have both. All on rows with a
+    label, a gold label and a parsed confidence.
     Undefined (but for the parse rate) where there are none, or the parse rate is below the threshold:
     `excluded_cells` lists such cells.
 
@@ -87,9 +94,14 @@ def verbal_calibration(
             what a cell below it would have given.
         bins: How many bins.
         binning: ``"width"`` or ``"mass"``.
+        token: The evaluator with the token confidence, where the annotations are of two: the other is the one
+            with the stated confidence.
 
     Returns:
         Three or five estimates for each cell.
+
+    Raises:
+        MeasureError: Not a parse rate, or the annotations are not of ``token`` and one other evaluator.
 
     Stated 0.9 twice, right once: an ECE of 0.4, overconfident by 0.4:
 
@@ -103,13 +115,31 @@ def verbal_calibration(
         raise MeasureError(
             "not a parse rate", where="threshold", expected="a number from 0 to 1", found=repr(threshold)
         )
-    token = reading.numbers("token")
+    if token is not None:
+        reading = _beside(reading, token)
+    confidence = reading.numbers("token")
     for cell in reading.cells(raters=ASKING, gold=True, numbers=("confidence",)):
         stated = _Stated(cell, threshold, bins, binning)
         yield cell.estimated(stated.parsed())
         yield from stated.alone()
-        if token is not None:
-            yield from stated.beside(arranged(token, cell))
+        if confidence is not None:
+            yield from stated.beside(arranged(confidence, cell))
+
+
+def _beside(reading: Reading, token: str) -> Reading:
+    """The annotations of stated confidence, each with the token confidence in the same answer."""
+    known = column_for(reading.frame, "evaluator", reading.columns)
+    names = reading.frame[known].cast(pl.String).unique().sort().to_list() if known is not None else []
+    others = [name for name in names if name != token]
+    if token not in names or len(others) != 1:
+        raise MeasureError(
+            "not the annotations of two evaluators",
+            where="token",
+            expected=f"those of {token} and of one evaluator of stated confidence",
+            found=", ".join(names) or "annotations without an evaluator",
+            fix="name the evaluator of stated confidence: evaluator: …",
+        )
+    return replace(reading, frame=beside(reading.frame, (others[0], token), columns=reading.columns))
 
 
 class _Stated:

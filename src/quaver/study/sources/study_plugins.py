@@ -77,8 +77,9 @@ class Measurement(NamedTuple):
         """
         if self.failed is not None:
             raise self.failed
-        if self.evaluator is not None:
-            frame = frame.filter(pl.col("evaluator").cast(pl.String) == self.evaluator)
+        if self.evaluator is not None:  # and the one whose token confidence an option sets beside it
+            kept = [self.evaluator, *([str(token)] if (token := self.options.get("token")) else [])]
+            frame = frame.filter(pl.col("evaluator").cast(pl.String).is_in(kept))
         for column, values in self.only.items():
             frame = frame.filter(pl.col(column).cast(pl.String).is_in(list(values)))
         if frame.is_empty():
