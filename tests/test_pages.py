@@ -25,6 +25,7 @@ from tests.pages import DOCS, run_page
             "freeze.md",
             "accept.md",
             "gold.md",
+            "stopping.md",
             "corrected.md",
             "watch.md",
             "improve.md",

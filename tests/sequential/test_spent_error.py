@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from quaver.sequential.spent_error import Look, share_of_look, share_of_round, tail_of_look
+from quaver.sequential.spent_error import Look, share_of_look, tail_of_look
 
 
 @pytest.mark.parametrize("planned", [1, 3, 100])
 def test_shares_never_exceed_the_whole(planned: int) -> None:
     assert sum(share_of_look(number, planned) for number in range(1, 20_000)) <= 1
     assert sum(share_of_look(number, planned) for number in range(1, planned + 1)) == pytest.approx(0.9)
-    assert sum(share_of_round(number) for number in range(1, 20_000)) <= 1
 
 
 def test_untied_looks_get_their_share() -> None:

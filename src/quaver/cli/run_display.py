@@ -47,6 +47,9 @@ _ENDS = {
 }
 """Why a run ended before its end, and what to do."""
 
+REACHED = {"narrow": "as narrow as you asked", "clear": "clear of the value that you named"}
+"""Ends of a collection in rounds that has what it was for."""
+
 
 @contextmanager
 def writing_events(target: str) -> Iterator[TextIO | None]:
@@ -143,9 +146,9 @@ def show_outcome(outcome: Outcome, study: Study, on: Console = screen) -> StudyS
         say(line, on=on)
     if outcome.ended != "interrupted":
         say_quality(quality_in_passing(study, status), on)
-    if outcome.ended == "narrow":
+    if outcome.ended in REACHED:
         left = f"{outcome.missing:,} calls of the whole design were not needed"
-        say(f"The interval is as narrow as you asked: {left}.", on=on)
+        say(f"The interval is {REACHED[outcome.ended]}: {left}. {status.round_verdict}".rstrip(), on=on)
     elif outcome.ended == "batches":
         out = sum(one.calls for one in status.batches)
         batches = f"{len(status.batches):,} batch{'es' * (len(status.batches) != 1)}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from quaver.cli.collection_display import open_collection, show_statuses
 from quaver.cli.console import JsonOption, print_json, say, screen, table
-from quaver.cli.run_display import errors_table, quality_in_passing, say_quality
+from quaver.cli.run_display import REACHED, errors_table, quality_in_passing, say_quality
 from quaver.cli.shard_display import shard_lines
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 from quaver.cli.verdict_display import say_verdict, verdict_in_passing
@@ -77,8 +77,9 @@ def _lines(status: StudyStatus) -> Iterator[str]:
         )
     if status.unplaced:
         yield f"{status.unplaced:,} stored answers fit no call of the study as it is now."
-    if status.ended == "narrow":
-        yield "The run ended because its interval is as narrow as you asked."
+    if status.ended in REACHED:
+        why = f"The run ended because its interval is {REACHED[status.ended]}."
+        yield f"{why} {status.round_verdict}".rstrip()
     if status.process is not None:
         pace = f"{status.rate:,.1f} calls a second in the last minute, {duration(status.left)} left"
         yield f"Process {status.process} is collecting: {pace if status.rate else 'nothing came in lately'}."

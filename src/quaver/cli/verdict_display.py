@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 
 from quaver.cli.console import say, screen
-from quaver.cli.run_display import READ_IN_PASSING
+from quaver.cli.run_display import REACHED, READ_IN_PASSING
 from quaver.cli.study_options import HERE
 from quaver.errors import StoreError
 
@@ -34,7 +34,7 @@ def verdict_in_passing(study: Study, status: StudyStatus) -> Card | None:
     """The verdict; None where answers are missing or still come in, or are so many that it takes long."""
     if not status.answered or status.process is not None or status.answered > READ_IN_PASSING:
         return None
-    if status.answered < status.total and status.ended != "narrow":
+    if status.answered < status.total and status.ended not in REACHED:
         return None
     from quaver.study.study_verdict import verdict
 

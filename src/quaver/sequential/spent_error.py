@@ -74,17 +74,6 @@ def times_as_wide(tail: float, fixed: float) -> float:
     return float(ndtri(tail) / ndtri(fixed))
 
 
-def share_of_round(number: int) -> float:
-    """The share of the whole error that one round of an open number of rounds gets: 1/(k·(k + 1)).
-
-    The first rounds get most: collecting that doubles its size in each round has few.
-
-    >>> [round(share_of_round(k), 4) for k in (1, 2, 3)]
-    [0.5, 0.1667, 0.0833]
-    """
-    return 1 / (number * (number + 1))
-
-
 def tail_of_look(
     allowed: float, earlier: Sequence[Look], left_out: Floats | None, draws: int = 20_000
 ) -> float:

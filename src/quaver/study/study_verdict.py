@@ -8,7 +8,7 @@ from typing import Any
 from quaver.report.estimate_index import Results
 from quaver.report.findings.verdict_card import Card, card
 from quaver.study.analysis.study_estimates import estimates_of_verdict, measurable
-from quaver.study.collection.rounds import rounds_in_words
+from quaver.study.collection.rounds_words import rounds_in_words
 from quaver.study.collection.study_status import StudyStatus, status
 from quaver.study.gold_sample.gold_status import described
 from quaver.study.sources.bundle_source import Bundle

@@ -17,7 +17,7 @@ from quaver.collect.run.progress import Outcome
 from quaver.core.records import Estimate
 from quaver.design.calls.call_plan import Plan
 from quaver.design.spec import UntilSpec
-from quaver.study.collection.rounds import Design, Part, collect_in_rounds, rounds_in_words, widest
+from quaver.study.collection.rounds import Design, Part, collect_in_rounds, widest
 
 WHOLE = Part(items=1000, variants=20, repeats=10)
 FIRST = Part(items=10, variants=4, repeats=2)
@@ -152,22 +152,3 @@ def test_what_a_part_of_a_design_holds() -> None:
     assert Design(experiment, seed=1).annotations(part, frame).equals(design.annotations(part, frame))
     more = design.annotations(Part(8, 1, 2), frame)
     assert ids < set(more["item"])
-
-
-def test_the_rule_in_words() -> None:
-    told = rounds_in_words(
-        {"measure": "intra_pss", "width": 0.05, "differing": 15},
-        [{"items": 50, "variants": 2, "repeats": 5, "width": 0.041}],
-        "narrow",
-    )
-    for fact in (
-        "95% interval of intra_pss",
-        "at most 0.05",
-        "1 round",
-        "50 items",
-        "2 variants",
-        "5 repeats",
-    ):
-        assert fact in told
-    assert "was 0.041 wide" in told
-    assert rounds_in_words({}, [], "finished") == ""

@@ -13,7 +13,7 @@ from quaver.core.number_format import duration
 _LONGEST_KIND = 60
 
 Ended = Literal[
-    "finished", "interrupted", "calls", "seconds", "tokens", "money", "requests", "narrow", "batches"
+    "finished", "interrupted", "calls", "seconds", "tokens", "money", "requests", "narrow", "clear", "batches"
 ]
 """What ends a run."""
 
@@ -24,8 +24,8 @@ class Outcome:
 
     Attributes:
         ended: ``finished``, or what stopped it: ``interrupted``, ``calls``, ``seconds``, ``tokens``,
-            ``money``, ``requests``; ``narrow`` if the interval is as narrow as requested; ``batches`` if
-            the rest is out in batches.
+            ``money``, ``requests``; ``narrow`` or ``clear`` if the interval is as narrow as requested, or
+            clear of the value requested; ``batches`` if the rest is out in batches.
         total: Calls of the whole study.
         before: Calls that were stored before the run.
         done: Calls that this run stored.

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from quaver.core.registry import Kind
 from quaver.design.spec.former_names import renamed_measure
-from quaver.design.spec.spec_part import Name, Part
+from quaver.design.spec.spec_part import Name, Part, PlacedError
 
 
 class BudgetSpec(Part):
@@ -26,13 +26,23 @@ class BudgetSpec(Part):
 
 
 class UntilSpec(Part):
-    """Collect in rounds until an interval is narrow enough; the study's design is the upper limit."""
+    """Collect in rounds until an interval is narrow, or clear of a value; the study's design is the limit."""
 
     names: ClassVar[Mapping[str, Kind]] = {"measure": "measures"}
 
-    measure: Name = Field(description="The measure whose interval should be narrow.", examples=["intra_pss"])
-    width: Annotated[float, Field(gt=0)] = Field(
-        description="The width to reach, for the widest interval among its cells.", examples=[0.1]
+    measure: Name = Field(description="The measure whose interval decides.", examples=["intra_pss"])
+    width: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="The width to reach, for the widest interval among its cells.", examples=[0.1]
+    )
+    clear_of: Annotated[float, Field(allow_inf_nan=False)] | None = Field(
+        None,
+        description="Instead of a width: a value that every cell's interval must lie wholly above or below.",
+        examples=[0.8],
+    )
+    anytime: bool | None = Field(
+        None,
+        description="Whether the intervals of all rounds together hold as often as one interval would, "
+        "whichever round is the last; `true` with `clear_of`. Rounds then only add items.",
     )
     by: tuple[Name, ...] | None = Field(None, description="Columns that define its cells, as for a measure.")
     evaluator: Name | None = Field(None, description="The evaluator to measure; the first one if left out.")
@@ -50,6 +60,27 @@ class UntilSpec(Part):
     differing: Annotated[int, Field(ge=0)] = Field(
         15, description="Trust an interval only if at least this many items differ, or none does."
     )
+
+    @property
+    def holds_anytime(self) -> bool:
+        """Whether intervals hold whichever round is the last."""
+        return self.clear_of is not None or bool(self.anytime)
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> UntilSpec:
+        if (self.width is None) == (self.clear_of is None):
+            raise PlacedError(
+                "name either the width to reach or the value that the interval is to be clear of",
+                "width",
+                fix="`width: 0.1`, or `clear_of: 0.8` without a width",
+            )
+        if self.clear_of is not None and self.anytime is False:
+            raise PlacedError("an interval that decides when to stop must hold at any time", "anytime")
+        for name in ("variants", "repeats"):
+            if self.holds_anytime and getattr(self, name) is not None:
+                problem = "rounds whose intervals hold at any time only add items: leave this out"
+                raise PlacedError(problem, name)
+        return self
 
     @model_validator(mode="before")
     @classmethod

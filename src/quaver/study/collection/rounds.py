@@ -63,16 +63,27 @@ class Round:
         calls: Calls that it asked.
         width: Of the widest interval of the measure; None where one is undefined.
         grows: What the next round has more of; None after the last.
+        wider: How many times as wide the intervals are as those that are looked at once.
+        cells: The measure's estimates, where intervals hold at any time.
     """
 
     part: Part
     calls: int
     width: float | None
     grows: Grown | None
+    wider: float = 1.0
+    cells: tuple[Estimate, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """For JSON."""
-        return {**asdict(self.part), "calls": self.calls, "width": self.width, "grows": self.grows}
+        known = {**asdict(self.part), "calls": self.calls, "width": self.width, "grows": self.grows}
+        if not self.cells:
+            return known
+        cells = [
+            {"cell": dict(one.cell), "value": one.value, "low": one.low, "high": one.high}
+            for one in self.cells
+        ]
+        return {**known, "wider": self.wider, "cells": cells}
 
     def __str__(self) -> str:
         width = "no interval yet" if self.width is None else f"the widest interval is {self.width:.4f} wide"
@@ -163,12 +174,13 @@ def collect_in_rounds(
     Returns:
         The rounds, and the outcome of the last, which ended ``narrow`` where that is why it is the last.
     """
+    asked = until.width or 0.0
     part, rounds = design.first(until), list[Round]()
     while True:
         outcome = collect(part)
         stopped = outcome.ended != "finished"
         now = None if stopped else width(part)
-        narrow = now is not None and now <= until.width
+        narrow = now is not None and now <= asked
         grows = None if stopped or narrow else _grows(part, design.whole, now, width)
         rounds.append(Round(part, outcome.done, now, grows))
         tell(len(rounds), rounds[-1])
@@ -205,7 +217,7 @@ def _factor(
     if now is None or now == inf:
         return until.growth
     power = min(_MOST, max(_LEAST, log2(max(1.001, _gain(part, grown, now, width)))))
-    return float(min(until.growth, max(1.05, (now / until.width) ** (1 / power))))
+    return float(min(until.growth, max(1.05, (now / (until.width or now)) ** (1 / power))))
 
 
 def _grown(part: Part, whole: Part, grown: Grown, factor: float) -> Part:
@@ -239,7 +251,9 @@ class RoundsDocument:
 
     def __init__(self, until: UntilSpec, earlier: Mapping[str, Any]) -> None:
         self._until = until.model_dump(mode="json")
-        self._earlier = list(earlier.get("rounds", ())) if earlier.get("until") == self._until else []
+        rule = earlier.get("until") or {"measure": None}  # an older one has fewer keys
+        same = all(self._until.get(key) == value for key, value in rule.items())
+        self._earlier = list(earlier.get("rounds", ())) if same else []
         self._rounds: list[dict[str, Any]] = []
 
     def add(self, one: Round) -> dict[str, Any]:
@@ -256,27 +270,3 @@ class RoundsDocument:
     def end(self, last: Outcome) -> dict[str, Any]:
         """The document of a run that has ended."""
         return {"until": self._until, "rounds": self._rounds, "ended": last.ended}
-
-
-def rounds_in_words(until: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], ended: str | None) -> str:
-    """The stopping rule and what it did, for a methods section."""
-    if not rounds:
-        return ""
-    last = rounds[-1]
-    width = last.get("width")
-    reached = "was not available" if width is None else f"was {width:.3f} wide"
-    why = {
-        "narrow": "which ended the collection before the whole design was asked",
-        "finished": "and the whole design had been asked",
-        None: "when the collection was cut off",
-    }.get(ended, f"when the collection stopped ({ended})")
-    return (
-        f"Answers were collected in rounds until the widest 95% interval of {until.get('measure')} was at "
-        f"most {until.get('width')} wide, with at least {until.get('differing')} items that differ or none. "
-        "A round added items (in a random order), variants or repeats, "
-        "whichever half of what was stored widened the interval most when it was left out. After "
-        f"{len(rounds)} round{'s' * (len(rounds) != 1)}, with {last.get('items', 0):,} items, "
-        f"{last.get('variants', 0):,} variants and {last.get('repeats', 0):,} repeats, the interval "
-        f"{reached}, {why}. Because the collection looked at the interval to decide when to stop, its real "
-        "coverage may be below the nominal level (Quaver's docs/collecting.md gives simulated figures)."
-    )

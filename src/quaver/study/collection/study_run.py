@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TextIO
+from typing import Any, TextIO
 
 from quaver.collect.run.engine_noise import Noise, engine_noise
 from quaver.collect.run.journal import Journal
 from quaver.collect.run.progress import Outcome, Progress
 from quaver.collect.store.sole_writer import sole_writer
 from quaver.core.annotations import ANNOTATION_COLUMNS
-from quaver.core.records import Request
+from quaver.core.records import Estimate, Request
 from quaver.design.spec import MeasureSpec, UntilSpec
 from quaver.errors import QuaverError
 from quaver.study.analysis.study_estimates import measurable
 from quaver.study.analysis.study_measures import asked_until, measurement
+from quaver.study.collection.anytime_rounds import collect_at_any_time
 from quaver.study.collection.rehearsal import rehearse
 from quaver.study.collection.round_of_calls import Collecting, reused_folders
 from quaver.study.collection.rounds import (
@@ -158,15 +159,24 @@ def _run_in_rounds(
         outcomes.append(collecting.ask(keep=lambda request: design.request(part, request)))
         return outcomes[-1]
 
-    def width(part: Part) -> float | None:
+    def estimates(part: Part, **other: Any) -> list[Estimate]:
         frame = design.annotations(part, measurable(study))
-        return widest(measurement(study, asked, frame, ("until",)).of(frame), until.differing)
+        return measurement(study, asked, frame, ("until",)).of(frame, **other)
+
+    def width(part: Part) -> float | None:
+        return widest(estimates(part), until.differing)
+
+    def at(part: Part, level: float) -> list[Estimate]:
+        return estimates(part, confidence_level=level)
 
     def tell(number: int, one: Round) -> None:
         journal.round(number, str(one), **one.document())
         study.files.write("rounds.json", document.add(one))
 
-    _, last = collect_in_rounds(until, design, ask, width, tell)
+    if until.holds_anytime:
+        _, last = collect_at_any_time(until, design.whole, ask, at, tell)
+    else:
+        _, last = collect_in_rounds(until, design, ask, width, tell)
     study.files.write("rounds.json", document.end(last))
     return together([*outcomes[:-1], last])
 

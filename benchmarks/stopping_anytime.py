@@ -1,0 +1,131 @@
+"""How often a run that stops when the verdict is clear is wrong: ``python benchmarks/stopping_anytime.py``.
+
+Each replication collects as a study with ``until: {clear_of: VALUE}`` does: 50 items first, then twice as
+many, up to 800, and stops as soon as the interval lies wholly on one side of the value. ``fixed`` takes a 95%
+interval at every round instead. A row with the true value itself shows false verdicts; one beside it, how
+many items it takes to see on which side the truth is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from functools import cache
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+from coverage import POPULATIONS, Population
+
+from quaver.agreement import krippendorff_alpha
+from quaver.collect.run.progress import Outcome
+from quaver.core.records import Estimate
+from quaver.design.spec import UntilSpec
+from quaver.estimation.bootstrap import Resampling, Units
+from quaver.estimation.intervals import mean_within
+from quaver.estimation.means import ratio
+from quaver.estimation.statistic import Sampler, Statistic
+from quaver.study.collection.anytime_rounds import collect_at_any_time, is_clear
+from quaver.study.collection.rounds import Part
+
+WHOLE = Part(items=800, variants=1, repeats=4)
+DONE = Outcome("finished", 0, 0, 0, 0, 0.0)
+
+Interval = Callable[[np.ndarray, float], Estimate]
+
+
+def share_interval(codes: np.ndarray, level: float) -> Estimate:
+    """As accuracy takes it; all samples of a size with as many ones have the same."""
+    return _share(len(codes), int(codes.sum()), level)
+
+
+@cache
+def _share(items: int, ones: int, level: float) -> Estimate:
+    right = np.arange(items) < ones
+    statistic = Statistic(
+        method="share",
+        under=ratio(right[:, None].astype(float), np.ones((items, 1))),
+        differing=min(int((right > 0).sum()), int((right < 1).sum())),
+        ends=(0.0, 1.0),
+        spread=mean_within,
+    )
+    return Sampler(Units(items), Resampling(level)).estimated(statistic)
+
+
+def alpha_interval(codes: np.ndarray, level: float) -> Estimate:
+    """As the stability scores take it."""
+    return krippendorff_alpha(codes, confidence_level=level)
+
+
+def stopped(codes: np.ndarray, interval: Interval, value: float, truth: float) -> tuple[float, ...]:
+    """One study: items, whether the verdict is clear, wrong, missed by any round; and fixed: items, wrong."""
+    seen: list[Estimate] = []
+
+    def at(part: Part, level: float) -> Sequence[Estimate]:
+        seen.append(interval(codes[: part.items], level))
+        return seen[-1:]
+
+    until = UntilSpec(measure="m", clear_of=value)
+    rounds, last = collect_at_any_time(until, WHOLE, lambda part: DONE, at)
+    clear = last.ended == "clear" or is_clear(seen[-1:], value)
+    misses = [one.low is not None and not one.low <= truth <= (one.high or 1.0) for one in seen]
+    items, wrong = WHOLE.items, False
+    for size in (50, 100, 200, 400, 800):
+        one = interval(codes[:size], 0.95)
+        if is_clear([one], value):
+            items, wrong = size, _wrong(one, value, truth)
+            break
+    return rounds[-1].part.items, clear, clear and _wrong(seen[-1], value, truth), any(misses), items, wrong
+
+
+def _wrong(one: Estimate, value: float, truth: float) -> bool:
+    """Whether a clear verdict says the wrong side; where the truth is the value, either side is wrong."""
+    return truth == value or ((one.low or 0.0) > value) != (truth > value)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--replications", type=int, default=1000)
+    asked = parser.parse_args()
+    head = "population", "true value", "clear of", "items", "clear", "wrong", "a round misses"
+    print("", *head, "fixed: items", "fixed: wrong", "", sep=" | ")
+    print("| --- " * 9 + "|")
+    for share, value in ((0.5, 0.5), (0.8, 0.8), (0.95, 0.95), (0.9, 0.8), (0.85, 0.8), (0.95, 0.8)):
+
+        def draw_share(rng: np.random.Generator, share: float = share) -> np.ndarray:
+            return (rng.random((WHOLE.items, 1)) < share).astype(int)
+
+        print(
+            row(f"share of {share}", draw_share, share_interval, value, share, asked.replications), flush=True
+        )
+    for population in POPULATIONS[:3]:
+        for value in (population.truth, round(population.truth - 0.1, 2)):
+
+            def draw(rng: np.random.Generator, population: Population = population) -> np.ndarray:
+                return population.draw(rng, WHOLE.items, WHOLE.repeats, 0)[0]
+
+            name = f"alpha, {population.name}"
+            print(row(name, draw, alpha_interval, value, population.truth, asked.replications), flush=True)
+
+
+def row(
+    name: str,
+    draw: Callable[[np.random.Generator], np.ndarray],
+    interval: Interval,
+    value: float,
+    truth: float,
+    replications: int,
+) -> str:
+    """A line of the table."""
+    found = [
+        stopped(draw(np.random.default_rng([seed, 7])), interval, value, truth)
+        for seed in range(replications)
+    ]
+    items, clear, wrong, misses, fixed, fixed_wrong = np.array(found, float).mean(0)
+    rates = f"{clear:.1%} | {wrong:.1%} | {misses:.1%} | {fixed:.0f} | {fixed_wrong:.1%}"
+    return f"| {name} | {truth:.3f} | {value:.3f} | {items:.0f} | {rates} |"
+
+
+if __name__ == "__main__":
+    main()
