@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 from quaver import Collection, Study
 from quaver.cli.main import app
+from quaver.design.spec.yaml_file import read_yaml
 from quaver.design.study_kinds import PAPERS, study_of_kind
 from quaver.errors import UnknownName
 from quaver.papers import catalogue
@@ -85,3 +90,53 @@ def test_the_command_lists_them_and_prints_one(tmp_path: Path) -> None:
     assert all(name in listed.output for name in catalogue.tables())
     unknown = CliRunner().invoke(app(["table"]), ["table", "nowhere.yaml", "nothing"])
     assert isinstance(unknown.exception, UnknownName)
+
+
+def uncommented(code: str) -> str:
+    """A recipe with the studies that wait for the reader's data."""
+    head, _, studies = study_of_kind(code).partition("\nstudies:\n")
+    lines = []
+    for line in studies.splitlines():
+        waits = re.match(r"  # (  .*|[a-z-]+:( #.*)?)$", line)
+        lines.append(f"  {waits[1]}" if waits else line)
+    return f"{head}\nstudies:\n" + "\n".join(lines)
+
+
+def data_of(study: dict[str, Any], table: str) -> list[dict[str, Any]]:
+    """Rows with every column that a study reads; no text is in both of its tables."""
+    items, labels = study["items"], study["task"]["labels"]
+    codes = [one["code"] if isinstance(one, dict) else one for one in labels]
+    options = study["task"].get("options", [])
+    fields = set(re.findall(r"{{ (\w+) }}", items["text"])) | ({items["id"]} if "id" in items else set())
+    rows = []
+    for at in range(600):
+        row: dict[str, Any] = {name: f"{name} {at} of {table}" for name in fields}
+        if isinstance(options, str):
+            row[options] = [f"option {n}" for n in range(len(codes))]
+        else:
+            row |= {name: f"option {name}" for name in options}
+        rows.append(row | ({items["gold"]: codes[at % len(codes)]} if "gold" in items else {}))
+    return rows
+
+
+@pytest.mark.parametrize("code", ["paper-000", "paper-001", "paper-002", "paper-004"])
+def test_the_studies_that_wait_for_data_are_planned_once_it_is_there(code: str, tmp_path: Path) -> None:
+    text = re.sub(r"hf:[\w/-]+(?=\n)", "hub.csv", uncommented(code))
+    path = tmp_path / f"{code}.yaml"
+    path.write_text(text, encoding="utf-8")
+    waiting = {
+        name: study
+        for name, study in read_yaml(path)["studies"].items()
+        if study["items"]["source"] != "anes96"
+    }
+    assert len(waiting) >= 2
+    for study in waiting.values():
+        for name in {"source", "examples"} & set(study["items"]):
+            rows = data_of(study, name)
+            file = tmp_path / study["items"][name]
+            if file.suffix == ".jsonl":
+                file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+            else:
+                pl.DataFrame(rows).write_csv(file)
+    plans = Collection.open(path).plan()
+    assert all(plans.studies[name].calls > 0 for name in waiting)
