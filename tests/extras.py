@@ -13,6 +13,7 @@ MODULES = {
     "gpt4all": ("gpt4all",),
     "hf": ("gguf", "sentencepiece", "torch", "transformers"),
     "inspect": ("inspect_ai",),
+    "ray": ("ray",),
 }
 
 

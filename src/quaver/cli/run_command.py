@@ -44,6 +44,18 @@ def command(
             "--cancel-batches", help="Ask nothing; end every batch that is out and store what it answered."
         ),
     ] = False,
+    on: Annotated[
+        str, typer.Option(help="Where models are asked: here, or ray for the workers of a Ray cluster.")
+    ] = "",
+    address: Annotated[
+        str, typer.Option(help="The Ray cluster's address; RAY_ADDRESS or this machine if left out.")
+    ] = "",
+    workers: Annotated[
+        int, typer.Option(help="Ray workers a model; as many as fit if left out.", show_default=False)
+    ] = 0,
+    gpus_per_worker: Annotated[
+        float, typer.Option(help="GPUs that each Ray worker has for itself.", show_default=False)
+    ] = 0.0,
     shard: Annotated[
         str,
         typer.Option(
@@ -66,6 +78,7 @@ def command(
       quaver run study.yaml --retry-errors
       quaver run study.yaml --batch
       quaver run study.yaml --shard 3/8
+      quaver run study.yaml --on ray --workers 16
       quaver run study.yaml --function mine=annotate:label
     """
     if (many := open_collection(study, function, small=small)) is not None:
@@ -81,6 +94,7 @@ def command(
     opened.variants.make(watch=say_making)
     if shard:
         say(shard_line(opened))
+    where = {"on": on, "address": address, "workers": workers, "gpus_per_worker": gpus_per_worker}
     with writing_events(events) as stream, watching(opened) as watch:
         outcome = opened.run(
             watch=watch,
@@ -90,6 +104,7 @@ def command(
             batch=batch,
             wait=wait,
             cancel_batches=cancel_batches,
+            where={name: value for name, value in where.items() if value},
         )
     on = errors if events == "-" else screen
     status = show_outcome(outcome, opened, on)

@@ -179,6 +179,7 @@ class Study:
         batch: bool = False,
         wait: bool = False,
         cancel_batches: bool = False,
+        where: Mapping[str, Any] | None = None,
     ) -> Outcome:
         """Ask whatever has not been asked yet, and store the answers.
 
@@ -194,6 +195,8 @@ class Study:
             wait: Stay until every batch is over.
             cancel_batches: Ask nothing; have the providers end every batch that is out, and store what they
                 have answered. The rest may be asked again.
+            where: Where models are asked, as the key ``run`` of the study file says it, and in place of what
+                stands there: ``{"on": "ray", "workers": 8}``.
 
         Returns:
             How the run ended; Ctrl-C and a spent budget are ends, not errors.
@@ -215,6 +218,7 @@ class Study:
             batch=batch,
             wait=wait,
             cancel_batches=cancel_batches,
+            where=where,
         )
 
     def status(self) -> StudyStatus:

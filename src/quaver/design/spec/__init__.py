@@ -8,7 +8,7 @@ line.
 from __future__ import annotations
 
 from quaver.design.spec.annotations_spec import IMPORTED, NOT_ASKED, AnnotationsSpec
-from quaver.design.spec.collection_spec import BudgetSpec, UntilSpec
+from quaver.design.spec.collection_spec import BudgetSpec, RunSpec, UntilSpec
 from quaver.design.spec.decoding_spec import DecodingSpec
 from quaver.design.spec.items_spec import GoldSpec, ItemsSpec
 from quaver.design.spec.measures_spec import ConclusionSpec, EvaluatorSpec, FollowUpSpec, MeasureSpec
@@ -39,6 +39,7 @@ __all__ = [
     "PluginSpec",
     "PriceSpec",
     "PromptSpec",
+    "RunSpec",
     "SampleSpec",
     "StudySpec",
     "TaskSpec",

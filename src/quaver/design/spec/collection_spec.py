@@ -1,15 +1,15 @@
-"""When collecting stops."""
+"""Where models are asked, and when collecting stops."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from quaver.core.registry import Kind
 from quaver.design.spec.former_names import renamed_measure
-from quaver.design.spec.spec_part import Name, Part, PlacedError
+from quaver.design.spec.spec_part import Name, Part, PlacedError, Text
 
 
 class BudgetSpec(Part):
@@ -23,6 +23,23 @@ class BudgetSpec(Part):
     )
     money: Annotated[float, Field(gt=0)] | None = Field(None, description="US dollars of all runs together.")
     seconds: Annotated[float, Field(gt=0)] | None = Field(None, description="Time of one run.")
+
+
+class RunSpec(Part):
+    """Where models are asked."""
+
+    on: Literal["here", "ray"] = Field(
+        "here", description="In this process, or in the workers of a Ray cluster (quaver[ray])."
+    )
+    address: Text | None = Field(
+        None, description="The cluster's address; `RAY_ADDRESS` or a cluster on this machine if left out."
+    )
+    workers: Annotated[int, Field(ge=1, le=100_000)] | None = Field(
+        None, description="Workers a model; as many as there are processors, or GPUs, for if left out."
+    )
+    gpus_per_worker: Annotated[float, Field(ge=0, le=64)] = Field(
+        0.0, description="GPUs that a worker has for itself; may be a fraction."
+    )
 
 
 class UntilSpec(Part):

@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.design.spec.annotations_spec import IMPORTED, NOT_ASKED, AnnotationsSpec
-from quaver.design.spec.collection_spec import BudgetSpec, UntilSpec
+from quaver.design.spec.collection_spec import BudgetSpec, RunSpec, UntilSpec
 from quaver.design.spec.decoding_grids import written_out
 from quaver.design.spec.decoding_spec import DecodingSpec, grid_of
 from quaver.design.spec.items_spec import ItemsSpec
@@ -77,6 +77,9 @@ class StudySpec(Part):
     )
     budget: BudgetSpec = Field(
         BudgetSpec(), description="When a run stops by itself.", examples=[{"money": 5, "calls": 10000}]
+    )
+    run: RunSpec = Field(
+        RunSpec(), description="Where models are asked.", examples=[{"on": "ray", "workers": 8}]
     )
     reuse: tuple[Text, ...] = Field(
         (), description="Folders of other studies, whose answers to the same calls are reused."

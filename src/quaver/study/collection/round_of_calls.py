@@ -16,7 +16,7 @@ from quaver.collect.run.progress import Ended, Outcome, Progress
 from quaver.collect.run.runner import collect
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.reuse import Elsewhere, reuse
-from quaver.core.model import Probed
+from quaver.core.model import Model, Probed
 from quaver.core.records import Request, Response
 from quaver.design.calls.call_plan import without
 from quaver.design.spec import StudySpec
@@ -57,6 +57,7 @@ class Collecting:
         retry_errors: Whether what ended in an error is asked again.
         batch: Whether every model is asked in batches whose provider takes them.
         wait: Whether to stay until every batch is over.
+        models: The models as they are asked; in this process if left out.
     """
 
     def __init__(
@@ -69,9 +70,11 @@ class Collecting:
         retry_errors: bool,
         batch: bool = False,
         wait: bool = False,
+        models: Mapping[str, Model] | None = None,
     ) -> None:
         self._study, self._store = study, store
-        self._plan, self._models, self._caps = study.plan, study.models, study.budget
+        self._plan, self._caps = study.plan, study.budget
+        self._models = study.models if models is None else models
         self._journal, self._watch, self._retry_errors = journal, watch, retry_errors
         self._prices, self._made = study.prices, study.spent_on_paraphrases()
         quotes = any(one.quotes_answer for one in study.experiment.follow_ups.values())
@@ -179,6 +182,12 @@ class Collecting:
         if self._batches.batching.failures:
             raise next(iter(self._batches.batching.failures.values()))
         return outcome
+
+    def close(self) -> None:
+        """End what answered elsewhere; what is loaded in this process stays."""
+        for name, model in self._models.items():
+            if model is not self._study.models[name]:
+                model.close()
 
     def cancel_batches(self) -> Outcome:
         """Have every batch end early: what is answered is stored or will be, the rest may be asked again."""

@@ -18,6 +18,7 @@ from quaver.errors import QuaverError
 from quaver.study.analysis.study_estimates import measurable
 from quaver.study.analysis.study_measures import asked_until, measurement
 from quaver.study.collection.anytime_rounds import collect_at_any_time
+from quaver.study.collection.asked_models import asked_models, run_at
 from quaver.study.collection.rehearsal import rehearse
 from quaver.study.collection.round_of_calls import Collecting, reused_folders
 from quaver.study.collection.rounds import (
@@ -101,6 +102,7 @@ def run(
     batch: bool = False,
     wait: bool = False,
     cancel_batches: bool = False,
+    where: Mapping[str, Any] | None = None,
 ) -> Outcome:
     """Ask whatever has not been asked yet, and store the answers.
 
@@ -127,7 +129,14 @@ def run(
         journal = Journal(study.files.log, events, conditions=experiment.conditions, items=ids)
         watch = record.watching(watch)
         collecting = Collecting(
-            study, store, journal=journal, watch=watch, retry_errors=retry_errors, batch=batch, wait=wait
+            study,
+            store,
+            journal=journal,
+            watch=watch,
+            retry_errors=retry_errors,
+            batch=batch,
+            wait=wait,
+            models=asked_models(study, run_at(study.spec.run, where)),
         )
         try:
             if cancel_batches:
@@ -140,6 +149,8 @@ def run(
         except QuaverError as error:
             journal.broken_off(error)
             raise
+        finally:
+            collecting.close()
         journal.ended(outcome)
         return record.end(outcome)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import polars as pl
@@ -129,6 +130,15 @@ class Plugins:
             ModelError: Weights are missing, or a function was not given.
         """
         return {asked.name: self._model(asked, index) for index, asked in enumerate(self._spec.models)}
+
+    def maker(self, name: str) -> Callable[[], Model]:
+        """What makes one of the models again, in another process for example."""
+        index, asked = next((at, one) for at, one in enumerate(self._spec.models) if one.name == name)
+        loc, options = ("models", index), dict(asked.options)
+        if asked.use == "function":
+            options["annotate"] = self._function(asked.name, loc)
+        plugin = registry.load("models", asked.use, where=self._source.where(*loc))
+        return partial(plugin, **bind(plugin, options, self._source, loc, ("use", "name", "only")))
 
     def one_model(self, asked: str | Mapping[str, Any], models: Mapping[str, Model]) -> tuple[str, Model]:
         """A model that is to reword the prompt, and what it is called.

@@ -1,0 +1,1 @@
+"""Models asked in processes elsewhere: the workers of a Ray cluster."""

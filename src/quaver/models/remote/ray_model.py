@@ -1,0 +1,292 @@
+"""A model asked in Ray workers, on one machine or many: ``run: {on: ray}``.
+
+The process that runs the study decides, budgets and stores, as without Ray: to its runner this is one model.
+Requests go to workers in groups, in the order of work, so that prompts that share a prefix stay together; a
+follow-up goes to the worker that answered what it follows. A group of a worker that is lost, with its node or
+without, is asked again elsewhere. At the end of the work, what a slow worker has had for long is also given
+to one that is free, if asking costs no money; whichever answers first counts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from quaver.core.meter import Metered
+from quaver.core.model import Answered, Keyed, Model, Needs, Placed, Probed
+from quaver.core.records import Condition, Message, Request, Response
+from quaver.errors import ModelError
+from quaver.models.remote.ray_cluster import Cluster
+from quaver.models.remote.ray_worker import RayWorker, Setup
+
+_DEPTH = 3
+"""Groups that a worker has at a time, so that its model always has something to draw."""
+_LONG, _MOST = 0.2, 256
+"""Seconds that a group should take, and the most requests in one."""
+_TRIES, _ALONE = 10, 2
+"""Workers that a request may take with it before it is taken for the cause, and before it is sent alone."""
+_DEATHS = 30
+"""Workers lost in a row, without an answer in between, after which the model is given up."""
+_SLOW, _LEAST = 4.0, 0.5
+"""How many times as long as usual, and how many seconds, a group is waited for while a worker is free."""
+_HOMES = 100_000
+"""Items whose worker is remembered."""
+
+
+@dataclass(eq=False)
+class _Group:
+    """Requests that were sent to a worker together."""
+
+    requests: list[Request]
+    sent: float = field(default_factory=lambda: time.monotonic())
+    copied: bool = False
+
+
+@dataclass(eq=False)
+class _Worker:
+    """The driver's side of a worker."""
+
+    handle: Any
+    groups: dict[Any, _Group] = field(default_factory=dict)
+    owed: deque[Request] = field(default_factory=deque)
+    size: int = 1
+    pace: float = 0.0
+    starting: Any = None
+
+
+class RayModel:
+    """A model whose requests are answered by Ray workers.
+
+    Args:
+        model: The same model in this process, which is never asked anything.
+        setup: How a worker makes it.
+        cluster: Where workers run.
+    """
+
+    def __init__(self, model: Model, setup: Setup, cluster: Cluster) -> None:
+        self._model, self._setup, self._cluster = model, setup, cluster
+        self.abilities = model.abilities
+        self._workers: list[_Worker] = []
+        self._lost: deque[Request] = deque()
+        self._tries: dict[bytes, int] = {}
+        self._home: dict[int, _Worker] = {}
+        self._open: dict[int, Request] = {}
+        self._deaths = 0
+        if isinstance(model, Metered):
+            self.meter = model.meter
+        if isinstance(model, Probed):
+            self.probe = self._probe
+        if isinstance(model, Placed):
+            self.place = self._place
+        if isinstance(model, Keyed):
+            self.check_key = model.check_key
+
+    def identity(self) -> str:
+        """The model's own: where it runs changes no answer."""
+        return self._model.identity()
+
+    def provenance(self) -> Mapping[str, Any]:
+        """The model's own, and that Ray ran it."""
+        return {**self._model.provenance(), "on": self._cluster.described()}
+
+    def prepare(self, repeats: int) -> None:
+        """Have workers get ready for requests of up to ``repeats`` calls."""
+        self._setup = self._setup._replace(repeats=repeats)
+
+    def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
+        """As the model counts them in this process."""
+        return self._model.count_tokens(prompts)
+
+    def close(self) -> None:
+        """End the workers."""
+        for worker in self._workers:
+            self._cluster.end(worker.handle)
+        self._workers.clear()
+        self._home.clear()
+        self._model.close()
+
+    def _probe(self, needs: Needs) -> None:
+        assert isinstance(self._model, Probed)
+        self._model.probe(needs)
+        self._setup = self._setup._replace(needs=needs)
+
+    def _place(self, conditions: Sequence[Condition], items: Sequence[str]) -> None:
+        assert isinstance(self._model, Placed)
+        self._model.place(conditions, items)
+        self._setup = self._setup._replace(place=(tuple(conditions), tuple(items)))
+
+    # ---------------------------------------------------------------------------------- asking
+
+    def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
+        """Answer requests in whatever worker is free.
+
+        Raises:
+            ModelError: The model cannot be used, or workers keep dying.
+        """
+        source, drained, looked, begun = iter(requests), False, 0.0, time.monotonic()
+        while not drained or self._open:
+            if time.monotonic() - looked > self._cluster.every:
+                self._match_the_cluster()
+                looked = time.monotonic()
+            yield from self._given_up()
+            drained = self._fill(source, drained)
+            if drained:
+                self._copy_slow_groups()
+            yield from self._collect()
+            if all(one.starting is not None for one in self._workers):
+                self._cluster.check_patience(time.monotonic() - begun)
+            else:
+                begun = time.monotonic()
+
+    def _match_the_cluster(self) -> None:
+        """As many workers as are wanted and fit, more where nodes have come."""
+        for _ in range(self._cluster.wanted() - len(self._workers)):
+            handle = self._cluster.start(RayWorker, self._setup)
+            self._workers.append(_Worker(handle, starting=handle.ready.remote()))
+
+    def _fill(self, source: Iterator[Request], drained: bool) -> bool:
+        """Send groups until every worker has enough; whether there is nothing more to draw."""
+        for _ in range(_DEPTH):
+            for worker in self._workers:
+                if worker.starting is not None or len(worker.groups) >= _DEPTH:
+                    continue
+                group, drained = self._group_for(worker, source, drained)
+                if group:
+                    self._send(worker, _Group(group))
+        return drained
+
+    def _group_for(
+        self, worker: _Worker, source: Iterator[Request], drained: bool
+    ) -> tuple[list[Request], bool]:
+        """The next requests for a worker, and whether there is nothing more to draw."""
+        group: list[Request] = []
+        while len(group) < worker.size:
+            request = self._kept_for(worker)
+            if request is None and not drained:
+                request = self._drawn_for(worker, source)
+                drained = request is None
+            if request is None:
+                break
+            group.append(request)
+            if self._tries.get(request.calls[0].key, 0) >= _ALONE:
+                break
+        return group, drained
+
+    def _kept_for(self, worker: _Worker) -> Request | None:
+        """A request that is here already: it follows what this worker answered, or was lost elsewhere."""
+        others = [] if worker.groups else [max((one.owed for one in self._workers), key=len)]
+        for kept in (worker.owed, self._lost, *others):
+            while kept:
+                request = kept.popleft()
+                if id(request) in self._open:
+                    return request
+        return None
+
+    def _drawn_for(self, worker: _Worker, source: Iterator[Request]) -> Request | None:
+        """The next request that another worker should not rather have; None if there is none."""
+        for request in source:
+            self._open[id(request)] = request
+            call = request.calls[0]
+            home = self._home.get(call.item) if call.parent is not None else None
+            if home is None or home is worker or home not in self._workers or len(home.owed) > _MOST:
+                return request
+            home.owed.append(request)
+        return None
+
+    def _send(self, worker: _Worker, group: _Group) -> None:
+        for request in group.requests:
+            if len(self._home) >= _HOMES:
+                self._home.clear()
+            self._home[request.calls[0].item] = worker
+        worker.groups[worker.handle.answer.remote(group.requests)] = group
+
+    def _copy_slow_groups(self) -> None:
+        """Give groups that take too long to workers with nothing to do, where that costs nothing."""
+        if not self._cluster.free:
+            return
+        idle = [one for one in self._workers if one.starting is None and not one.groups]
+        paces = sorted(one.pace for one in self._workers if one.pace)
+        if not idle or not paces:
+            return
+        usual, now = paces[len(paces) // 2], time.monotonic()
+        for worker in self._workers:
+            for group in list(worker.groups.values()):
+                late = max(_LEAST, _SLOW * usual * len(group.requests) * _DEPTH)
+                if not idle or group.copied or now - group.sent < late:
+                    continue
+                group.copied = True
+                left = [one for one in group.requests if id(one) in self._open]
+                if left:
+                    self._send(idle.pop(), _Group(left, copied=True))
+
+    def _collect(self) -> Iterator[Answered]:
+        """Wait a moment, and take what has arrived."""
+        waiting = {ref: worker for worker in self._workers for ref in worker.groups}
+        waiting |= {worker.starting: worker for worker in self._workers if worker.starting is not None}
+        for ref in self._cluster.arrived(list(waiting)):
+            worker = waiting[ref]
+            if worker not in self._workers:
+                continue
+            try:
+                returned = self._cluster.got(ref)
+            except self._cluster.losses as error:
+                self._lose(worker, error)
+                continue
+            if ref is worker.starting:
+                worker.starting = None
+                continue
+            group = worker.groups.pop(ref)
+            self._deaths = 0
+            _learn(worker, group)
+            answers, traffic = returned
+            if isinstance(self._model, Metered):
+                self._model.meter.count(traffic)
+            for place, responses in answers:
+                request = group.requests[place]
+                if self._open.pop(id(request), None) is not None:
+                    self._tries.pop(request.calls[0].key, None)
+                    yield request, responses
+
+    def _lose(self, worker: _Worker, error: BaseException) -> None:
+        """A worker is gone: what it had is asked elsewhere, and another takes its place.
+
+        Raises:
+            ModelError: They keep dying.
+        """
+        self._workers.remove(worker)
+        self._cluster.end(worker.handle)
+        for request in [*(one for group in worker.groups.values() for one in group.requests), *worker.owed]:
+            if id(request) in self._open:
+                self._lost.append(request)
+        for group in worker.groups.values():
+            for request in group.requests:
+                key = request.calls[0].key
+                self._tries[key] = self._tries.get(key, 0) + 1
+        self._deaths += 1
+        if self._deaths >= _DEATHS:
+            raise ModelError(
+                f"{self._deaths} Ray workers died in a row",
+                where=self.identity(),
+                found=str(error).strip().splitlines()[0][:300],
+                fix="look at Ray's logs (`ray logs`); if memory is short, start fewer workers a node",
+            )
+        self._match_the_cluster()
+
+    def _given_up(self) -> Iterator[Answered]:
+        """Error responses to requests that keep taking workers with them."""
+        for request in [one for one in self._lost if self._tries.get(one.calls[0].key, 0) >= _TRIES]:
+            self._lost.remove(request)
+            if self._open.pop(id(request), None) is not None:
+                why = f"the Ray worker that was to answer this died {_TRIES} times"
+                yield request, [Response("", finish="error", error=why)] * len(request.calls)
+
+
+def _learn(worker: _Worker, group: _Group) -> None:
+    """Fit the size of a worker's groups to its pace."""
+    took = time.monotonic() - group.sent
+    worker.pace = took / len(group.requests) / (len(worker.groups) + 1)
+    if len(group.requests) >= worker.size:
+        worker.size = max(1, min(_MOST, 2 * worker.size, int(_LONG / max(1e-6, worker.pace))))

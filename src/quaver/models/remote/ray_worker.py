@@ -1,0 +1,138 @@
+"""What runs in a Ray worker: one model, asked one group of requests after the other."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from quaver.collect.run.model_answers import taken
+from quaver.core.meter import NO_TRAFFIC, Metered, Traffic
+from quaver.core.model import Model, Needs, Placed, Probed
+from quaver.core.records import Condition, Request, Response
+from quaver.errors import ModelError
+
+
+class Setup(NamedTuple):
+    """What a worker needs to know before it is asked anything.
+
+    Attributes:
+        make: Makes the model, not loaded yet.
+        identity: What must be served; empty where another process cannot find it out.
+        repeats: The most calls in a request.
+        place: The conditions and the items' ids, for a model that must know them.
+        needs: What the study needs of a server.
+    """
+
+    make: Callable[[], Model]
+    identity: str = ""
+    repeats: int = 1
+    place: tuple[Sequence[Condition], Sequence[str]] | None = None
+    needs: Needs | None = None
+
+
+Returned = tuple[list[tuple[int, list[Response]]], Traffic]
+"""The responses to a group's requests by their places in the group, and the traffic that became no answer."""
+
+
+class _Group:
+    """The answers to a group of requests."""
+
+    def __init__(self, size: int) -> None:
+        self.answers: list[tuple[int, list[Response]]] = []
+        self._size, self.done = size, threading.Event()
+
+    def add(self, place: int, responses: list[Response]) -> None:
+        self.answers.append((place, responses))
+        if len(self.answers) == self._size:
+            self.done.set()
+
+
+_Asked = tuple[Request, _Group, int]
+_LOOK = 0.5
+"""Seconds between two looks whether the model has failed."""
+
+
+class RayWorker:
+    """A model in a process of its own. It stores nothing and decides nothing.
+
+    Groups may be sent before earlier ones have ended: the model draws from all of them, so that it is never
+    without work between two groups.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._model: Model | None = None
+        self._asked: queue.SimpleQueue[_Asked] = queue.SimpleQueue()
+        self._failed: BaseException | None = None
+        self._starting = threading.Lock()
+
+    def ready(self) -> bool:
+        """Make the model; True once it can be asked.
+
+        Raises:
+            ModelError: It cannot be used here, or is not the driver's.
+        """
+        with self._starting:
+            if self._model is None:
+                self._model = _made(self._setup)
+                threading.Thread(target=self._work, args=(self._model,), daemon=True).start()
+        return True
+
+    def answer(self, requests: Sequence[Request]) -> Returned:
+        """Answer a group of requests.
+
+        Raises:
+            ModelError: The model cannot be used.
+        """
+        self.ready()
+        group = _Group(len(requests))
+        for place, request in enumerate(requests):
+            self._asked.put((request, group, place))
+        while not group.done.wait(_LOOK):
+            if self._failed is not None and not group.done.is_set():
+                raise self._failed
+        traffic = self._model.meter.take() if isinstance(self._model, Metered) else NO_TRAFFIC
+        return group.answers, traffic
+
+    def _work(self, model: Model) -> None:
+        """Ask the model whatever groups bring. It never waits for a request while it works on others."""
+        places: dict[int, tuple[_Group, int]] = {}
+
+        def drawn(first: _Asked) -> Iterator[Request]:
+            asked: _Asked | None = first
+            while asked is not None:
+                request, group, place = asked
+                places[id(request)] = (group, place)
+                yield request
+                try:
+                    asked = self._asked.get_nowait()
+                except queue.Empty:
+                    asked = None
+
+        try:
+            while True:
+                for request, responses in taken(model, drawn(self._asked.get())):
+                    group, place = places.pop(id(request))
+                    group.add(place, responses)
+        except BaseException as error:  # raised again for whoever waits
+            self._failed = error
+
+
+def _made(setup: Setup) -> Model:
+    model = setup.make()
+    if setup.identity and model.identity() != setup.identity:
+        raise ModelError(
+            "a Ray worker has another model than the driver",
+            where="run.on: ray",
+            expected=setup.identity,
+            found=model.identity(),
+            fix="put the same weights and the same versions on every node",
+        )
+    if setup.place is not None and isinstance(model, Placed):
+        model.place(*setup.place)
+    model.prepare(setup.repeats)
+    if setup.needs is not None and isinstance(model, Probed):
+        model.probe(setup.needs)
+    return model

@@ -1,0 +1,214 @@
+"""The driver's side of Ray workers, on a cluster that is made of chance: workers are slow, and die."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+from tests.collect.fakes import Fake, fake, key, request
+
+from quaver.core.meter import NO_TRAFFIC
+from quaver.core.model import Abilities, Answered
+from quaver.core.records import Call, Request, Response
+from quaver.errors import ModelError
+from quaver.models.remote import ray_model
+from quaver.models.remote.ray_model import RayModel
+from quaver.models.remote.ray_worker import RayWorker, Setup
+
+
+class Lost(Exception):
+    """A worker is gone."""
+
+
+class _Remote:
+    def __init__(self, handle: _Handle, name: str) -> None:
+        self._handle, self._name = handle, name
+
+    def remote(self, *arguments: Any) -> object:
+        ref = object()
+        self._handle.cluster.tasks[ref] = (self._handle, self._name, arguments)
+        return ref
+
+
+class _Handle:
+    def __init__(self, cluster: ChanceCluster, number: int) -> None:
+        self.cluster, self.number = cluster, number
+        self.ready, self.answer = _Remote(self, "ready"), _Remote(self, "answer")
+
+
+class ChanceCluster:
+    """Stands in for Ray: what arrives, and which worker dies, is drawn."""
+
+    losses = (Lost,)
+    every = 0.0
+
+    def __init__(
+        self, workers: int, seed: int, *, deaths: int = 0, slow: int = -1, free: bool = True
+    ) -> None:
+        self.tasks: dict[object, tuple[_Handle, str, tuple[Any, ...]]] = {}
+        self.asked: list[tuple[int, Request]] = []
+        self.free, self.deaths, self._workers, self._slow = free, deaths, workers, slow
+        self._chance, self._made = random.Random(seed), 0
+        self._dead: set[int] = set()
+
+    def described(self) -> str:
+        return "chance"
+
+    def wanted(self) -> int:
+        return self._workers
+
+    def start(self, kind: type, *arguments: Any) -> _Handle:
+        assert kind is RayWorker
+        self._made += 1
+        return _Handle(self, self._made - 1)
+
+    def end(self, worker: _Handle) -> None:
+        self._dead.add(worker.number)
+
+    def check_patience(self, seconds: float) -> None: ...
+
+    def arrived(self, refs: list[object]) -> list[object]:
+        if self.deaths and self._chance.random() < 0.2:
+            alive = [n for n in range(self._made) if n not in self._dead]
+            self._dead.add(self._chance.choice(alive))
+            self.deaths -= 1
+        able = [ref for ref in refs if self.tasks[ref][0].number != self._slow or self._is_dead(ref)]
+        return self._chance.sample(able, min(len(able), self._chance.randint(1, 3)))
+
+    def _is_dead(self, ref: object) -> bool:
+        return self.tasks[ref][0].number in self._dead
+
+    def got(self, ref: object) -> Any:
+        handle, name, arguments = self.tasks.pop(ref)
+        if handle.number in self._dead:
+            raise Lost("the node died")
+        if name == "ready":
+            return True
+        (group,) = arguments
+        self.asked += [(handle.number, one) for one in group]
+        answers = [(at, [Response(f"{c.item}.{c.repeat}") for c in r.calls]) for at, r in enumerate(group)]
+        self._chance.shuffle(answers)
+        return answers, NO_TRAFFIC
+
+
+def spread(cluster: ChanceCluster) -> RayModel:
+    return RayModel(fake(), Setup(fake), cluster)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_request_has_one_answer_however_workers_die(seed: int) -> None:
+    cluster = ChanceCluster(3, seed, deaths=6)
+    asked = [request(item, range(2)) for item in range(60)]
+    found = list(spread(cluster).answer(iter(asked)))
+    assert Counter(one.calls[0].key for one, _ in found) == Counter(one.calls[0].key for one in asked)
+    for one, responses in found:
+        assert [r.text for r in responses] == [f"{call.item}.{call.repeat}" for call in one.calls]
+
+
+def test_without_a_death_nothing_is_asked_twice() -> None:
+    cluster = ChanceCluster(4, 1)
+    list(spread(cluster).answer(request(item) for item in range(200)))
+    assert len(cluster.asked) == 200
+
+
+def test_a_slow_worker_is_not_waited_for_where_asking_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_model, "_LEAST", 0.0)
+    monkeypatch.setattr(ray_model, "_SLOW", 0.0)
+    cluster = ChanceCluster(3, 2)
+    model = spread(cluster)
+    cluster._slow = 0  # it has started by then
+    assert len(list(model.answer(request(item) for item in range(50)))) == 50
+    assert {number for number, _ in cluster.asked} == {1, 2}
+
+
+def test_a_follow_up_goes_to_the_worker_that_answered() -> None:
+    cluster = ChanceCluster(3, 3)
+    model = spread(cluster)
+    list(model.answer(request(item) for item in range(90)))
+    homes = {one.calls[0].item: number for number, one in cluster.asked}
+    cluster.asked.clear()
+    list(model.answer(_follow_up(item) for item in range(90)))
+    same = sum(homes[one.calls[0].item] == number for number, one in cluster.asked)
+    assert same >= 60  # the others were taken over by workers with nothing to do
+
+
+def _follow_up(item: int) -> Request:
+    asked = request(item, condition=1)
+    return asked.part((Call(key(item, 0, 1), 1, item, 0, key(item)),))
+
+
+def test_a_request_that_kills_every_worker_becomes_an_error() -> None:
+    class Poisoned(ChanceCluster):
+        def got(self, ref: object) -> Any:
+            _, name, arguments = self.tasks[ref]
+            if name == "answer" and any(one.calls[0].item == 7 for one in arguments[0]):
+                self._dead.add(self.tasks[ref][0].number)
+            return super().got(ref)
+
+    found = dict(_by_item(spread(Poisoned(3, 4)).answer(request(item) for item in range(20))))
+    assert len(found) == 20
+    assert [item for item, response in found.items() if response.finish == "error"] == [7]
+
+
+def _by_item(found: Iterable[Answered]) -> Iterator[tuple[int, Response]]:
+    for one, responses in found:
+        yield one.calls[0].item, responses[0]
+
+
+def test_workers_that_only_die_give_the_model_up() -> None:
+    cluster = ChanceCluster(2, 5)
+    cluster.end = lambda worker: None  # type: ignore[method-assign]
+    cluster._dead = set(range(10_000))
+    with pytest.raises(ModelError, match="died"):
+        list(spread(cluster).answer([request(0)]))
+
+
+def test_no_more_is_drawn_than_workers_have_room_for() -> None:
+    cluster = ChanceCluster(2, 6)
+    drawn: list[int] = []
+
+    def some() -> Iterator[Request]:
+        for item in range(10_000):
+            drawn.append(item)
+            yield request(item)
+
+    answers = spread(cluster).answer(some())
+    for _ in range(5):
+        next(answers)
+    assert len(drawn) < 5 + 2 * 3 * 64
+
+
+def test_a_worker_asks_its_model_what_several_groups_bring() -> None:
+    worker = RayWorker(Setup(fake, "fake"))
+    answers, _ = worker.answer([request(item) for item in range(5)])
+    assert sorted((at, responses[0].text) for at, responses in answers) == [(n, f"{n}.0") for n in range(5)]
+
+
+def test_another_model_than_the_drivers_is_an_error() -> None:
+    with pytest.raises(ModelError, match="another model"):
+        RayWorker(Setup(fake, "another")).ready()
+
+
+def test_a_model_that_cannot_go_on_says_so_to_who_waits() -> None:
+    class Broken(Fake):
+        abilities = Abilities()
+
+        def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
+            next(iter(requests))
+            raise ModelError("no memory")
+
+    with pytest.raises(ModelError, match="no memory"):
+        RayWorker(Setup(lambda: Broken(lambda r, c: Response("")))).answer([request(0)])
+
+
+def test_nothing_of_ray_is_imported_without_being_asked_for() -> None:
+    look = (
+        "import sys, quaver, quaver.cli.main, quaver.study.collection.study_run; print('ray' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

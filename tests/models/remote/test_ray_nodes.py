@@ -1,0 +1,64 @@
+"""Real Ray: three nodes on this machine, some of them killed, and the driver as well (make test-heavy)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.extras import needs
+from tests.studies import written
+from tests.study.collection.test_shards import frame
+
+from quaver.study.session import Study
+
+pytestmark = needs("ray")
+
+ITEMS = "id,text\n" + "".join(f"{n},Text number {n}.\n" for n in range(150))
+STUDY = """\
+task: {labels: [positive, negative]}
+items: {source: items.csv, id: id, text: "{{ text }}"}
+prompt: {instruction: Is it so?}
+variants:
+  - use: instructions
+    texts: {a: Is this so?, b: Would you say so?}
+models: [{name: fake, use: function}]
+evaluators: [label_match]
+repeats: 2
+"""
+CALLS = 150 * 3 * 2
+KILLS = int(os.environ.get("QUAVER_RAY_KILLS", "4"))
+"""Nodes that are killed, and drivers."""
+
+
+def lived(study: Path, what: str) -> dict[str, int]:
+    script = str(Path(__file__).with_name("ray_nodes.py"))
+    done = subprocess.run(
+        [sys.executable, script, str(study), what, str(KILLS)],
+        capture_output=True,
+        text=True,
+        timeout=1200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+@pytest.mark.parametrize("what", ["nodes", "drivers"])
+def test_kills_lose_nothing_and_change_no_annotation(tmp_path: Path, what: str) -> None:
+    from tests.models.remote.ray_nodes import annotate
+
+    study = written(tmp_path / "ray", STUDY, ITEMS)
+    found = lived(study, what)
+    assert found["kills"] >= 1
+    whole = Study.open(written(tmp_path / "whole", STUDY, ITEMS), functions={"fake": annotate})
+    whole.run()
+    ray = Study.open(study, functions={"fake": annotate})
+    assert frame(ray).equals(frame(whole))
+    with ray.source.answers() as store:
+        assert store.rows("SELECT count(*), count(DISTINCT key) FROM responses") == [(CALLS, CALLS)]
+    assert found["asked_again"] == 0
