@@ -18,20 +18,22 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from quaver.study.session import Study
 
-NODES, WORKERS, PAUSE = 3, 4, 0.02
+NODES, WORKERS = 3, 4
+PAUSE = float(os.environ.get("QUAVER_RAY_PAUSE", "0.05"))
 PROMPTS = ("Is it so?", "Is this so?", "Would you say so?")
 
 
 def annotate(text: str, prompt: str) -> str:
     """A model that answers the same to the same."""
     with open(os.environ["QUAVER_ASKED"], "a") as log:
-        log.write(f"{text}|{prompt}\n")
+        log.write(f"{text}|{next(one for one in PROMPTS if one in prompt)}\n")
     time.sleep(PAUSE)
     return ("positive", "negative", "it depends")[sha256(f"{text}|{prompt}".encode()).digest()[0] % 3]
 
@@ -58,6 +60,13 @@ def cluster() -> Any:
     return made
 
 
+def _end(made: Any) -> None:
+    import ray
+
+    ray.shutdown()
+    made.shutdown()
+
+
 def ask(study: Path, address: str, workers: int = WORKERS) -> None:
     """Run the study on the cluster."""
     where = {"on": "ray", "address": address, "workers": workers}
@@ -67,9 +76,10 @@ def ask(study: Path, address: str, workers: int = WORKERS) -> None:
 def stored(study: Path) -> set[str]:
     """What was answered, as the model notes what it is asked."""
     path = study.parent / "responses.db"
+    rows: list[tuple[str]] = []
     if not path.exists():
         return set()
-    with sqlite3.connect(path) as db:
+    with suppress(sqlite3.OperationalError), sqlite3.connect(path) as db:  # it is just being made
         rows = db.execute("SELECT p.messages FROM responses r JOIN prompts p ON p.id = r.prompt").fetchall()
     found = set()
     for (messages,) in rows:
@@ -115,7 +125,7 @@ def nodes_killed(study: Path, kills: int, moments: random.Random) -> tuple[int, 
             made.add_node(num_cpus=2, object_store_memory=100 * 2**20, **ports())
             done += 1
     running.join()
-    made.shutdown()
+    _end(made)
     return done, again.count()
 
 
@@ -135,7 +145,7 @@ def drivers_killed(study: Path, kills: int, moments: random.Random) -> tuple[int
             again.look()
             done += 1
         driver.wait()
-    made.shutdown()
+    _end(made)
     return done, again.count()
 
 
