@@ -106,11 +106,11 @@ def command(
             cancel_batches=cancel_batches,
             where={name: value for name, value in where.items() if value},
         )
-    on = errors if events == "-" else screen
-    status = show_outcome(outcome, opened, on)
+    shown = errors if events == "-" else screen
+    status = show_outcome(outcome, opened, shown)
     if shard:
-        say("`quaver status` shows all shards, and `quaver report` reads them as one.", on=on)
+        say("`quaver status` shows all shards, and `quaver report` reads them as one.", on=shown)
     else:
-        say_verdict(opened, status, small_file(study) if small else study, on)
+        say_verdict(opened, status, small_file(study) if small else study, shown)
     if outcome.ended == "interrupted":
         raise typer.Exit(130)

@@ -29,26 +29,24 @@ _EVERY = 10.0
 class ShardRecord:
     """What a run keeps in ``shard.json``; of a whole study nothing.
 
+    It first takes over what was collected elsewhere: by the whole study for a shard, by its shards for a study.
+
     Args:
         study: The study, or a shard of it, whose folder is locked.
         store: Its store, with its calls in place.
+
+    Raises:
+        StoreError: Another process is collecting for the whole study or, for that, for a shard; or the shards
+            do not belong together.
     """
 
     def __init__(self, study: StudyFile, store: Store) -> None:
         self._study, self._store, self._written = study, store, 0.0
-
-    def begin(self) -> None:
-        """Take over what was collected elsewhere: by the whole study for a shard, by its shards for a study.
-
-        Raises:
-            StoreError: Another process is collecting for the whole study or, for that, for a shard; or the
-                shards do not belong together.
-        """
-        if self._study.share is None:
-            _take_in(self._study, self._store)
-            return
-        self._write(None)
-        _take_over(self._study, self._store)
+        if study.share is None:
+            _take_in(study, store)
+        else:
+            self._write(None)
+            _take_over(study, store)
 
     def watching(self, watch: Callable[[Progress], None]) -> Callable[[Progress], None]:
         """The same, and what is answered is written down now and then."""

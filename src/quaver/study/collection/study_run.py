@@ -115,7 +115,6 @@ def run(
         store.take_in()
         study.place(store)
         record = ShardRecord(study, store)
-        record.begin()
         if retry_unconstrained:
             study.placed.set_misasked_aside(store)
         study.files.write("study.lock.json", study.lock())
@@ -127,12 +126,11 @@ def run(
         check(study)
         ids = [item.id for item in experiment.items]
         journal = Journal(study.files.log, events, conditions=experiment.conditions, items=ids)
-        watch = record.watching(watch)
         collecting = Collecting(
             study,
             store,
             journal=journal,
-            watch=watch,
+            watch=record.watching(watch),
             retry_errors=retry_errors,
             batch=batch,
             wait=wait,
