@@ -29,7 +29,7 @@ _EVERY = 10.0
 class ShardRecord:
     """What a run keeps in ``shard.json``; of a whole study nothing.
 
-    It first takes over what was collected elsewhere: by the whole study for a shard, by its shards for a study.
+    It first takes over what was collected elsewhere: by the whole study for a shard, by shards for a study.
 
     Args:
         study: The study, or a shard of it, whose folder is locked.
