@@ -12,7 +12,7 @@ KINDS = ("stability", "sensitivity", "audit", "mcq", "factorial")
 
 PAPERS: Final[Mapping[str, str]] = {
     "paper-000": "prompt-stability",
-    "paper-001": "sensitivity-and-consistency",
+    "paper-001": "prompt-sensitivity",
     "paper-002": "reliability-audit",
     "paper-003": "treatments-and-temperature",
     "paper-004": "prompt-design",

@@ -48,7 +48,7 @@ _STABILITY = PublishedPaper(
 
 _SENSITIVITY = PublishedPaper(
     "paper-001",
-    "sensitivity-and-consistency",
+    "prompt-sensitivity",
     "Errica, Siracusano, Sanvito & Bifulco (2025), What Did I Do Wrong? Quantifying LLMs' Sensitivity and "
     "Consistency to Prompt Engineering, NAACL, arXiv:2406.12334",
     (
