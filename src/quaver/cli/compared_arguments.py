@@ -43,7 +43,17 @@ class Collections(NamedTuple):
     after: Collection | None
 
     def compare(self, **options: Any) -> Comparison:
-        """Compare them (`quaver.Collection.compare`)."""
+        """Compare them (`quaver.Collection.compare`).
+
+        Raises:
+            QuaverError: They are to be asked in rounds.
+        """
+        if options.pop("in_rounds", False):
+            raise QuaverError(
+                "a collection is compared as it is; only a single study is asked in rounds",
+                where="--in-rounds",
+                fix="run the collection and leave this out, or name one of its studies",
+            )
         return self.before.compare(self.after, **options)
 
     def texts(self, wanted: Names[str]) -> dict[str, str]:

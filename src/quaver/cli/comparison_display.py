@@ -48,6 +48,8 @@ def show_comparison(found: Comparison, most: int) -> None:
         say(f"{measure}: {verdict.words}.{_seen(verdict)}")
     if found.look is not None:
         say(found.look.sentence)
+    if found.round is not None:
+        say(found.round.sentence)
     screen.print()
     _show_flips(found, most)
     _show_bounds(found)

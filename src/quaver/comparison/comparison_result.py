@@ -10,6 +10,7 @@ from typing import Any, Final
 import polars as pl
 
 from quaver.comparison.bounds import Judgement
+from quaver.comparison.comparison_round import RoundAt
 from quaver.comparison.difference_verdict import Verdict, gravest
 from quaver.comparison.kept_looks import LookAt
 from quaver.core.estimate_frame import estimates_frame
@@ -37,6 +38,7 @@ class Comparison(Rows):
         verdicts: What each difference amounts to, in their order, and the smallest loss that would have been
             seen.
         look: Which of many looks at the same baseline this is; None where it is judged by itself.
+        round: After which round it ended, where the second study was asked in rounds.
     """
 
     before: str
@@ -48,6 +50,7 @@ class Comparison(Rows):
     judgements: Sequence[Judgement] = ()
     verdicts: Sequence[Verdict] = ()
     look: LookAt | None = None
+    round: RoundAt | None = None
 
     @property
     def held(self) -> bool:
@@ -122,6 +125,7 @@ class Comparison(Rows):
             "flips": self.flips.to_dicts(),
             "held": self.held,
             "look": None if self.look is None else self.look.document(),
+            "round": None if self.round is None else self.round.document(),
             "bounds": [
                 {
                     "bound": one.bound.text,

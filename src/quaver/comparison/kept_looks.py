@@ -74,44 +74,54 @@ class Looks:
     Args:
         files: The folder's files.
         baseline: The annotations of the baseline.
-        after: Those of the version that is looked at.
         planned: How many looks are planned.
         error: How often the whole sequence may err.
     """
 
-    def __init__(
-        self, files: StudyFolder, baseline: pl.DataFrame, after: pl.DataFrame, planned: int, error: float
-    ) -> None:
+    def __init__(self, files: StudyFolder, baseline: pl.DataFrame, planned: int, error: float) -> None:
         self._files, self._planned, self._error = files, planned, error
-        self._baseline, self._labels = digest_of(baseline), digest_of(after)
+        self._baseline = digest_of(baseline)
         self._known: list[dict[str, Any]] = list(files.read("looks.json").get("looks", ()))
         self._earlier = [one for one in self._known if one["baseline"] == self._baseline]
 
-    def look(self, bounds: Sequence[Bound], found: Sequence[Estimate], items: Sequence[str]) -> LookAt:
+    def allowed(self, judging: int) -> float:
+        """The tail that the next look may spend on each of the differences that it judges."""
+        return self._error * self._share / max(1, judging)
+
+    def look(
+        self,
+        after: pl.DataFrame,
+        bounds: Sequence[Bound],
+        found: Sequence[Estimate],
+        items: Sequence[str],
+        judged_by: float | None = None,
+    ) -> LookAt:
         """The level at which this look's differences are judged; the look is kept.
 
         Args:
+            after: The annotations of the version that is looked at.
             bounds: What it judges: the differences that they are about, on the side where they err.
                 Without bounds, every difference on both sides.
             found: The differences, with their draws.
             items: The ids of the items that both sides have.
+            judged_by: The tail that they were judged by, where they were in rounds that shared what is
+                allowed. How such a look is tied to others is not known.
         """
-        judged = _judged(bounds, found)
+        judged, labels = judged_differences(bounds, found), digest_of(after)
         texts = sorted({f"{bound.kind} {bound.text}" for bound in bounds})
         for number, one in enumerate(self._earlier, 1):
-            if (one["labels"], one["bounds"], one["error"]) == (self._labels, texts, self._error):
-                return self._look(number, one["tail"], again=True)
+            if (one["labels"], one["bounds"], one["error"]) == (labels, texts, self._error):
+                return self._look(number, judged_by or one["tail"], again=True)
         number, units = len(self._earlier) + 1, _hashed(sorted(items))
-        share = min(share_of_look(number, self._planned), max(0.0, 1 - self._spent))
-        allowed = self._error * share / max(1, len(judged))
-        left_out = {key: _left_out(one) for key, one in judged.items()}
+        share, allowed = self._share, self.allowed(len(judged))
+        left_out = {key: None if judged_by else _left_out(one) for key, one in judged.items()}
         tails = [tail_of_look(allowed, self._looks(key, units), now) for key, now in left_out.items()]
         tail = min(tails, default=allowed)
         kept = {key: None if now is None else _short(now) for key, now in left_out.items()}
         self._earlier.append(
             {
                 "baseline": self._baseline,
-                "labels": self._labels,
+                "labels": labels,
                 "time": datetime.now(UTC).isoformat(timespec="seconds"),
                 "bounds": texts,
                 "error": self._error,
@@ -122,7 +132,7 @@ class Looks:
             }
         )
         self._files.write("looks.json", {"looks": [*self._known, self._earlier[-1]]})
-        return self._look(number, tail, again=False)
+        return self._look(number, judged_by or tail, again=False)
 
     def _looks(self, key: str, units: str) -> list[Look]:
         """The earlier looks at one difference; those at other items are not tied to this one."""
@@ -136,6 +146,11 @@ class Looks:
     def _look(self, number: int, tail: float, *, again: bool) -> LookAt:
         wider = times_as_wide(tail, self._error / 2)
         return LookAt(number, self._planned, 1 - 2 * tail, wider, self._error, self._spent, again)
+
+    @property
+    def _share(self) -> float:
+        """What the next look gets of the whole error."""
+        return min(share_of_look(len(self._earlier) + 1, self._planned), max(0.0, 1 - self._spent))
 
     @property
     def _spent(self) -> float:
@@ -154,7 +169,7 @@ def _hashed(document: Any) -> str:
     return blake2b(text.encode(), digest_size=12).hexdigest()
 
 
-def _judged(bounds: Sequence[Bound], found: Sequence[Estimate]) -> dict[str, Estimate]:
+def judged_differences(bounds: Sequence[Bound], found: Sequence[Estimate]) -> dict[str, Estimate]:
     """The differences that a look judges, by what they are and on which side they err."""
     judged: dict[str, Estimate] = {}
     for one in found:

@@ -9,13 +9,15 @@ from typing import Annotated, Any
 import polars as pl
 from pydantic import Field
 
+from quaver.comparison.alignment import strings_of
 from quaver.comparison.bound_judgements import judged, read_bounds
 from quaver.comparison.bounds import Bound
 from quaver.comparison.compared_sides import Pair, Task, called, levels_of_one, two_studies
+from quaver.comparison.comparing_in_rounds import compare_in_rounds
 from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.difference_verdict import MARGIN, verdict_on
 from quaver.comparison.flipped_items import changes_of, flips_of
-from quaver.comparison.kept_looks import Looks
+from quaver.comparison.kept_looks import Looks, judged_differences
 from quaver.core.arguments import guarded
 from quaver.core.records import Estimate
 from quaver.errors import QuaverError
@@ -45,40 +47,32 @@ def compare(
     items: Collection[str] | None = None,
     cells: Sequence[str] | None = None,
     looks: Annotated[int, Field(ge=1)] | None = None,
+    in_rounds: bool = False,
 ) -> Comparison:
     """Compare two studies on the items that both have, or the conditions of one study with each other.
 
-    Models, variants, decodings and evaluators of the same name are compared with each other; where each
-    side has a single one, whatever they are called. Items are the same where their ids are, and what is
-    known of their fields.
+    Models, variants, decodings and evaluators of the same name are compared; single ones, whatever their
+    names. Items are the same where their ids are, and what is known of their fields.
 
     Args:
         before: One side.
         after: The other; without it, the conditions of one study are compared.
-        by: A column (``"model"``, ``"variant"``, a factor) whose levels in ``before`` are compared; its
-            prompts, if there is neither this nor another study.
-        reference: The level that the others are compared with; if left out the original, else the first in
-            the study's own order.
-        measures: Their names; those of the studies' files, if left out. Their differences hold for the
+        by: The column whose levels in ``before`` are compared, if no other study is; by default its prompts.
+        reference: The level to compare the others with; by default the original, else the first.
+        measures: Their names; those of the studies' files by default. Their differences hold for the
             prompts that were asked, whatever a study's own intervals hold for: items alone are resampled.
         fail_if: Bounds that fail where a difference's whole interval is beyond them: ``accuracy < -0.02``.
-            However many differences they are about, together they fail by chance at most as often as one
-            interval of this confidence errs: each is judged by a wider one.
+            Together they fail by chance at most as often as one interval of this confidence errs.
         fail_unless: Bounds that fail where it is not.
         confidence_level: Level of the intervals.
         resamples: Random draws behind the measures, where these need them.
-        margin: The largest loss that you take for none, in the measure's own unit (0.03 of a share is three
-            points): a verdict says "no loss" where every larger one is ruled out.
+        margin: The largest loss that you take for none, in the measure's own unit: 0.03 is three points.
         items: Only these of two studies' items.
-        cells: Columns whose combinations are compared apart; the measures' own if left out.
-        looks: How many times you plan to compare a version with this baseline. All intervals are then as wide
-            as it takes for the bounds of all these looks together (without bounds: for all differences) to
-            err as often as one interval would, at ``1 - confidence_level``. The looks are kept in the second
-            study's folder as ``looks.json``.
-
-    Returns:
-        The differences, what each amounts to, the smallest loss that would have been seen, the items that
-        flipped, and what came of the bounds.
+        cells: Columns whose combinations are compared apart; the measures' own by default.
+        looks: How many versions you plan to compare with this baseline. The bounds of all these looks
+            (without bounds: all differences) then err together as often as one interval would, at
+            ``1 - confidence_level``. The second study's folder keeps the looks as ``looks.json``.
+        in_rounds: Ask the second study in rounds, and no more once the verdict is clear.
 
     Raises:
         MeasureError: There are no items, or no cells, that both have; or a bound cannot be judged.
@@ -86,16 +80,24 @@ def compare(
     """
     resampling = Resampling(confidence_level, resamples)
     bounds = read_bounds(fail_if, fail_unless)
-    if looks is not None:
-        _check_looks(after)
     if after is None:
+        if looks is not None or in_rounds:
+            raise one_alone("in_rounds" if looks is None else "looks")
         task = levels_of_one(before, by or "variant", reference, measures, bounds)
         return compared(task, bounds, resampling, margin)
     if by is not None or reference is not None:
         raise both_asked(called(before, after), called(after, before), by)
+    kept = None if looks is None else (_folder(after), looks)
+    if in_rounds:
+        return _in_rounds(before, after, measures, bounds, resampling, margin, items, cells, kept)
     task = two_studies(before, after, measures, bounds, items, cells)
-    kept = None if looks is None else (after.source.files, looks)
     return compared(task, bounds, resampling, margin, kept)
+
+
+def _folder(study: Study) -> StudyFolder:
+    """The folder where a study keeps its looks."""
+    study.source.require("owns_folder")
+    return study.source.files
 
 
 def both_asked(before: str, after: str, by: str | None) -> QuaverError:
@@ -108,21 +110,53 @@ def both_asked(before: str, after: str, by: str | None) -> QuaverError:
     )
 
 
-def _check_looks(after: Study | None) -> None:
-    """See that there is a version to look at, and a folder for its looks."""
-    if after is None:
-        raise one_alone()
-    after.source.require("owns_folder")
-
-
-def one_alone() -> QuaverError:
-    """The error where many looks are planned and there is no version to look at."""
+def one_alone(asked: str = "looks") -> QuaverError:
+    """The error where something is asked for that takes a baseline and a version of it."""
     return QuaverError(
-        "comparing at every commit needs two studies: a baseline and a version of it",
-        where="looks",
+        "this takes two studies: a baseline and a version of it",
+        where=asked,
         found="one study",
         fix="name the baseline first, then the version",
     )
+
+
+def _in_rounds(
+    before: Study,
+    after: Study,
+    measures: Sequence[str] | None,
+    bounds: Sequence[Bound],
+    resampling: Resampling,
+    margin: float,
+    items: Collection[str] | None,
+    cells: Sequence[str] | None,
+    kept: tuple[StudyFolder, int] | None,
+) -> Comparison:
+    """Ask the second study in rounds until the comparison is decided; the arguments are `compare`'s."""
+    error, single = 1 - resampling.confidence_level, resampling.tail
+    task: Task | None = None
+
+    def at(wanted: Sequence[str], tail: float) -> Comparison:
+        nonlocal task
+        some = wanted if items is None else [one for one in wanted if one in items]
+        task = two_studies(before, after, measures, bounds, some, cells)
+        wider = replace(resampling, confidence_level=1 - 2 * tail)
+        return compared(task, bounds, wider, margin, shared=True)
+
+    whole = strings_of(before)
+    if items is not None:
+        whole = whole.filter(pl.col("item").is_in(list(items)))
+    looks = None if kept is None else Looks(kept[0], whole, kept[1], error)
+
+    def share(first: Comparison) -> float:
+        judging = len(judged_differences(bounds, first.differences))
+        return single / max(1, judging if bounds else 1) if looks is None else looks.allowed(judging)
+
+    found = compare_in_rounds(after, single, share, at)
+    if looks is None or found.round is None or task is None or task.whole is None:
+        return found
+    ids = task.pairs[0].sides.before["item"].unique().to_list()
+    look = looks.look(task.whole[1], bounds, found.differences, ids, found.round.tail)
+    return replace(found, look=look)
 
 
 def compared(
@@ -131,6 +165,8 @@ def compared(
     resampling: Resampling,
     margin: float,
     kept: tuple[StudyFolder, int] | None = None,
+    *,
+    shared: bool = False,
 ) -> Comparison:
     """What differs between the two sides of each pair, and whether the bounds hold.
 
@@ -140,6 +176,7 @@ def compared(
         resampling: Draws and level of the intervals.
         margin: The largest loss that counts for none.
         kept: Where looks at this baseline are kept, and how many are planned; None for a single look.
+        shared: Whether the level is one at which all bounds together err rarely enough.
     """
 
     def differences(resampling: Resampling) -> list[Estimate]:
@@ -147,11 +184,11 @@ def compared(
 
     looks, look = None, None
     if kept is not None and task.whole is not None:
-        looks = Looks(kept[0], *task.whole, kept[1], 1 - resampling.confidence_level)
+        looks = Looks(kept[0], task.whole[0], kept[1], 1 - resampling.confidence_level)
     found = differences(resampling)
-    if looks is not None:
+    if looks is not None and task.whole is not None:
         items = [item for pair in task.pairs for item in pair.sides.before["item"].unique().to_list()]
-        look = looks.look(bounds, found, items)
+        look = looks.look(task.whole[1], bounds, found, items)
         resampling = replace(resampling, confidence_level=look.level)
         found = differences(resampling)
     return Comparison(
@@ -161,7 +198,7 @@ def compared(
         flips=pl.concat([_flips(pair) for pair in task.pairs], how="diagonal"),
         items=task.items,
         left_out=tuple(dict.fromkeys(task.left_out)),
-        judgements=judged(bounds, found, differences, resampling, shared=look is not None),
+        judgements=judged(bounds, found, differences, resampling, shared=shared or look is not None),
         verdicts=[verdict_on(one, margin) for one in found],
         look=look,
     )

@@ -149,6 +149,7 @@ def _notes(found: Comparison) -> str:
     notes = [
         "*Could see*: the smallest true loss that 80% of runs like this one would show.",
         *([_plain(found.look.sentence)] if found.look is not None else []),
+        *([_plain(found.round.sentence)] if found.round is not None else []),
         FIXED,
         *(f"Left out: {code(line, 300)}." for line in found.left_out),
         *(_plain(line) for line in found.undefined),

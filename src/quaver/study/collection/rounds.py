@@ -129,11 +129,15 @@ class Design:
             return None
         return request if len(wanted) == len(calls) else request.part(wanted)
 
+    def ids(self, part: Part) -> list[str]:
+        """The ids of a part's items."""
+        return self._ids[: part.items]
+
     def annotations(self, part: Part, frame: pl.DataFrame) -> pl.DataFrame:
         """The annotations of a part."""
         items, variants = pl.col("item").cast(pl.String), pl.col("variant").cast(pl.String)
         return frame.filter(
-            items.is_in(self._ids[: part.items])
+            items.is_in(self.ids(part))
             & variants.is_in(self._variants[: part.variants])
             & (pl.col("repeat") < part.repeats)
         )

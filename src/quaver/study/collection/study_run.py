@@ -103,10 +103,11 @@ def run(
     wait: bool = False,
     cancel_batches: bool = False,
     where: Mapping[str, Any] | None = None,
+    keep: Callable[[Request], Request | None] | None = None,
 ) -> Outcome:
     """Ask whatever has not been asked yet, and store the answers.
 
-    The arguments are those of `Study.run`.
+    The arguments are those of `Study.run`, and ``keep``: what of a request is wanted.
     """
     experiment = study.experiment
     _ = study.models  # one that cannot be asked is an error, also where nothing is left to ask
@@ -139,8 +140,8 @@ def run(
         try:
             if cancel_batches:
                 outcome = collecting.cancel_batches()
-            elif study.spec.until is None or requests is not None:
-                outcome = collecting.ask(most=requests)
+            elif study.spec.until is None or requests is not None or keep is not None:
+                outcome = collecting.ask(keep, most=requests)
             else:
                 document = RoundsDocument(study.spec.until, study.files.read("rounds.json") if before else {})
                 outcome = _run_in_rounds(study, study.spec.until, collecting, journal, document)
@@ -151,6 +152,19 @@ def run(
             collecting.close()
         journal.ended(outcome)
         return record.end(outcome)
+
+
+def run_part(study: StudyFile, keep: Callable[[Request], Request | None]) -> Outcome:
+    """Ask what is wanted of a study, as `run` does."""
+    return run(
+        study,
+        watch=lambda progress: None,
+        retry_errors=False,
+        retry_unconstrained=False,
+        requests=None,
+        events=None,
+        keep=keep,
+    )
 
 
 def _run_in_rounds(

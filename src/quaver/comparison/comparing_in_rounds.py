@@ -1,0 +1,89 @@
+"""Comparing while the second study is asked: in rounds, and no more once the verdict is clear.
+
+How many items each round has is fixed before the first answer, and the rounds share the comparison's error:
+see `quaver.sequential.planned_rounds`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from quaver.comparison.bounds import Judgement
+from quaver.comparison.comparison_result import Comparison
+from quaver.comparison.comparison_round import RoundAt
+from quaver.errors import QuaverError
+from quaver.sequential.planned_rounds import round_sizes, tails_of_rounds
+from quaver.sequential.spent_error import times_as_wide
+from quaver.study.collection.rounds import Design
+from quaver.study.collection.study_run import run_part
+from quaver.study.session import Study
+from quaver.study.sources.study_file_source import asking
+
+FIRST: Final = 50
+"""Items of the first round; each further one has twice as many."""
+
+At = Callable[[Sequence[str], float], Comparison]
+"""Compares some items, with intervals that leave out a tail on either side."""
+
+
+def compare_in_rounds(
+    after: Study, single: float, share: Callable[[Comparison], float], at: At
+) -> Comparison:
+    """Ask a study in rounds until its comparison with another is decided.
+
+    Args:
+        after: The study that is asked.
+        single: The tail by which a comparison that looks once would be judged.
+        share: From the comparison of the first round: the tail that all rounds together may spend.
+        at: Compares some of the items.
+
+    Raises:
+        QuaverError: A run ended before its round was asked.
+    """
+    source = asking(after.source)
+    after.variants.make()
+    design = Design(source.experiment, source.spec.seed)
+    sizes = round_sizes(FIRST, design.whole.items, 2.0)
+    tails: list[float] = []
+    for number, size in enumerate(sizes, 1):
+        part = replace(design.whole, items=size)
+        outcome = run_part(source, partial(design.request, part))
+        if outcome.ended != "finished":
+            raise QuaverError(
+                "the second study's run ended before its round was asked",
+                where=str(after.folder),
+                found=outcome.ended,
+                fix="remove what ended it and compare again; nothing that was answered is asked again",
+            )
+        items = design.ids(part)
+        tails = tails or tails_of_rounds(sizes, 2 * share(at(items, single)))
+        tail = tails[number - 1]
+        found = at(items, tail)
+        clear = is_decided(found)
+        if clear or size == sizes[-1]:
+            wider = times_as_wide(tail, single)
+            there = RoundAt(number, len(sizes), size, sizes[-1], clear, tail, wider)
+            return replace(found, round=there)
+    raise AssertionError("the last round returns")
+
+
+def is_decided(found: Comparison) -> bool:
+    """Whether further items could hardly change what comes of the bounds; without bounds, the verdicts."""
+    if not found.judgements:
+        kinds = {one.kind for one in found.verdicts} - {"undefined"}
+        return bool(kinds) and "cannot tell" not in kinds
+    ends = [_ends(one) for one in found.judgements]
+    return any(one is False for one in ends) or all(one is True for one in ends)
+
+
+def _ends(one: Judgement) -> bool | None:
+    """Whether a bound is shown to hold (True) or to fail (False); None while it may still be either."""
+    bound = one.bound
+    other = replace(bound, sign=">" if bound.sign == "<" else "<")
+    good, bad = (bound, other) if bound.kind == "unless" else (other, bound)
+    if any(bad.beyond(each) for each in one.judged):
+        return False
+    return True if all(good.beyond(each) for each in one.judged) else None
