@@ -83,6 +83,11 @@ class Results:
         seed = self.lock.get("study", {}).get("seed", 0)
         return seed if isinstance(seed, int) else 0
 
+    @property
+    def watched(self) -> Mapping[str, Any]:
+        """What a watch found: how many looks, since when, alarms; empty without one."""
+        return self.lock.get("watched") or {}
+
     @cached_property
     def label_names(self) -> dict[str, str]:
         """Name by code, in the label set's order."""

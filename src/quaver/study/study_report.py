@@ -25,6 +25,7 @@ from quaver.study.analysis.study_estimates import (
     measurable,
 )
 from quaver.study.sources.outgoing_check import check_outgoing, written_report
+from quaver.study.sources.study_folder import StudyFolder
 from quaver.study.sources.study_source import StudySource
 from quaver.study.study_verdict import resolved
 
@@ -55,7 +56,7 @@ def written(
         accepted = shown_acceptance(study, frame)
         return write_report(
             folder,
-            lock={**lock, **accepted},
+            lock={**lock, **accepted, **_watched(study, folder)},
             annotations=frame,
             estimates=certified(study, estimates_of_study(study, None, frame), frame),
             noise={name: [asdict(row) for row in rows] for name, rows in study.files.read_noise().items()},
@@ -67,6 +68,16 @@ def written(
             deviations=deviating(evaluators_of(study), frame),
             behind=behind if texts else None,
         )
+
+
+def _watched(study: StudySource, folder: Path) -> dict[str, Any]:
+    """What the report says of the study's watch, where its page lies beside the report; empty without one."""
+    looks = StudyFolder(study.files.watch).read("occasions.json").get("occasions")
+    if not looks or folder.resolve() != study.files.path.resolve():
+        return {}
+    first, last = looks[0], looks[-1]
+    told = {"looks": len(looks), "since": first["time"], "last": last["time"]}
+    return {"watched": told | {"alarms": last.get("alarms", [])}}
 
 
 def charts(study: StudySource, width: int) -> dict[str, Any]:

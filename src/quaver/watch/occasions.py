@@ -17,6 +17,7 @@ from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment
 from quaver.score.annotation import Annotator
 from quaver.study.sources.model_fit import needs_of
+from quaver.study.sources.study_file_source import StudyFile
 from quaver.watch.canary import Canary
 
 _ROOM = 1000
@@ -172,3 +173,16 @@ class Occasions:
             said = label or (status if status == "refused" else response.text.strip()[:80]) or status
             answer = CanaryAnswer(place, about.model, occasion, number, said, status == "refused", response)
             self._known.setdefault((about.model, occasion), []).append(answer)
+
+
+def annotator_of(source: StudyFile, experiment: Experiment) -> Annotator:
+    """Reads answers with the study's first evaluator."""
+    known = source.plugins.evaluators()
+    return Annotator(
+        conditions=experiment.conditions,
+        items=experiment.items,
+        variants={variant.id: variant for variant in experiment.variants},
+        labels=experiment.labels,
+        evaluators=dict(list(known.items())[:1]),
+        decodings=experiment.decodings,
+    )

@@ -13,18 +13,14 @@ from quaver.collect.store.sole_writer import sole_writer
 from quaver.core.arguments import guarded
 from quaver.design.calls.experiment import Experiment
 from quaver.errors import QuaverError
-from quaver.score.annotation import Annotator
 from quaver.study.session import Study
 from quaver.study.sources.study_file_source import StudyFile, asking
 from quaver.study.sources.study_folder import StudyFolder
 from quaver.watch.alarms import Alarm, Looked, ModelLook, alarms_of
 from quaver.watch.canary import Canary, CanaryOptions, locked, part_of
 from quaver.watch.drift import Drift, Occasion, reached
-from quaver.watch.occasions import Occasions
+from quaver.watch.occasions import Occasions, annotator_of
 from quaver.watch.over_time import write_page
-
-FOLDER = "watch"
-"""The folder of a study's watch, in the study's own."""
 
 _UNFINISHED = timedelta(hours=1)
 """A look that was cut off is finished within this time; later, a new one begins."""
@@ -53,16 +49,16 @@ def watch(study: Study, options: CanaryOptions | None = None, *, renew: bool = F
         QuaverError: The study has changed under its canary.
     """
     source = asking(study.source)
-    folder = source.folder / FOLDER
+    folder = source.files.watch
     if renew and folder.exists():
-        folder.rename(folder.with_name(f"{FOLDER}-{_now():%Y%m%dT%H%M%S}"))
+        folder.rename(folder.with_name(f"{folder.name}-{_now():%Y%m%dT%H%M%S}"))
     files = StudyFolder(folder)
     files.make()
     with sole_writer(folder), files.store() as store:
         store.take_in()
         canary = _canary(files, source, options)
         experiment = part_of(source.experiment, canary, source.models)
-        asked = Occasions(canary, experiment, source.models, store, _annotator(source, experiment))
+        asked = Occasions(canary, experiment, source.models, store, annotator_of(source, experiment))
         look = _Look(source, files, canary, experiment, asked)
         look.ask()
         return look.judged()
@@ -70,19 +66,6 @@ def watch(study: Study, options: CanaryOptions | None = None, *, renew: bool = F
 
 def _now() -> datetime:
     return datetime.now(UTC)
-
-
-def _annotator(source: StudyFile, experiment: Experiment) -> Annotator:
-    """Reads answers with the study's first evaluator."""
-    known = source.plugins.evaluators()
-    return Annotator(
-        conditions=experiment.conditions,
-        items=experiment.items,
-        variants={variant.id: variant for variant in experiment.variants},
-        labels=experiment.labels,
-        evaluators=dict(list(known.items())[:1]),
-        decodings=experiment.decodings,
-    )
 
 
 def _canary(files: StudyFolder, source: StudyFile, options: CanaryOptions | None) -> Canary:
@@ -194,6 +177,8 @@ class _Look:
             alarms: list[Alarm] = alarms_of(name, self.known, found, drift.thresholds())
             models.append(ModelLook(name, found, alarms))
         times = [one["time"] for one in self.known]
+        self.now["alarms"] = [f"{alarm.model}: {alarm.words}" for one in models for alarm in one.alarms]
+        self._write()
         looked = Looked(self.source.spec.name, self.now["number"], times, models, self.files.path)
         write_page(looked, self.canary)
         return looked

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import asdict, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired
 
 import polars as pl
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AwareDatetime, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from quaver._secrets import Keys
@@ -82,18 +82,34 @@ class _KeptLooks(TypedDict, total=False):
     looks: list[_KeptLook]
 
 
+class _CanaryOptions(TypedDict):
+    prompts: Annotated[int, Field(ge=1)]
+    parts: Annotated[int, Field(ge=1)]
+    first: Annotated[int, Field(ge=1)]
+    confirmed: Annotated[int, Field(ge=0)]
+    whole: bool
+    error: Annotated[float, Field(gt=0, lt=1)]
+
+
+class _WatchedPrompt(TypedDict):
+    item: str
+    variant: str
+    prompt: str
+
+
 class _Canary(TypedDict):
-    options: dict[str, Any]
-    pool: list[dict[str, str]]
+    options: _CanaryOptions
+    pool: Annotated[list[_WatchedPrompt], Field(min_length=1)]
 
 
 class _AskedAt(TypedDict):
     number: int
     name: str
-    time: str
+    time: AwareDatetime
     ended: bool
-    prices: dict[str, list[float] | None]
+    prices: dict[str, tuple[float, float, float] | None]
     identities: dict[str, str]
+    alarms: NotRequired[list[str]]
 
 
 class _Occasions(TypedDict):
@@ -204,6 +220,7 @@ class StudyFolder:
         log: What happened in its runs, a line each, for people.
         paraphrases: The paraphrases that models made and the edits by hand.
         batches: Files of batches that you hand to a program.
+        watch: The folder of its watch.
     """
 
     def __init__(self, path: Path) -> None:
@@ -213,6 +230,7 @@ class StudyFolder:
         self.log = path / "run.log"
         self.paraphrases = path / "paraphrases.json"
         self.batches = path / "batches"
+        self.watch = path / "watch"
 
     def make(self) -> None:
         """Make the folder where it is missing.
