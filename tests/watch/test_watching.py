@@ -15,9 +15,9 @@ from tests.studies import STUDY
 import quaver
 from quaver.collect.store.response_store import Store
 from quaver.errors import QuaverError
-from quaver.watch.alarms import Looked
+from quaver.watch.alarms import Looked, alarms_of
 from quaver.watch.canary import Canary, CanaryOptions
-from quaver.watch.drift import Drift
+from quaver.watch.drift import Change, Drift, Occasion
 from quaver.watch.watching import watch
 
 ITEMS = "id,text,truth\n" + "".join(
@@ -252,3 +252,49 @@ def test_the_command(
     assert json.loads(done.stdout)["alarm"] is True
     done = here(tmp_path, *words, "--every", "often", monkeypatch=monkeypatch, capsys=capsys)
     assert done.returncode == 2
+
+
+def test_a_message_has_nothing_that_a_chat_tool_obeys() -> None:
+    change = Change("<!channel>", "v", "positive", "[you won](http://a.example) @everyone", (1, 1))
+    found = Occasion(1, 1, {"labels": 1e9}, changes=[change], served=["model <@U1>`x`"])
+    asked = {"time": "2026-01-01T00:00:00+00:00", "identities": {}, "prices": {}}
+    alarms = alarms_of("m", [asked], [found], {"labels": 100.0})
+    assert [one.aspect for one in alarms] == ["configuration", "labels"]
+    words = " ".join(one.words for one in alarms)
+    assert not set("<>@[]`*|") & set(words)
+    assert "//" not in words
+
+
+def test_the_report_links_the_page_of_the_watch(
+    look: Callable[[], Looked], model: Changing, tmp_path: Path
+) -> None:
+    model.flipped = set(range(30))
+    look()
+    study = quaver.Study.open(tmp_path, functions={"fake": model})
+    study.run()
+    page = study.report().read_text(encoding="utf-8")
+    assert 'href="watch/watch.html"' in page
+    assert "the labels of several prompts have changed" in page
+    assert "watch/watch.html" not in study.report(tmp_path / "elsewhere").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("canary.json", '"parts": 3', '"parts": 0'),
+        ("canary.json", '"prompts"', '"promts"'),
+        ("canary.json", '"variant"', '"other"'),
+        ("occasions.json", '"time": "', '"time": "x'),
+        ("occasions.json", "+00:00", ""),
+    ],
+)
+def test_a_damaged_file_is_one_error(
+    file: str, old: str, new: str, look: Callable[[], Looked], tmp_path: Path
+) -> None:
+    path = tmp_path / "watch" / file
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    with pytest.raises(QuaverError) as caught:
+        look()
+    assert "renew" in (caught.value.fix or "")

@@ -76,8 +76,8 @@ def _watched(study: StudySource, folder: Path) -> dict[str, Any]:
     if not looks or folder.resolve() != study.files.path.resolve():
         return {}
     first, last = looks[0], looks[-1]
-    told = {"looks": len(looks), "since": first["time"], "last": last["time"]}
-    return {"watched": told | {"alarms": last.get("alarms", [])}}
+    seen = {"looks": len(looks), "since": first["time"], "last": last["time"]}
+    return {"watched": seen | {"alarms": last.get("alarms", [])}}
 
 
 def charts(study: StudySource, width: int) -> dict[str, Any]:

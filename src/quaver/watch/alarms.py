@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +20,8 @@ _WORDS: Mapping[Aspect, str] = {
     "prices": "the same prompts cost another amount",
 }
 
-_MOST = 10
-"""Changes that a message lists."""
+_LONGEST = 60
+"""Characters of an answer, an id or a served name that a message shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +162,17 @@ def _facts(
             )
         )
     if occasion.served:
-        found.append(("configuration", f"the server names another {', another '.join(occasion.served[:3])}"))
+        named = ", another ".join(map(_plain, occasion.served[:3]))
+        found.append(("configuration", f"the server names another {named}"))
     return found
 
 
+def _plain(text: str) -> str:
+    """Words of a server, a model or an item that mean nothing to a chat tool: no mention, link or markup."""
+    return re.sub(r"[^\w .,;:!?'/+-]|//", "?", text)[:_LONGEST]
+
+
 def _examples(occasion: Occasion) -> str:
-    some = [f"{one.item}: {one.before} → {one.after}" for one in occasion.changes[:3]]
+    some = [f"{_plain(one.item)}: {_plain(one.before)} → {_plain(one.after)}" for one in occasion.changes[:3]]
     more = len(occasion.changes) - len(some)
     return f" ({'; '.join(some)}{f' and {more} more' if more > 0 else ''})" if some else ""

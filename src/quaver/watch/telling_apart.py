@@ -124,7 +124,7 @@ def tell_apart(study: Study, first: str, second: str, *, most: int = MOST, error
         experiment = part_of(source.experiment, canary, models)
         asked = Occasions(canary, experiment, models, store, annotator_of(source, experiment))
         order = _order(source, canary, first, second)
-        return _Telling(asked, canary, (first, second), most, time).told(order, files.path)
+        return _Telling(asked, canary, (first, second), most, time).result(order, files.path)
 
 
 def _order(source: StudyFile, canary: Canary, first: str, second: str) -> list[int]:
@@ -158,7 +158,7 @@ class _Telling:
         self._prompts = 0
         self._examples: list[tuple[str, str, str, str]] = []
 
-    def told(self, order: Sequence[int], folder: Path) -> Apart:
+    def result(self, order: Sequence[int], folder: Path) -> Apart:
         """Ask, and say what came of it."""
         error = self._canary.options.error
         for prompt in order:
