@@ -9,6 +9,7 @@ import polars as pl
 
 from quaver.core.records import Estimate
 from quaver.study.analysis.annotation_frame import annotations_of
+from quaver.study.analysis.coder_measures import coder_measures_of_gold, with_gold_coders
 from quaver.study.analysis.hidden_clusters import doubted, hidden_clusters, with_wider
 from quaver.study.analysis.study_measures import (
     audit,
@@ -57,7 +58,8 @@ def measured(study: StudySource, name: str, options: Mapping[str, Any]) -> list[
     """One measure, with some options (``by``, ``evaluator``, its own) in place of the study file's."""
     frame = measurable(study)
     asked = [measurement(study, one, frame) for one in measures_of(study.spec, name, options)]
-    made = [found for one in told_apart(asked) for found in one.of(seen_by(study, one, frame))]
+    seen = [with_gold_coders(study, one, seen_by(study, one, frame)) for one in told_apart(asked)]
+    made = [found for one, own in seen for found in one.of(own)]
     return _doubted(study, made, frame)
 
 
@@ -72,7 +74,12 @@ def estimates_of_study(
         frame: The annotations, where they are at hand.
     """
     frame = measurable(study) if frame is None else frame
-    made = [found for one in measurements(study, names, frame) for found in taken(study, one, frame)]
+    asked = measurements(study, names, frame)
+    if names is None:
+        known = {one.measure for one in asked}
+        more = coder_measures_of_gold(study, known)
+        asked += [measurement(study, one, frame, ("items", "coders")) for one in more]
+    made = [found for one in asked for found in taken(study, one, frame)]
     return _doubted(study, made, frame)
 
 

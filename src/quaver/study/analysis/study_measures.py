@@ -16,7 +16,12 @@ from quaver.errors import QuaverError, StoreError
 from quaver.estimation.declaration import Measure, registered
 from quaver.estimation.measure_protocol import OUTPUT
 from quaver.study.analysis.audit_measures import audited
-from quaver.study.analysis.coder_measures import audited_coders, coder_measures, with_coders
+from quaver.study.analysis.coder_measures import (
+    audited_coders,
+    coder_measures,
+    with_coders,
+    with_gold_coders,
+)
 from quaver.study.analysis.corrected_measures import CORRECTED, corrected_measurements
 from quaver.study.analysis.sampled_prompts import Prompts, with_estimand
 from quaver.study.forecasts.sizing import Sizing, assumed_sizes, measured_sizes
@@ -176,7 +181,7 @@ def _or_failed(
 def taken(study: StudySource, one: Measurement, frame: pl.DataFrame) -> list[Estimate]:
     """The estimates of a measure; where it fails, one that says why there are none."""
     try:
-        frame = seen_by(study, one, frame)
+        one, frame = with_gold_coders(study, one, seen_by(study, one, frame))
     except QuaverError as error:
         one = one._replace(failed=error)
     return one.or_why(frame)
