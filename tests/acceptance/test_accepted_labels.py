@@ -124,6 +124,22 @@ def test_a_score_that_is_learned_looks_at_no_gold_label_of_its_own_fold() -> Non
     assert not np.array_equal(after, before)
 
 
+def test_what_gold_labels_do_not_show_changes_no_order() -> None:
+    evidence = evidence_of(designed(annotations(items=400), 60, 1), LABELS, groups=("party",))
+    orders = [np.argsort(scored(evidence, name, 7), kind="stable") for name in ("both", "learned")]  # type: ignore[arg-type]
+    assert np.array_equal(*orders)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_group_that_every_prompt_misreads_goes_to_people(seed: int) -> None:
+    found = {
+        name: of(annotations(seed, lean=0.3), error=0.1, score=name) for name in ("confidence", "learned")
+    }
+    accepted = {name: one.table.filter(decision="accept") for name, one in found.items()}
+    assert accepted["learned"].height > accepted["confidence"].height + 100
+    assert (accepted["learned"]["party"] == "y").mean() > 0.75
+
+
 def test_a_group_that_is_treated_worse_is_named() -> None:
     found = of(annotations(items=4000, lean=0.12), 1000, error=0.15, score="agreement")
     verdicts = {one.level: one.verdict for one in found.groups if one.column == "party"}

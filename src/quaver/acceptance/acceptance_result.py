@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -119,8 +120,14 @@ class Acceptance(Rows):
         except OSError as error:
             raise StoreError("the table cannot be written", where=str(path), found=str(error)) from None
 
+    @property
+    def decisions(self) -> str:
+        """The SHA-256 of the items' decisions: a line each of item, decision and label, with tabs between."""
+        rows = self.table.select("item", "decision", pl.col("label").fill_null("")).iter_rows()
+        return sha256("".join("\t".join(row) + "\n" for row in rows).encode("utf-8", "replace")).hexdigest()
+
     def document(self) -> dict[str, Any]:
-        """All of it for JSON but the items."""
+        """All of it for JSON; of the items, the digest of their decisions."""
         return {
             "headline": self.headline,
             "promise": self.promise,
@@ -131,6 +138,7 @@ class Acceptance(Rows):
             "curve": [one._asdict() for one in self.curve],
             "groups": [one._asdict() for one in self.groups],
             "notes": list(self.notes),
+            "decisions": self.decisions,
         }
 
     def __repr__(self) -> str:

@@ -24,9 +24,6 @@ PROMISES: Final = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2)
 CLASSES: Final = "label"
 """``by="label"`` makes the promise for each class by itself."""
 
-_ENOUGH: Final = 150
-"""Checked labels from which a score is better learned than not, in simulated studies."""
-
 
 def accepted_labels(
     evidence: ItemEvidence,
@@ -44,8 +41,7 @@ def accepted_labels(
         error: The share of the accepted labels that may be wrong.
         confidence_level: How sure that is: over gold samples, the promise is broken in one case of twenty at
             most, at 0.95.
-        score: By what labels are ordered (`item_scores`). If left out, ``learned`` from 150 checked labels
-            on, and ``both`` below: so many are needed to learn from.
+        score: By what labels are ordered (`item_scores`); ``learned`` if left out.
         by: A group of the items, or ``label``: the promise is made for each of its levels by itself.
         seed: Of what is dealt at random: folds.
 
@@ -53,7 +49,7 @@ def accepted_labels(
         MeasureError: An argument is out of range, or there is no confidence to order by.
         UnknownName: There is no such score or group.
     """
-    score = score or ("learned" if evidence.checked.sum() >= _ENOUGH else "both")
+    score = score or "learned"
     _check(evidence, error, confidence_level, score, by)
     risk = 1 - confidence_level
     scores = scored(evidence, score, seed)

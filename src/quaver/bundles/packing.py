@@ -23,6 +23,8 @@ from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec import ItemsSpec, StudySpec
 from quaver.errors import QuaverError, StoreError
 from quaver.report.tables.estimates_csv import write_estimates
+from quaver.study.analysis.study_acceptance import FILE as ACCEPTED
+from quaver.study.analysis.study_acceptance import kept_acceptance
 from quaver.study.analysis.study_estimates import measurable
 from quaver.study.gold_sample.packed_gold import pack_gold
 from quaver.study.session import Study
@@ -34,7 +36,7 @@ from quaver.study.sources.outgoing_check import check_outgoing
 from quaver.study.sources.study_folder import FileName
 from quaver.study.study_verdict import shown_with
 
-_KEPT: tuple[FileName, ...] = ("certified.json", "frozen.json", "accepted.json")
+_KEPT: tuple[FileName, ...] = ("certified.json", "frozen.json")
 """Files of the study's folder that go with it as they are."""
 
 
@@ -213,6 +215,8 @@ def _derived(
     for name in _KEPT:
         if kept := study.source.files.read(name):
             _write(folder / name, kept)
+    if accepted := kept_acceptance(study.source, measurable(study.source)):
+        _write(folder / ACCEPTED, accepted)
     pack_gold(GoldFiles(study.folder), folder, texts=texts)
     annotations.write_parquet(folder / "annotations.parquet")
 

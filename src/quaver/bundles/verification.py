@@ -14,6 +14,7 @@ from quaver.core import registry
 from quaver.core.arguments import guarded
 from quaver.core.records import Estimate
 from quaver.estimation.declaration import Measure, registered
+from quaver.study.analysis.study_acceptance import acceptance_differences
 from quaver.study.analysis.study_estimates import measurable, own_measurements
 from quaver.study.analysis.study_measures import taken
 from quaver.study.gold_sample.packed_gold import gold_differences
@@ -106,6 +107,7 @@ def _anew(study: Study, digest: str) -> Verification:
         read, differing = _reread(study, stored, withheld)
         stored.write_parquet(study.folder / "annotations.parquet")
     differing += gold_differences(study.source, stored)
+    differing += acceptance_differences(study.source, measurable(study.source))
     estimates = study.estimates()
     packed, now = (_countable(some, withheld) for some in (estimates_in(study.folder), estimates))
     if len(packed) != len(now):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from math import isclose
 from typing import Any, Final
 
 import polars as pl
@@ -36,9 +38,55 @@ def accept(
     found = _accepted(study, frame, error, confidence_level, score, by, evaluator)
     if study.owns_folder:
         asked = (error, confidence_level, score, by, evaluator)
-        document = {"asked": dict(zip(_ASKED, asked, strict=True)), "found": found.document()}
-        study.files.write(FILE, document)
+        study.files.write(FILE, {"asked": dict(zip(_ASKED, asked, strict=True)), "found": found.document()})
     return found
+
+
+def kept_acceptance(study: StudySource, frame: pl.DataFrame) -> dict[str, Any]:
+    """What is kept of labels that were accepted, as today's answers and gold labels give it.
+
+    Empty where none were asked for, or where none can be accepted any more.
+    """
+    asked = study.files.read(FILE).get("asked")
+    if asked is None:
+        return {}
+    try:
+        found = _accepted(study, frame, *(asked.get(name) for name in _ASKED))
+    except (MeasureError, UnknownName):
+        return {}
+    return {"asked": asked, "found": found.document()}
+
+
+def acceptance_differences(study: StudySource, frame: pl.DataFrame) -> list[str]:
+    """What of a bundle's accepted labels does not follow from its answers and gold labels, in words."""
+    kept = study.files.read(FILE)
+    if not kept:
+        return []
+    again = json.loads(json.dumps(kept_acceptance(study, frame).get("found")))
+    if again is None:
+        return [f"{FILE}: no label can be accepted from these answers and gold labels"]
+    return [
+        f"{FILE}: {name} {_short(kept['found'].get(name))} stands there, {_short(again.get(name))} comes out"
+        for name in dict.fromkeys([*again, *kept["found"]])
+        if not _same(kept["found"].get(name), again.get(name))
+    ]
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two documents are the same, up to what another machine's sums may differ by."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, float) or isinstance(other, float):
+        numbers = isinstance(one, int | float) and isinstance(other, int | float)
+        return numbers and isclose(one, other, rel_tol=1e-7, abs_tol=1e-9)
+    return bool(one == other)
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 80 else text[:79] + "…"
 
 
 def shown_acceptance(study: StudySource, frame: pl.DataFrame) -> dict[str, Any]:

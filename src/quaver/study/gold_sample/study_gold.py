@@ -274,8 +274,8 @@ class StudyGold:
             error: The share of accepted labels that may be wrong.
             confidence_level: How sure that is: at 0.95, one gold sample in twenty may break the promise.
             score: What orders the labels: ``agreement`` between prompts, models and repeats; the model's
-                ``confidence``; ``both``; or a score ``learned`` from the gold labels, each item's without the
-                gold labels of its fifth of the items. If left out, ``learned`` from 150 gold labels on.
+                ``confidence``; ``both``; or, if left out, ``learned``: both, moved by what the gold labels of
+                other items show of classes and groups that are wrong more often.
             by: A group of the items, or ``label``: the promise is made for each of its levels by itself.
             evaluator: The evaluator whose labels are meant; the study's first if left out.
 
