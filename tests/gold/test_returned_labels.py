@@ -44,6 +44,19 @@ def test_names_of_labels_are_taken_for_their_codes() -> None:
     assert read(Returned("c", "Left wing")) == [("c", "", "coder", "1")]
 
 
+@pytest.mark.parametrize("text", ["left wing", "LEFT  WING", " Left wing "])
+def test_capitals_and_small_letters_are_alike(text: str) -> None:
+    assert read(Returned("c", text)) == [("c", "", "coder", "1")]
+
+
+def test_labels_that_differ_in_capitals_alone_are_not_guessed() -> None:
+    reader = ReturnedLabels(LabelSet((Label("a", "a"), Label("A", "A"))), TEXTS)
+    assert reader.read([Returned("c", "A")], "coder", "f", "now")["label"].to_list() == ["A"]
+    reader = ReturnedLabels(LabelSet((Label("aa", "aa"), Label("AA", "AA"))), TEXTS)
+    with pytest.raises(ItemError):
+        reader.read([Returned("c", "Aa")], "coder", "f", "now")
+
+
 def test_an_adjudicator_is_known_by_the_sheet() -> None:
     assert read(Returned("c", "1", f"carla{ADJUDICATES}")) == [("c", "carla", "adjudicator", "1")]
 

@@ -84,7 +84,7 @@ def _learned(evidence: ItemEvidence, seed: int) -> Floats:
     base = special.logit(np.clip(_ranked(_both(evidence, seed)), _EDGE, 1 - _EDGE))
     blocks = _blocks(evidence)
     fold = (permanent_numbers(seed, evidence.items.tolist(), "fold") * _FOLDS).astype(int)
-    found = base.copy()
+    found: Floats = base.copy()
     for one in range(_FOLDS) if blocks else ():
         learn = evidence.checked & (fold != one)
         if not 0 < evidence.wrong[learn].sum() < learn.sum():

@@ -55,6 +55,7 @@ class ReturnedLabels:
         self._codes = labels.codes
         names = {one.name: one.code for one in labels.labels if one.name not in labels.codes}
         self._cells = LabelCells(labels.codes, names)
+        self._typed = _by_hand([*labels.codes, *names])
         self._texts = texts
         self._others = set(others)
         self._ids = _Ids([*texts, *self._others])
@@ -64,7 +65,7 @@ class ReturnedLabels:
         """The labels of a file, in the columns in which they are kept.
 
         Rows may stand in any order, lack, or stand there twice with the same label. A row without a label is
-        left out.
+        left out. A label may be written in capitals or small letters, where no other label is meant.
 
         Args:
             rows: The rows.
@@ -81,7 +82,8 @@ class ReturnedLabels:
         kept: list[tuple[str | None, ...]] = []
         for row in rows:
             item = self._item(row)
-            read = self._cells.read(row.label.strip())
+            text = row.label.strip()
+            read = self._cells.read(text) or self._cells.read(self._typed.get(_folded(text), text))
             if read is None:
                 outside.append(row)
                 continue
@@ -138,6 +140,18 @@ class ReturnedLabels:
                 fix="sort whole rows, not single columns; if the ids are right, remove the column of texts",
             )
         return item
+
+
+def _by_hand(texts: Iterable[str]) -> dict[str, str]:
+    """Labels by what people type for them; what might stand for two is left out."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        found.setdefault(_folded(text), []).append(text)
+    return {typed: meant[0] for typed, meant in found.items() if len(meant) == 1}
+
+
+def _folded(text: str) -> str:
+    return _plain(text).casefold()
 
 
 def _twice(item: str, first: Returned, row: Returned) -> ItemError:

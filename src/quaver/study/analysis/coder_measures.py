@@ -82,6 +82,8 @@ def with_gold_coders(
 def _shared_ratings(study: StudySource) -> pl.DataFrame | None:
     """The labels of the gold sample's coders who share an item with another one; None of fewer than two."""
     table = ratings(GoldFiles(study.folder).state().coded)
+    if table.width < 3:
+        return None
     several = table.filter(pl.sum_horizontal(pl.exclude("item").is_not_null()) > 1)
     own = [name for name in table.columns[1:] if several[name].is_not_null().any()]
     return table.select("item", *own) if len(own) > 1 else None
