@@ -22,6 +22,8 @@ NEEDED: dict[str, dict[str, Any]] = {
     "corrected_conclusion": {"formula": "share(positive) ~ party", "effect": "party[a] > party[b]"},
     "label_movement": {"factors": {"paraphrase": ["original", "short"]}},
     "mixed_logit": {"formula": "original ~ model"},
+    "partiality": {"toward": "party"},
+    "position_bias": {"order": "paraphrase", "backward": "short"},
     "view": {"kind": "filtered"},
 }
 """Arguments without a default."""
@@ -43,7 +45,13 @@ OF_ANOTHER_TABLE = {
 }
 """Functions that take another table, and the name that their error says."""
 
-OF_A_SAMPLE = {"corrected_accuracy", "corrected_compliance", "corrected_conclusion", "corrected_share"}
+OF_A_SAMPLE = {
+    "corrected_accuracy",
+    "corrected_compliance",
+    "corrected_conclusion",
+    "corrected_score",
+    "corrected_share",
+}
 """Functions that take a gold sample drawn by design, and the labels of all evaluators together."""
 
 FUNCTIONS = {

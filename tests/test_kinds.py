@@ -1,4 +1,4 @@
-"""The five kinds of study: from ``quaver init`` to the report on the real model; in full size on another."""
+"""The six kinds of study: from ``quaver init`` to the report on the real model; in full size on another."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ CUT: dict[str, dict[str, Any]] = {
     "audit": {},
     "mcq": {"decoding": {"at": {"repeats": 2}}},
     "factorial": {},
+    "judge": {"decoding": {"judged": {"repeats": 2}}},
 }
 """What is made smaller still, beside the number of items."""
 
@@ -35,6 +36,7 @@ FAMILY: dict[str, dict[str, Any]] = {
     "audit": {"answer_tokens": 2, "reasoning_tokens": 4},
     "mcq": {"treatments": {f"T{n}": {"max_tokens": 4} for n in range(1, 7)}},
     "factorial": {"parts": {name: {"tokens": 3} for name in ("label", "score", "explanation")}},
+    "judge": {},
 }
 """The same of the last family of variants."""
 
@@ -44,6 +46,7 @@ CALLS = {
     "audit": 2 * 6 * (1 + 3),  # the answer, its first token, and two statements of confidence
     "mcq": 2 * 6 * 2 * 2,
     "factorial": 2 * 16,
+    "judge": 2 * 2 * 2 * 2,
 }
 """Two items, by hand."""
 
@@ -118,6 +121,7 @@ FULL: dict[str, tuple[Callable[[int], str], int]] = {
     "stability": (lambda n: ["Clinton", "Dole", "?"][n % 7 % 3], ITEMS * (30 + 251 * 3)),
     "sensitivity": (lambda n: ["Clinton", "Dole", "?"][n % 7 % 3], ITEMS * 3 * 30),
     "mcq": (lambda n: f"FINAL: {'ABCD?'[n % 11 % 5]}", ITEMS * 6 * 3 * 10),
+    "judge": (lambda n: "AB1?2"[n % 7 % 5], ITEMS * 12 * 5),
     "factorial": (lambda n: ("Clinton", "Dole", "Clinton 0.9, Dole 0.1")[n % 7 % 3], ITEMS * 16),
 }
 """What a made-up model answers the n-th time, and how many calls there are of each model."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from quaver.errors import UnknownName
 
-KINDS = ("stability", "sensitivity", "audit", "mcq", "factorial")
+KINDS = ("stability", "sensitivity", "audit", "mcq", "factorial", "judge")
 
 PAPERS: Final[Mapping[str, str]] = {
     "paper-000": "prompt-stability",

@@ -23,6 +23,7 @@ FUNCTIONS = {
     "corrected_accuracy": "quaver.measures.corrected.corrected_accuracy",
     "corrected_compliance": "quaver.measures.corrected.corrected_accuracy",
     "corrected_conclusion": "quaver.measures.validity.corrected_conclusion",
+    "corrected_score": "quaver.measures.corrected.corrected_score",
     "corrected_share": "quaver.measures.corrected.corrected_share",
     "covariate_correlation": "quaver.estimation.rank_correlation",
     "dawid_skene": "quaver.measures.validity.consensus",

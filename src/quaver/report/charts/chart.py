@@ -46,7 +46,7 @@ from quaver.report.charts.figure import Figure, intervals_hold_for
 from quaver.report.estimate_index import Results
 from quaver.report.plain_text import slug
 
-Kind = Literal["stability", "sensitivity", "audit", "mcq", "factorial"]
+Kind = Literal["stability", "sensitivity", "audit", "mcq", "factorial", "judge"]
 """A kind of study, as ``quaver init`` writes it."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -13,7 +13,10 @@ from quaver.measures.corrected.labelled_items import designed
 from quaver.study.sources.study_plugins import Measurement
 from quaver.study.sources.study_source import StudySource
 
-CORRECTED: Final = ("corrected_share", "corrected_accuracy", "corrected_compliance")
+SCORE: Final = "corrected_score"
+"""Taken unasked where the labels are numbers: of all items, and by each column that groups them."""
+
+CORRECTED: Final = ("corrected_share", "corrected_accuracy", "corrected_compliance", SCORE)
 """They are taken wherever there is a designed gold sample; ``quaver measure`` takes each by its name."""
 
 
@@ -30,15 +33,19 @@ def corrected_measurements(
     if names is None and not designed(frame):
         return []
     labels, group = study.experiment.labels, study.spec.group
+    asked = [name for name in CORRECTED if name in names] if names is not None else list(CORRECTED)
+    if names is None and labels.level != "interval":
+        asked.remove(SCORE)
+    columns = [one for one in getattr(study.spec.items, "groups", ()) if one in frame.columns]
     return [
         Measurement(
             name,
             _Corrected(name),
             None,
-            {"labels": labels, "by": (), "seed": derive(study.spec.seed, "bootstrap", name), "group": group},
+            {"labels": labels, "by": by, "seed": derive(study.spec.seed, "bootstrap", name), "group": group},
         )
-        for name in CORRECTED
-        if names is None or name in names
+        for name in asked
+        for by in ((), *((one,) for one in columns if name == SCORE))
     ]
 
 

@@ -1,0 +1,56 @@
+"""Means over items of numbers that may be negative: what the measures of a judge have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from quaver.estimation.bootstrap import Floats
+from quaver.estimation.cell import Cell
+from quaver.estimation.intervals import Interval
+from quaver.estimation.means import differing, ratio
+from quaver.estimation.statistic import Statistic
+
+
+def mean_over_items(
+    cell: Cell,
+    values: Floats,
+    said: Statistic,
+    ends: tuple[float, float],
+    details: Mapping[str, Any] | None = None,
+) -> Statistic:
+    """The mean of a number that each item has.
+
+    Args:
+        cell: The cell.
+        values: A number an item, NaN where it has none.
+        said: What is said of it, with the reason should no item have one.
+        ends: The smallest and largest number that an item can have.
+        details: Further numbers.
+
+    Returns:
+        The statistic; undefined where no item has a number.
+    """
+    known = np.isfinite(values)
+    if not known.any():
+        return said
+
+    def further(value: float, share: float) -> Interval:
+        """Where the mean may lie if such a share of further items may be anything."""
+        low, high = ((1 - share) * value + share * end for end in ends)
+        return Interval(low, high)
+
+    return replace(
+        said,
+        reason=None,
+        n=cell.units.touched(known),
+        under=ratio(np.where(known, values, 0.0)[:, None], known.astype(np.float64)[:, None]),
+        differing=differing(values, cell.units),
+        ends=ends,
+        spread=further,
+        values=values,
+        details=details or {},
+    )
