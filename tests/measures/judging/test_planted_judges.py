@@ -187,9 +187,10 @@ def test_a_corrected_score_covers_what_people_would_say_although_the_judge_is_to
             assert one.low is not None
             assert one.high is not None
             covered += one.low <= truth[at] <= one.high
-            naive += abs(one.details["naive"]["mean"] - truth[at]) < (one.high - one.low) / 2
+            # The judge's own mean for the system that it favours is further off than the interval is wide.
+            naive += at == 1 and abs(one.details["naive"]["mean"] - truth[at]) < one.high - one.low
     assert covered >= 44  # of 50
-    assert naive <= 10
+    assert naive <= 2  # of 25
 
 
 def test_how_often_an_answer_wins_is_corrected_for_a_judge_that_prefers_length() -> None:
@@ -246,3 +247,49 @@ def test_a_study_of_pairs_maps_choices_back_and_finds_the_planted_bias(tmp_path:
     assert found["position_bias"].value == 1.0
     assert found["position_bias"].details["alike"] == 0.0
     assert found["partiality"].details["judge"] == 0.5
+
+
+def test_scores_on_another_scale_are_the_same_grades(tmp_path: Any) -> None:
+    """A judge that gives long answers one grade more, on either scale."""
+
+    def grade(text: str, prompt: str) -> str:
+        score = min(5, int(text.split()[-1]) + ("long" in text))
+        return str(score * 20 if "hundred" in prompt else score)
+
+    table = "".join(
+        f"a{at},{'long' if at % 2 else 'short'} answer worth {1 + at % 4},{1 + at % 4},{'ns'[at % 2]}\n"
+        for at in range(16)
+    )
+    (tmp_path / "answers.csv").write_text(f"id,answer,score,length\n{table}", encoding="utf-8")
+    study = {
+        "task": {"labels": [1, 2, 3, 4, 5], "level": "interval"},
+        "items": {
+            "source": str(tmp_path / "answers.csv"),
+            "id": "id",
+            "text": "{{ answer }}",
+            "gold": "score",
+            "groups": ["length"],
+        },
+        "prompt": {"instruction": "How good is the answer?", "postfix": "From 1 to 5."},
+        "variants": [
+            {
+                "use": "formats",
+                "original": True,
+                "formats": {
+                    "hundred": {
+                        "postfix": "From 20 to one hundred.",
+                        "answers": {str(one): str(20 * one) for one in range(1, 6)},
+                    }
+                },
+            }
+        ],
+        "models": [{"name": "judge", "use": "function"}],
+        "evaluators": ["label_match"],
+        "measures": [{"use": "leniency", "by": ["format", "length"]}],
+    }
+    opened = Study.open(study, folder=tmp_path / "scores", functions={"judge": grade})
+    opened.run()
+    found = {(one.cell["format"], one.cell["length"]): one.value for one in opened.estimates()}
+    assert found == {
+        (scale, length): float(length == "s") for scale in ("original", "hundred") for length in "ns"
+    }
