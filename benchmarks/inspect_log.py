@@ -97,8 +97,8 @@ def write(folder: Path, out: Path) -> int:
     from inspect_ai._util.zipfile import zipfile_compress_kwargs
 
     sample, line = patterns()
-    samples = 0
-    with zipfile.ZipFile(out, "w", **zipfile_compress_kwargs) as log, tempfile.TemporaryFile("w+b") as lines:
+    samples, part = 0, out.with_suffix(".part")
+    with zipfile.ZipFile(part, "w", **zipfile_compress_kwargs) as log, tempfile.TemporaryFile("w+b") as lines:
         for answer in answers(folder):
             name = filled(sample, line, answer)
             log.writestr(name, json.dumps(sample), zipfile.ZIP_DEFLATED, 1)
@@ -113,6 +113,7 @@ def write(folder: Path, out: Path) -> int:
         start = {"version": whole.version, "eval": whole.eval.model_dump(mode="json"), "plan": {}}
         log.writestr("_journal/start.json", json.dumps(start))
         log.writestr("header.json", whole.model_dump_json(exclude_none=True))
+    part.rename(out)
     return samples
 
 

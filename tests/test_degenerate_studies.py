@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.report.conftest import browser
+from tests.chromium import browser
 from tests.studies import written
 
 import quaver

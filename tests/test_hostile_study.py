@@ -10,9 +10,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.chromium import browser
 from tests.cli.commands import here, of_a_study
 from tests.hostile import ANSWERS, TEXTS, annotate, write_hostile
-from tests.report.conftest import browser
 
 import quaver
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 import pytest
+from tests.chromium import browser
 from tests.report.moved import movement_of
 
 from quaver.core.annotations import ANNOTATION_COLUMNS
@@ -17,6 +17,8 @@ from quaver.core.deviation_tables import Deviations
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
 from quaver.study.analysis.chart_estimates import deviating
+
+__all__ = ["browser"]
 
 Answer = Callable[[int, str, str, int], str | None]
 
@@ -169,15 +171,3 @@ def make() -> Callable[..., Study]:
 @pytest.fixture(scope="module")
 def study() -> Study:
     return make_study(items=24)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    path = shutil.which("chromium")
-    if path is None:
-        pytest.skip("chromium is not installed (apt-get install chromium)")
-    sync = pytest.importorskip("playwright.sync_api")
-    with sync.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        yield opened
-        opened.close()

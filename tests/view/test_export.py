@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from tests.hostile import TEXTS
 from tests.view.viewed import client, collected
 
-from quaver.view.application import PAGE
+from quaver.view.file_answers import PAGE
 from quaver.view.page_bundle import bundled, inert, one_file
 
 EXPORT = "api/studies/tones/export"

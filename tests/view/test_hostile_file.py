@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from tests.chromium import browser
 from tests.hostile import ANSWERS, TEXTS, annotate, write_hostile
 from tests.view.viewed import client
 
 import quaver
 from quaver.view.serving import export
+
+__all__ = ["browser"]
 
 _PARTS = (
     *(
@@ -63,18 +64,6 @@ def more_hostile(count: int = 200) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    path = shutil.which("chromium")
-    if path is None:
-        pytest.skip("chromium is not installed (apt-get install chromium)")
-    sync = pytest.importorskip("playwright.sync_api")
-    with sync.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        yield opened
-        opened.close()
-
-
-@pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study whose names, texts and answers are hostile, with 200 more items."""
     folder = tmp_path_factory.mktemp("hostile")
@@ -97,10 +86,10 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return study
 
 
-def test_a_file_from_disk_runs_and_loads_nothing_of_them(path: Path, tmp_path: Path, chromium: Any) -> None:
+def test_a_file_from_disk_runs_and_loads_nothing_of_them(path: Path, tmp_path: Path, browser: Any) -> None:
     file = tmp_path / "part.html"
     assert export(path, file, count=300) > 200
-    page = chromium.new_page()
+    page = browser.new_page()
     asked, said, broken = [], [], []
     page.on("request", lambda one: asked.append(one.url))
     page.on("dialog", lambda one: (said.append(one.message), one.dismiss()))
@@ -120,18 +109,18 @@ def test_a_file_from_disk_runs_and_loads_nothing_of_them(path: Path, tmp_path: P
 
 
 def test_the_servers_answers_are_never_html(path: Path) -> None:
-    browser = client(path)
-    (study,) = browser.get("api/studies").json()["studies"]
+    asked = client(path)
+    (study,) = asked.get("api/studies").json()["studies"]
     place = f"api/studies/{study['id']}"
-    row = browser.get(f"{place}/rows").json()["rows"][0]
+    row = asked.get(f"{place}/rows").json()["rows"][0]
     for address in ("", "/design", "/grid", "/rows", "/answers", "/facets"):
-        answer = browser.get(place + address)
+        answer = asked.get(place + address)
         assert answer.headers["content-type"] == "application/json"
-    raw = browser.get(f"{place}/raw", params={"item": row["item"], "column": 0})
+    raw = asked.get(f"{place}/raw", params={"item": row["item"], "column": 0})
     assert raw.headers["content-type"] == "text/plain; charset=utf-8"
     assert raw.headers["x-content-type-options"] == "nosniff"
     assert raw.text in {
         one.encode("utf-8", "replace").decode() for one in (*ANSWERS, *TEXTS, *more_hostile())
     }
-    name = browser.get(f"{place}/export").headers["content-disposition"]
+    name = asked.get(f"{place}/export").headers["content-disposition"]
     assert not set('<>"\r\n;') & set(name.removeprefix('attachment; filename="').removesuffix('"'))

@@ -12,10 +12,10 @@ import typer
 from quaver.cli.console import errors, say, screen, table
 from quaver.cli.label_file_options import SeparatorOption, parts, separator_of
 from quaver.cli.run_display import show_outcome, watching
-from quaver.cli.study_options import function_of
 from quaver.cli.verdict_display import say_card
 from quaver.cli.weights_offer import YesOption, offer_weights
 from quaver.core.number_format import duration
+from quaver.study.sources.named_functions import function_of
 
 if TYPE_CHECKING:
     from quaver.report.findings.verdict_card import Card

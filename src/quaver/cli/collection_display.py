@@ -11,9 +11,9 @@ import typer
 
 from quaver.cli.console import say, screen, show, table
 from quaver.cli.run_display import say_making, show_outcome, watching
-from quaver.cli.study_options import functions_of
 from quaver.cli.terminal_tables import estimates_tables
 from quaver.core.number_format import duration
+from quaver.study.sources.named_functions import functions_of
 
 if TYPE_CHECKING:
     from quaver.collect.run.progress import Progress

@@ -10,7 +10,7 @@ import typer
 
 from quaver.cli.completions import studies
 from quaver.cli.console import say
-from quaver.cli.study_options import HERE
+from quaver.cli.study_options import HERE, FunctionOption
 from quaver.errors import QuaverError
 
 
@@ -29,6 +29,7 @@ def command(
     ] = None,
     query: Annotated[str, typer.Option(help="Which items --export writes, as a query line.")] = "",
     sort: Annotated[str, typer.Option(help="Their order: item, instability, cluster, gold …")] = "item",
+    function: FunctionOption = None,
     items: Annotated[int, typer.Option(min=1, max=5000, help="How many items --export writes.")] = 200,
 ) -> None:
     """Look at every answer of a study in the browser.
@@ -54,7 +55,7 @@ def command(
                 found=f"{len(studies)} studies",
                 fix=f"name one of them: {', '.join(map(str, studies[:5]))}",
             )
-        written = serving.export(one, export, query, sort, items)
+        written = serving.export(one, export, query, sort, items, function or ())
         say(f"Wrote {written:,} items to {export}")
         return
 
@@ -65,4 +66,4 @@ def command(
         if not no_open:
             webbrowser.open(shown)
 
-    serving.serve(studies, port=port, begun=begun)
+    serving.serve(studies, port=port, functions=function or (), begun=begun)

@@ -3,51 +3,29 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 
 from quaver._secrets import Keys
 from quaver.core.account import account_name
 from quaver.errors import QuaverError, UnknownName
-from quaver.view import answer_document, grid_documents, overview_document
-from quaver.view.answer_reading import number_of, pieces, stored
+from quaver.view import answer_document, file_answers, grid_documents, overview_document
 from quaver.view.asked_parameters import Parameters
 from quaver.view.compare_document import comparison
 from quaver.view.gold_marks import to_gold
 from quaver.view.index_process import IndexProcess
-from quaver.view.mark_export import exported_marks
 from quaver.view.mark_import import taken_in
 from quaver.view.query_completion import completions
 from quaver.view.query_language import QueryError
-from quaver.view.shown_export import exported
-from quaver.view.static_export import MOST_ITEMS, write_file
 from quaver.view.viewed_study import ViewedStudy
-
-PAGE = Path(__file__).parent / "page"
-_KINDS = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".json": "application/json",
-    ".svg": "image/svg+xml",
-    ".woff2": "font/woff2",
-}
-_MOST_CELLS = 1_000_000
-_REPORT_POLICY = (
-    "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'; "
-    "style-src 'unsafe-inline'; img-src data:; font-src data:"
-)
 
 
 class Viewer:
@@ -100,20 +78,26 @@ class Viewer:
             f"{study}/marks/gold": self.marks_to_gold,
             f"{study}/marks/import": self.import_marks,
         }
+        files = {
+            "marks/export": file_answers.export_marks,
+            "export": file_answers.export,
+            "cells": file_answers.cells,
+            "raw": file_answers.raw,
+            "charts/{chart}": file_answers.chart,
+            "report": file_answers.report,
+        }
         routes = [Route(path, _document(made), methods=["GET"]) for path, made in documents.items()]
         routes += [Route(path, _document(made), methods=["POST"]) for path, made in changes.items()]
         routes += [
             Route(f"{study}/marks/{{mark}}", _document(self.remove_mark), methods=["DELETE"]),
-            Route(f"{study}/marks/export", _guarded(self.export_marks)),
-            Route(f"{study}/export", _guarded(self.export)),
-            Route(f"{study}/cells", _guarded(self.cells)),
-            Route(f"{study}/raw", _guarded(self.raw)),
-            Route(f"{study}/charts/{{chart}}", _guarded(self.chart)),
-            Route(f"{study}/report", _guarded(self.report)),
-            Route("/page/{name:path}", _guarded(_page)),
-            Route("/", _guarded(_page)),
+            *(Route(f"{study}/{name}", _guarded(self._with(made))) for name, made in files.items()),
+            Route("/page/{name:path}", _guarded(file_answers.page)),
+            Route("/", _guarded(file_answers.page)),
         ]
         return Starlette(routes=routes)
+
+    def _with(self, made: Callable[[ViewedStudy, Parameters], Response]) -> Callable[[Parameters], Response]:
+        return lambda given: made(self._of(given), given)
 
     def _of(self, given: Parameters) -> ViewedStudy:
         return self.study(given.path("study"))
@@ -208,16 +192,6 @@ class Viewer:
         who = given.text("who") or self.who
         return taken_in(self._of(given), given.text("format"), given.content, who)
 
-    def export_marks(self, given: Parameters) -> Response:
-        """The marks as a file, or the items as tasks."""
-        blind = given.flag("blind")
-        body, name = exported_marks(self._of(given), given.asked(), given.text("format"), blind=blind)
-        return StreamingResponse(
-            (piece.encode("utf-8", "backslashreplace") for piece in body),
-            media_type="application/octet-stream",
-            headers=_as_file(name),
-        )
-
     def set_who(self, given: Parameters) -> dict[str, Any]:
         """Whose marks are made from now on."""
         who = str(given.body().get("who", "")).strip()[:200]
@@ -244,65 +218,6 @@ class Viewer:
         second = self.study(given.text("b") or given.text("a")), given.text("eb"), given.text("B")
         window = given.number("from", 0), given.number("count", 50, most=500)
         return comparison(first, second, given.text("q"), given.text("change") or "flip", window)
-
-    # ------------------------------------------------------------------ other than JSON
-
-    def export(self, given: Parameters) -> Response:
-        """What is shown, as a file that is removed once it is sent."""
-        study, form = self._of(given), given.text("format") or "csv"
-        if form == "html":
-            with tempfile.NamedTemporaryFile(prefix="quaver-", suffix=".html", delete=False) as made:
-                path = Path(made.name)
-            write_file(study, given.asked(), path, PAGE, given.number("items", MOST_ITEMS))
-        else:
-            path = exported(study, given.asked(), form, given.text("what") or "matching")
-        headers = _as_file(f"{study.id}.{form}")
-        kind = "application/octet-stream"
-        return FileResponse(path, media_type=kind, headers=headers, background=BackgroundTask(path.unlink))
-
-    def cells(self, given: Parameters) -> Response:
-        """A window of cells."""
-        study = self._of(given)
-        first, left = given.number("from", 0), given.number("left", 0)
-        rows, width = given.number("count", 0, most=100_000), given.number("width", 0, most=100_000)
-        step = max(1, given.number("step", 1))
-        if rows * width > _MOST_CELLS:
-            raise QuaverError(
-                "the window is too large", where="cells", expected=f"{_MOST_CELLS:,} cells at most"
-            )
-        planes = given.flag("match"), given.flag("confidence")
-        body, rows, width = grid_documents.cells(
-            study, given.asked(), (first, rows, left, width), step, planes=planes, blind=given.flag("blind")
-        )
-        about = {"X-Rows": str(rows), "X-Width": str(width), "X-Version": study.version}
-        return Response(body, media_type="application/octet-stream", headers=about)
-
-    def raw(self, given: Parameters) -> Response:
-        """A long text in pieces."""
-        study, part = self._of(given), given.text("part") or "text"
-        if part not in ("text", "thinking", "raw", "prompt"):
-            raise UnknownName("part", part, ["text", "thinking", "raw", "prompt"], where="part")
-        at, _ = answer_document.place_of(study, given.text("item"), given.number("column", 0))
-        whole = given.flag("download")
-        start, count = given.number("from", 0), given.number("count", 1_000_000, most=1_000_000)
-        number = number_of(study.index, at, given.number("column", 0))
-        body = _pieces(study, number, part, 0 if whole else start, None if whole else count)
-        about = _as_file("answer.txt") if whole else {}
-        return StreamingResponse(body, media_type="text/plain; charset=utf-8", headers=about)
-
-    def chart(self, given: Parameters) -> Response:
-        """A chart as SVG."""
-        folder = self._of(given).index.folder / "charts"
-        return _file(folder, given.path("chart"), (".svg",))
-
-    def report(self, given: Parameters) -> Response:
-        """The study's report, in a page that can reach nothing."""
-        found = overview_document.report_of(self._of(given))
-        if found is None:
-            raise UnknownName("report", "report.html", [], where="report")
-        return FileResponse(
-            found, media_type="text/html; charset=utf-8", headers={"Content-Security-Policy": _REPORT_POLICY}
-        )
 
 
 def _document(made: Callable[[Parameters], Any]) -> Callable[[Request], Any]:
@@ -352,32 +267,3 @@ def _json(document: Any, status: int = 200) -> Response:
     """A document, without the value of any key."""
     text = Keys().out_of(json.dumps(document, separators=(",", ":"), default=str))
     return Response(text.encode(), status, media_type="application/json")
-
-
-def _as_file(name: str) -> dict[str, str]:
-    """The header that has a browser keep a body as a file."""
-    plain = "".join(one if one.isascii() and (one.isalnum() or one in "._-") else "-" for one in name)
-    return {"Content-Disposition": f'attachment; filename="{plain}"'}
-
-
-def _pieces(study: ViewedStudy, number: int, part: str, start: int, count: int | None) -> Any:
-    with stored(study.index) as db:
-        if db is None or not number:
-            return
-        table, column, row = "responses", part, number
-        if part == "prompt":
-            table, column = "prompts", "messages"
-            row = db.execute("SELECT prompt FROM responses WHERE id = ?", (number,)).fetchone()[0]
-        yield from pieces(db, table, column, row, start, count)
-
-
-def _page(given: Parameters) -> Response:
-    """A file of the page."""
-    return _file(PAGE, given.path("name") or "index.html", tuple(_KINDS))
-
-
-def _file(folder: Path, name: str, endings: tuple[str, ...]) -> Response:
-    path = (folder / name).resolve()
-    if not path.is_relative_to(folder.resolve()) or path.suffix not in endings or not path.is_file():
-        raise UnknownName("page", name, [], where="page")
-    return Response(path.read_bytes(), media_type=_KINDS[path.suffix])

@@ -9,15 +9,20 @@ import os
 import select
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from quaver.collect.store.sole_writer import who_collects
 from quaver.errors import QuaverError
+from quaver.study.sources.named_functions import functions_of
 from quaver.study.sources.opening import open_source
 from quaver.study.sources.study_source import StudySource
 from quaver.view.index_builder import IndexBuilder, write_json
 from quaver.view.overview_document import error_document
 from quaver.view.study_summary import MOST_ANNOTATIONS, write_progress, write_verdict
+
+VERDICT = "--verdict"
+"""The option that has the verdict made, however long that takes; all others are functions."""
 
 FAILURE = "failure.json"
 """Where an error is written for the server."""
@@ -29,7 +34,9 @@ _AGAIN = 20.0
 """A verdict is made anew while a study runs after so many times the time that it took."""
 
 
-def keep(path: Path, root: Path, *, wanted: bool, follow: bool = False) -> None:
+def keep(
+    path: Path, root: Path, *, wanted: bool, follow: bool = False, functions: Sequence[str] = ()
+) -> None:
     """Make or continue the index of a study, until there is nothing more to do.
 
     Args:
@@ -37,14 +44,15 @@ def keep(path: Path, root: Path, *, wanted: bool, follow: bool = False) -> None:
         root: The folder of its indexes.
         wanted: Whether the verdict is asked for, however long it takes.
         follow: Whether to go on as long as another process collects.
+        functions: ``NAME=MODULE:FUNCTION`` of models that are functions.
     """
     root.mkdir(parents=True, exist_ok=True)
-    study = opened(path, root)
+    study = opened(path, root, functions)
     builder = IndexBuilder(study, root)
     judged, took, seen = 0.0, 0.0, -1
     while True:
         if not builder.update():
-            study = opened(path, root)
+            study = opened(path, root, functions)
             builder = IndexBuilder(study, root)
             continue
         now = write_progress(study, builder.folder)
@@ -61,10 +69,13 @@ def keep(path: Path, root: Path, *, wanted: bool, follow: bool = False) -> None:
             return
 
 
-def opened(path: Path, root: Path) -> StudySource:
-    """A study; a bundle is unpacked beside its index."""
+def opened(path: Path, root: Path, functions: Sequence[str] = ()) -> StudySource:
+    """A study with the functions of its own models; a bundle is unpacked beside its index."""
     is_bundle = path.suffix == ".zip" and path.is_file()
-    return open_source(path, root / "bundle" if is_bundle else None)
+    source = open_source(path, root / "bundle" if is_bundle else None)
+    names = {model.name for model in source.spec.models}
+    own = {name: made for name, made in functions_of(functions).items() if name in names}
+    return open_source(path, functions=own) if own and not is_bundle else source
 
 
 def _is_stale(builder: IndexBuilder, wanted: bool) -> bool:
@@ -90,7 +101,8 @@ def main() -> None:
     failure.unlink(missing_ok=True)
     os.nice(5)
     try:
-        keep(Path(path), Path(root), wanted="--verdict" in options, follow=True)
+        functions = [one for one in options if one != VERDICT]
+        keep(Path(path), Path(root), wanted=VERDICT in options, follow=True, functions=functions)
     except QuaverError as error:
         write_json(failure, error_document(error))
         sys.exit(2)

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 from quaver.collect.store.read_only import journal
@@ -22,10 +23,11 @@ class IndexProcess:
 
     Args:
         study: The study as the server has it.
+        functions: ``NAME=MODULE:FUNCTION`` of models that are functions.
     """
 
-    def __init__(self, study: ViewedStudy) -> None:
-        self._study = study
+    def __init__(self, study: ViewedStudy, functions: Sequence[str] = ()) -> None:
+        self._study, self._functions = study, functions
         self._child: subprocess.Popen[bytes] | None = None
         self._wanted, self._ended = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -60,7 +62,7 @@ class IndexProcess:
             self._ended.wait(_LOOK)
 
     def _begin(self) -> None:
-        options = ["--verdict"] if self._wanted.is_set() else []
+        options = [*self._functions, *(["--verdict"] if self._wanted.is_set() else [])]
         self._wanted.clear()
         study = self._study
         self._child = subprocess.Popen(

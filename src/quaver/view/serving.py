@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from pathlib import Path
 
-from quaver.errors import QuaverError, StoreError
+from quaver.errors import QuaverError, StoreError, UnknownName
+from quaver.study.sources.named_functions import functions_of
 from quaver.study.sources.opening import open_source
 from quaver.view.grid_view import Shape
 from quaver.view.index_process import IndexProcess
@@ -99,7 +100,14 @@ def listening(port: int | None) -> socket.socket:
     raise AssertionError  # the last one was made or raised
 
 
-def export(path: Path, file: Path, query: str = "", sort: str = "item", count: int = 200) -> int:
+def export(
+    path: Path,
+    file: Path,
+    query: str = "",
+    sort: str = "item",
+    count: int = 200,
+    functions: Sequence[str] = (),
+) -> int:
     """Write a part of a study as one HTML file that opens from disk.
 
     Args:
@@ -108,6 +116,7 @@ def export(path: Path, file: Path, query: str = "", sort: str = "item", count: i
         query: The query line; everything by default.
         sort: The order of the items.
         count: How many of them.
+        functions: ``NAME=MODULE:FUNCTION`` of models that are functions.
 
     Returns:
         How many items were written.
@@ -118,17 +127,40 @@ def export(path: Path, file: Path, query: str = "", sort: str = "item", count: i
     from quaver.view.index_keeper import keep  # the server does without what makes verdicts and charts
 
     (study,) = studies_of([path]).values()
-    keep(study.path, study.root, wanted=False)
+    check_functions([path], functions)
+    keep(study.path, study.root, wanted=False, functions=functions)
     asked = Asked(query, shape=Shape(sort=sort))
     return write_file(study, asked, file, Path(__file__).parent / "page", count)
 
 
-def serve(paths: Sequence[Path], *, port: int | None = None, begun: Callable[[str], None] = print) -> None:
+def check_functions(paths: Sequence[Path], functions: Sequence[str]) -> None:
+    """Each function must be there, and belong to a model of one of the studies.
+
+    Raises:
+        QuaverError: It names no function, or it cannot be imported.
+        UnknownName: No study has a model of that name.
+    """
+    if not functions:
+        return
+    known = dict.fromkeys(model.name for path in paths for model in open_source(path).spec.models)
+    for name in functions_of(functions):
+        if name not in known:
+            raise UnknownName("model", name, list(known), where="--function")
+
+
+def serve(
+    paths: Sequence[Path],
+    *,
+    port: int | None = None,
+    functions: Sequence[str] = (),
+    begun: Callable[[str], None] = print,
+) -> None:
     """Serve studies until the process is stopped.
 
     Args:
         paths: Study files, folders and bundles.
         port: Where to listen; any free port by default.
+        functions: ``NAME=MODULE:FUNCTION`` of models that are functions.
         begun: Called with the address once the server answers.
 
     Raises:
@@ -147,9 +179,10 @@ def serve(paths: Sequence[Path], *, port: int | None = None, begun: Callable[[st
             fix="pip install 'quaver[view]'",
         ) from error
     studies = studies_of(paths)
+    check_functions(paths, functions)
     made = listening(port)
     number, token = made.getsockname()[1], secrets.token_urlsafe(24)
-    processes = {name: IndexProcess(study) for name, study in studies.items()}
+    processes = {name: IndexProcess(study, functions) for name, study in studies.items()}
     guarded = Guard(Viewer(studies, processes).app(), token, number)
     for process in processes.values():
         process.start()

@@ -9,8 +9,8 @@ import pytest
 from markupsafe import Markup
 
 from quaver.core.records import Estimate
+from quaver.report.findings.effect_sentences import clear, largest_effects
 from quaver.report.findings.finding import Finding, finding
-from quaver.report.findings.key_results import clear, largest_effects
 
 BROKEN = re.compile(r"\b(None|nan|inf)\b|\{\}|  |\d e[-−]|\d\s%")
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.report.conftest import browser
+from tests.chromium import browser
 from tests.studies import written
-from tests.view.viewed import again
+from tests.view import viewed
+from tests.view.viewed import TOKEN, again
 
 import quaver
 from quaver.core.model import Abilities
@@ -23,30 +24,14 @@ from quaver.view.serving import listening, studies_of
 
 __all__ = ["browser"]
 
-STUDY = """\
-name: tones
-task:
-  labels: [{code: pos, name: positive}, {code: neg, name: negative}, {code: neu, name: neutral}]
-items:
-  source: items.csv
-  id: id
-  text: "{{ text }}"
-  gold: truth
-  groups: [side]
-prompt:
-  instruction: Is this positive, negative or neutral?
-variants:
-  - {use: instructions, texts: {curt: "Tone?", plain: "How does it sound to you?"}, factor: words}
-models:
-  - {name: fake, use: function}
-decoding:
-  warm: {temperature: 1.0, logprobs: 3}
-repeats: 2
-evaluators: [first_label, exact, logprob]
-"""
+STUDY = (
+    viewed.STUDY.replace("How does it sound?", "How does it sound to you?")
+    .replace("{temperature: 1.0}", "{temperature: 1.0, logprobs: 3}")
+    .replace("repeats: 3", "repeats: 2")
+    .replace("[first_label, exact]", "[first_label, exact, logprob]")
+)
 
 ITEMS = 30
-TOKEN = "secret-token"
 
 
 def items() -> str:

@@ -21,12 +21,12 @@ def test_the_overview_says_how_far_the_run_is_and_where_to_look(opened: Any) -> 
         assert f"{ANSWERS} of {ANSWERS}" in view.read(".run")
         view.page.get_by_role("link", name="Every label at a glance").click()
         view.page.locator(".legend button").first.wait_for()
-        assert view.where.startswith("#/grid?")
+        view.until("location.hash.startsWith('#/grid?')")
         view.page.keyboard.press("g")
         view.page.keyboard.press("o")
         view.page.locator(".run").wait_for()
-        assert view.where.startswith("#/overview")
-        assert view.page.title().startswith("Overview · tones")
+        view.until("location.hash.startsWith('#/overview')")
+        view.until("document.title.startsWith('Overview · tones')")
 
 
 # ---------------------------------------------------------------------------------------- 2. grid
@@ -53,7 +53,7 @@ def test_the_grid_opens_an_answer_by_keyboard(opened: Any) -> None:
         view.until("document.querySelector('.panel h2').textContent === 'Item i2'")
         view.page.keyboard.press("Escape")
         view.page.locator(".panel").wait_for(state="hidden")
-        assert view.page.evaluate("document.activeElement.className") == "grid-area"
+        view.until("document.activeElement.className === 'grid-area'")
 
 
 def test_the_grid_opens_an_answer_by_mouse_and_zooms(opened: Any) -> None:
@@ -64,11 +64,11 @@ def test_the_grid_opens_an_answer_by_mouse_and_zooms(opened: Any) -> None:
         assert view.page.locator(".panel h2").inner_text().startswith("Item i")
         view.page.get_by_role("button", name="Close").click()
         view.page.get_by_role("button", name="Larger cells").click()
-        assert "zoom=4" in view.where
+        view.until("location.hash.includes('zoom=4')")
         view.page.get_by_role("button", name="Whole").click()
-        assert "zoom=whole" in view.where
+        view.until("location.hash.includes('zoom=whole')")
         view.page.keyboard.press("+")
-        assert "whole" not in view.where
+        view.until("!location.hash.includes('whole')")
 
 
 def test_the_grid_is_a_table_for_those_who_read_it(opened: Any) -> None:
@@ -135,7 +135,7 @@ def test_what_differs_from_another_prompt_is_marked(answer: Any) -> None:
     assert len(options) == PROMPTS  # nothing, and the others
     choose.select_option("nothing")
     answer.until("!document.querySelector('.panel ins')")
-    assert "against=none" in answer.where
+    answer.until("location.hash.includes('against=none')")
     choose.select_option(options[-1])
     panel.locator(".prompted ins").first.wait_for()
 
@@ -191,13 +191,13 @@ def test_clicks_write_the_query(opened: Any) -> None:
         page = view.page
         page.locator("#facets button", has_text="positive").first.click()
         view.until("location.hash.includes('q=label')")
-        query = page.get_by_label("Filter answers")
-        assert "label:pos" in query.input_value()
+
+        view.until("document.querySelector('[aria-label=\"Filter answers\"]').value.includes('label:pos')")
         pressed = page.locator("#facets button[aria-pressed='true']")
         pressed.first.wait_for()
         pressed.first.click()
         view.until("!location.hash.includes('q=')")
-        assert query.input_value() == ""
+        view.until("document.querySelector('[aria-label=\"Filter answers\"]').value === ''")
 
 
 def test_a_bad_query_says_what_is_wrong_with_it(opened: Any) -> None:
@@ -209,7 +209,7 @@ def test_a_bad_query_says_what_is_wrong_with_it(opened: Any) -> None:
     view.page.get_by_label("Filter answers").fill("label:pos")
     view.page.keyboard.press("Enter")
     view.page.locator(".answer-row").first.wait_for()
-    assert view.page.locator(".query-said").is_hidden()
+    view.page.locator(".query-said").wait_for(state="hidden")
     view.page.close()
 
 
@@ -221,11 +221,15 @@ def test_answers_are_walked_through_by_keyboard(opened: Any) -> None:
         view.until("document.activeElement.dataset.at === '1'")
         page.keyboard.press("Enter")
         page.locator(".panel h2").wait_for()
-        first = view.where
+        before = view.where
+        wanted = view.read(".answer-row[data-at='2'] .row-of b")
         page.keyboard.press("j")
-        view.until(f"location.hash !== {json.dumps(first)}")
+        view.until(f"location.hash !== {json.dumps(before)}")
+        view.until("document.querySelector('.answer-row[aria-current]')?.dataset.at === '2'")
+        view.until(f"document.querySelector('.panel h2').textContent === {json.dumps(f'Item {wanted}')}")
         page.keyboard.press("Escape")
         page.locator(".panel").wait_for(state="hidden")
+        view.until("document.activeElement.dataset.at === '2'")
 
 
 # --------------------------------------------------------------------------------------- 6. judge
@@ -300,10 +304,11 @@ def test_two_prompts_are_compared_with_both_answers(opened: Any) -> None:
         sides = flips.first.locator(".side pre").all_inner_texts()
         assert sorted(sides) == ["I think it is positive, really.", "negative"]
         page.keyboard.press("j")
-        assert page.evaluate("document.activeElement.tagName") == "LI"
+        view.until("document.activeElement.tagName === 'LI'")
         page.keyboard.press("x")
         view.until("location.hash.includes('A=')")
-        headline.wait_for()
+        side = page.locator(".flips-list > li").first.locator(".side pre").first
+        side.filter(has_text=sides[1]).wait_for()
         assert page.locator(".flips-list > li").first.locator(".side pre").all_inner_texts() == sides[::-1]
         page.get_by_role("link", name="Left answer, whole").first.click()
         page.locator(".panel h2").wait_for()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
@@ -12,6 +11,7 @@ from quaver.core.presentation import Section
 from quaver.core.records import Estimand, Estimate
 from quaver.report.estimate_index import NO_LABEL, Results, varying
 from quaver.report.findings.coder_sentences import coder_sentences
+from quaver.report.findings.effect_sentences import FEW, clear, effect_sentences, points_of
 from quaver.report.findings.verdicts import STEADY
 from quaver.report.joint_conclusion import (
     by_chance,
@@ -20,12 +20,9 @@ from quaver.report.joint_conclusion import (
     joint_conclusions,
 )
 from quaver.report.measure_words import in_words
-from quaver.report.page_numbers import number, percent_measure, points, printed, value_and_interval
+from quaver.report.page_numbers import number, percent_measure, printed, value_and_interval
 
 _ONE_PROMPT = "for this prompt"
-
-_FEW = 3
-"""As many estimates are reported one by one, each with its interval."""
 
 
 def carrying(results: Results) -> dict[Section, tuple[Markup, ...]]:
@@ -50,7 +47,7 @@ def readiness_headline(results: Results) -> Markup | None:
     for verdict in ("ready", "not ready", "undecided"):
         own = [name for name, one in profiles if one.details["verdict"] == verdict]
         if own:
-            named = f"{len(own)} of {len(profiles)}" if len(own) > _FEW else _listed(own)
+            named = f"{len(own)} of {len(profiles)}" if len(own) > FEW else _listed(own)
             verb = "is" if len(own) == 1 else "are"
             words = "whether {} {} ready is undecided" if verdict == "undecided" else "{} {} " + verdict
             clauses.append(Markup(words).format(named, verb))
@@ -71,7 +68,7 @@ def readiness_sentences(results: Results) -> list[Markup]:
         why = f" (not met: {', '.join(missed)})" if missed else ""
         words = Markup("{} meets {} of {} criteria{}")
         clauses.append(words.format(name, one.details["met"], one.details["criteria"], why))
-    sentence = Markup("; ").join(clauses[: 2 * _FEW])
+    sentence = Markup("; ").join(clauses[: 2 * FEW])
     return [Markup("{}.").format(sentence[:1].upper() + sentence[1:])] if clauses else []
 
 
@@ -90,7 +87,7 @@ def _listed(names: Sequence[str]) -> str:
 def _few(some: Sequence[Estimate]) -> str | None:
     """The column that tells a few estimates apart; None where there are too many, or no such column."""
     columns = varying(some)
-    return columns[0] if 1 < len(some) <= _FEW and len(columns) == 1 else None
+    return columns[0] if 1 < len(some) <= FEW and len(columns) == 1 else None
 
 
 def _span(estimates: Sequence[Estimate]) -> Markup:
@@ -219,7 +216,7 @@ def _differences(results: Results) -> list[Markup]:
         (against,) = (_of(results, one) for one in every if one is not top)
     where = "above" if (top.value or 0.0) > 0 else "below"
     sentence = Markup("Accuracy of {} is {} {} that of {}, on the same items.")
-    return [sentence.format(_of(results, top), _points(top, plain=True), where, against)]
+    return [sentence.format(_of(results, top), points_of(top, plain=True), where, against)]
 
 
 def _of(results: Results, one: Estimate) -> str:
@@ -230,82 +227,10 @@ def _of(results: Results, one: Estimate) -> str:
     return f"“{' · '.join(levels)}”" + (f" (model {one.cell['model']})" if several else "")
 
 
-def clear(one: Estimate) -> bool:
-    """Whether the whole interval is on one side of 0; one that touches it is not.
-
-    >>> clear(Estimate("d", -0.06, -0.17, 0.0)), clear(Estimate("d", -0.23, -0.33, -0.1))
-    (False, True)
-    """
-    return one.low is not None and one.high is not None and (one.low > 0 or one.high < 0)
-
-
-class Largest(NamedTuple):
-    """Of several effects the one with the largest estimate, and what may be said of it.
-
-    Attributes:
-        top: It.
-        clear: Whether its interval lies on one side of 0.
-        next: The next largest, of another hypothesis; None where there is one only.
-        separated: Whether the two intervals are apart, in size.
-        others: Those that are clear of 0 where the largest is not, the largest first.
-    """
-
-    top: Estimate
-    clear: bool
-    next: Estimate | None
-    separated: bool
-    others: tuple[Estimate, ...]
-
-
-def largest_effects(effects: Sequence[Estimate]) -> Largest | None:
-    """The largest of some effects; None where there is none.
-
-    Args:
-        effects: Of one outcome and model. The two sides of one test count once.
-    """
-    known: dict[object, Estimate] = {}
-    for one in effects:
-        if one.value:
-            known.setdefault(
-                one.details.get("hypothesis", (one.cell.get("factor"), one.cell.get("level"))), one
-            )
-    ranked = sorted(known.values(), key=lambda one: -abs(one.value or 0.0))
-    if not ranked:
-        return None
-    top, *rest = ranked
-    second = rest[0] if rest else None
-    apart = second is not None and clear(top) and _size(top)[0] > _size(second)[1]
-    others = () if clear(top) else tuple(one for one in rest if clear(one))
-    return Largest(top, clear(top), second, apart, others)
-
-
-def _size(one: Estimate) -> tuple[float, float]:
-    """The ends of the interval of an effect's size, whichever way it goes."""
-    ends = sorted(abs(end) for end in (one.low, one.high) if end is not None)
-    if len(ends) < 2:
-        return 0.0, float("inf")
-    return (ends[0] if clear(one) else 0.0), ends[1]
-
-
-def _effects(results: Results) -> list[Markup]:
-    """The largest effect of a factor's level on accuracy, model by model; else on compliance."""
-    for kind, what in (("accuracy", "accuracy"), ("compliance", "the share of answers with a label")):
-        effects = results.main(f"factor_effects_{kind}_difference")
-        models = list(dict.fromkeys(one.cell.get("model", "") for one in effects))[:_FEW]
-        sentences = []
-        for model in models:
-            found = largest_effects([one for one in effects if one.cell.get("model", "") == model])
-            of = f" of “{model}”" if len(models) > 1 else ""
-            sentences += [] if found is None else [_largest(found, f"{what}{of}")]
-        if sentences:
-            return sentences
-    return []
-
-
 def _conclusions(results: Results) -> list[Markup]:
     """Under how many specifications each of a few conclusions holds, and how many would by chance."""
     joint, true = joint_conclusions(results.estimates), corrected_conclusions(results.estimates)
-    said = [Markup("“{}” {}.").format(name, in_true_labels(one)) for name, one in list(true.items())[:_FEW]]
+    said = [Markup("“{}” {}.").format(name, in_true_labels(one)) for name, one in list(true.items())[:FEW]]
     words = Markup("In these labels, {} holds under {} of {}. {}")
     again = Markup("it") if len(joint) == 1 and true else None
     return said + [
@@ -315,48 +240,14 @@ def _conclusions(results: Results) -> list[Markup]:
             count(one.n, one.unit),
             by_chance(one),
         ).rstrip()
-        for one in joint[:_FEW]
+        for one in joint[:FEW]
     ]
-
-
-def _largest(found: Largest, what: str) -> Markup:
-    """The largest effect with its interval, and whether it is clear of zero and of the next largest."""
-    top = found.top
-    words = Markup("Of the prompt’s parts, {} makes the largest difference to {}: {} against {}")
-    sentence = words.format(_part(top), what, _points(top), _against(top))
-    if not found.clear:
-        sentence += Markup(", not clear of zero")
-        if found.others:
-            each = (Markup("{} ({})").format(_part(one), _points(one)) for one in found.others[:_FEW])
-            sentence += Markup("; clear of zero: {}").format(Markup(", ").join(each))
-    elif found.next is not None and not found.separated:
-        sentence += Markup(", not clearly more than {} ({})").format(_part(found.next), _points(found.next))
-    return sentence + Markup(".")
-
-
-def _against(one: Estimate) -> Markup:
-    """The level that an effect is compared with, or the mean of the others."""
-    level = str(one.details.get("against", "the mean of the others"))
-    return escape(level) if level.startswith("the mean") else Markup("“{}”").format(level)
-
-
-def _part(one: Estimate) -> Markup:
-    return Markup("{} “{}”").format(one.cell["factor"], one.cell["level"])
-
-
-def _points(one: Estimate, *, plain: bool = False) -> Markup:
-    """A difference of shares with its interval, in points; without its sign where the words have it."""
-    ends = [one.value or 0.0, one.low or 0.0, one.high or 0.0]
-    if plain:
-        ends = [abs(end) for end in (ends if ends[0] > 0 else (ends[0], ends[2], ends[1]))]
-    value, *bounds = (points(end) for end in ends)
-    return Markup("{} [{} to {}]").format(value, *(bound.removesuffix(" points") for bound in bounds))
 
 
 _PARTS: Mapping[Section, tuple[Callable[[Results], list[Markup]], ...]] = {
     "stability": (_stability, _always_alike),
     "sensitivity": (_sensitivity,),
-    "accuracy": (_accuracy, _differences, _effects),
+    "accuracy": (_accuracy, _differences, effect_sentences),
     "coders": (coder_sentences,),
     "conclusions": (_conclusions,),
 }

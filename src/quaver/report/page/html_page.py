@@ -110,34 +110,41 @@ def write_report(
     tables = page_tables(results, deviations, found, behind)
     notes = Notes()
     noted = _noted(shown, results, notes)
-    behind_figures = {
+    of_figures = {
         figure.name: replace(_figure_table(figure, notes), name=f"figure-{figure.name}")
         for figure in shown.figures
     }
-    every = [*results.estimates, *_further(results)]
     try:
         svg = write_pictures(shown, pictures, folder / "figures")
-        write_estimates(every, folder / "estimates.csv")
-        frames = {"estimates": estimates_frame(every), "annotations": summary_frame(results)}
-        named = {table.name: table for table in behind_figures.values()}
-        csv = write_tables({**named, **tables}, frames, folder / "tables")
-        csv["estimates"] = (folder / "estimates.csv").read_bytes().decode()
+        csv = _written_tables(folder, results, {**{one.name: one for one in of_figures.values()}, **tables})
         data = figure_data(results, deviations, behind)
-        made = _Made(results, shown, pictures, found, tables, behind_figures, notes, noted, data, csv, svg)
+        made = _Made(results, shown, pictures, found, tables, of_figures, notes, noted, data, csv, svg)
         path = folder / "report.html"
         part = path.with_name("report.html.part")
         part.write_text(_page(made), encoding="utf-8", errors="backslashreplace")
         part.replace(path)
     except OSError as error:
-        raise StoreError(
-            "the report cannot be written",
-            where=str(folder),
-            found=str(error),
-            fix="name a folder"
-            if isinstance(error, NotADirectoryError | FileExistsError)
-            else "free some space, then run `quaver report` again",
-        ) from error
+        raise _unwritten(folder, error) from error
     return path
+
+
+def _written_tables(folder: Path, results: Results, tables: Mapping[str, Table]) -> dict[str, str]:
+    """Write the tables and all estimates; each file's text by its name."""
+    every = [*results.estimates, *_further(results)]
+    write_estimates(every, folder / "estimates.csv")
+    frames = {"estimates": estimates_frame(every), "annotations": summary_frame(results)}
+    csv = write_tables(tables, frames, folder / "tables")
+    return {**csv, "estimates": (folder / "estimates.csv").read_bytes().decode()}
+
+
+def _unwritten(folder: Path, error: OSError) -> StoreError:
+    is_file = isinstance(error, NotADirectoryError | FileExistsError)
+    return StoreError(
+        "the report cannot be written",
+        where=str(folder),
+        found=str(error),
+        fix="name a folder" if is_file else "free some space, then run `quaver report` again",
+    )
 
 
 def _noted(shown: Gallery, results: Results, notes: Notes) -> dict[str, Sequence[Any]]:

@@ -29,7 +29,7 @@ _CHUNK = 1000
 class Answers(Imports):
     """A table with a column of raw answers."""
 
-    kind = "answers that existed already"
+    kind = "imported answers"
 
     @cached_property
     def served(self) -> dict[str, dict[str, Any]]:

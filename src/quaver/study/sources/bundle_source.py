@@ -59,7 +59,7 @@ class Bundle(StudySource):
         """What was packed."""
         if self.spec.annotations is None:
             return "a bundle of a study"
-        return f"a bundle of {'answers' if self.has_answers else 'labels'} that existed already"
+        return f"a bundle of imported {'answers' if self.has_answers else 'labels'}"
 
     @property
     def where(self) -> str:

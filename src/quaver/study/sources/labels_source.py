@@ -60,7 +60,7 @@ class Imports(StudySource):
 class Labels(Imports):
     """A table of labels."""
 
-    kind = "labels that existed already"
+    kind = "imported labels"
     has_answers = False
 
     @cached_property

@@ -1,0 +1,94 @@
+"""Several studies at once: a study file, one of the same name, a bundle, imported labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+from tests.view.viewed import STUDY, client_of, collected
+
+import quaver
+from quaver.errors import QuaverError, UnknownName
+from quaver.view.index_keeper import keep
+from quaver.view.serving import check_functions, studies_of
+
+ROWS = [
+    f"i{n},{variant},{'pos' if (n + at) % 3 else 'neg'}" for n in range(8) for at, variant in enumerate("xy")
+]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
+    folder = tmp_path_factory.mktemp("several")
+    first = collected(folder / "first", count=6)
+    second = collected(folder / "second", count=8)
+    packed, _ = quaver.bundle(quaver.Study.open(first), folder / "packed.quaver.zip")
+    table = folder / "coded.csv"
+    table.write_text("\n".join(["item,variant,label", *ROWS]) + "\n", encoding="utf-8")
+    quaver.import_annotations(table, folder / "coded")
+    studies = studies_of([first, second, packed, folder / "coded"])
+    for one in studies.values():
+        keep(one.path, one.root, wanted=False)
+    return client_of(studies)
+
+
+def test_each_has_an_address_of_its_own(browser: TestClient) -> None:
+    found = browser.get("api/studies").json()["studies"]
+    assert [one["id"] for one in found] == ["tones", "tones-2", "packed", "coded"]
+    assert [one["items"] for one in found] == [6, 8, 6, 8]
+    assert [one["answers"] for one in found] == [54, 72, 54, 16]
+    assert [one["kind"] for one in found[2:]] == ["a bundle of a study", "imported labels"]
+
+
+def test_each_shows_its_own_answers(browser: TestClient) -> None:
+    totals = {
+        name: browser.get(f"api/studies/{name}/answers", params={"q": "label:pos"}).json()["total"]
+        for name in ("tones", "tones-2", "packed", "coded")
+    }
+    assert totals["tones"] == totals["packed"]
+    assert totals["coded"] == sum(row.endswith("pos") for row in ROWS)
+    one = browser.get("api/studies/packed/answer", params={"item": "i1", "column": 0}).json()
+    same = browser.get("api/studies/tones/answer", params={"item": "i1", "column": 0}).json()
+    for part in ("item", "column", "response", "reading", "readings", "prompt", "siblings"):
+        assert one[part] == same[part], part
+    label = browser.get("api/studies/coded/answer", params={"item": "i1", "column": 0}).json()
+    assert label["response"] is None
+    assert label["reading"]["label"] == "pos"
+
+
+@pytest.mark.parametrize("other", ["packed", "coded"])
+def test_a_study_is_compared_with_a_bundle_and_with_imported_labels(browser: TestClient, other: str) -> None:
+    found = browser.get("api/compare", params={"a": "tones", "b": other, "change": "all"}).json()
+    assert found["items"] == 6
+    if other == "packed":
+        assert found["flipped"] == 0
+
+
+def test_a_mark_stays_with_its_study(browser: TestClient) -> None:
+    body = {"item": "i2", "column": 1, "mark": "disagree"}
+    assert browser.post("api/studies/tones-2/marks", json=body).status_code == 200
+    counts = {
+        name: browser.get(f"api/studies/{name}/marks").json()["total"]
+        for name in ("tones", "tones-2", "packed", "coded")
+    }
+    assert counts == {"tones": 0, "tones-2": 1, "packed": 0, "coded": 0}
+
+
+def test_a_function_must_belong_to_one_of_the_studies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own_model.py").write_text("def said(text, prompt):\n    return 'positive'\n")
+    path = collected(tmp_path / "study", STUDY, count=2)
+    (path.parent / "study.lock.json").unlink()  # without it, what the model is must be asked of the function
+    study = studies_of([path])["tones"]
+    with pytest.raises(QuaverError, match="was not given"):
+        keep(study.path, study.root, wanted=False)
+    keep(study.path, study.root, wanted=False, functions=["fake=own_model:said"])
+    assert study.index.state.done == 18
+    check_functions([path], ["fake=own_model:said"])
+    with pytest.raises(UnknownName):
+        check_functions([path], ["other=own_model:said"])
+    with pytest.raises(QuaverError):
+        check_functions([path], ["fake=own_model:nothing"])
