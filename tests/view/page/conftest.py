@@ -120,7 +120,7 @@ class Opened:
         self.page = browser.new_page(
             viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True
         )
-        self.page.set_default_timeout(8000)
+        self.page.set_default_timeout(30_000)
         self.page.on("console", lambda message: self.said.append(message.text))
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.page.on("dialog", lambda dialog: (self.said.append(dialog.message), dialog.dismiss()))
@@ -142,7 +142,7 @@ class Opened:
 
     def until(self, script: str) -> None:
         """Wait until an expression is true in the page, whose policy forbids Playwright's own way to wait."""
-        end = time.monotonic() + 8
+        end = time.monotonic() + 30
         while not self.page.evaluate(script):
             assert time.monotonic() < end, f"not true: {script}"
             self.page.wait_for_timeout(30)

@@ -84,7 +84,7 @@ export function verdict({reading, readings, item, gold, modal, is: known, evalua
   const chip = reading.label !== null ? legend.labelChip(reading.label) : legend.chip(legend.codeOf(null, reading.status));
   const notes = [];
   if (gold !== null && gold !== undefined) notes.push(known?.right ? [made("b", {class: "good"}, "✓ right"), ", as the gold label"] : [made("b", {class: "bad"}, "✕ wrong"), ": gold is ", legend.labelChip(gold)]);
-  if (known?.flip && modal !== null && modal !== undefined) notes.push(["most answers about this item say ", legend.labelChip(modal)]);
+  if (known?.flip && modal !== null && modal !== undefined) notes.push(["this item’s most frequent label is ", legend.labelChip(modal)]);
   if (reading.label === null && reading.reason) notes.push([reading.reason]);
   else if (reading.reason) notes.push([reading.reason]);
   if (reading.confidence !== null && reading.confidence !== undefined) notes.push([`confidence ${percent(reading.confidence)}`]);

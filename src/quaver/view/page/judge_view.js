@@ -122,12 +122,13 @@ export class JudgeView {
     const prompt = answer.prompt || [];
     const seen = blind ? null : this.what === "items" ? answer.modal ?? null : answer.reading?.label ?? null;
     const mine = blind ? marks.filter((mark) => mark.who === this.app.who) : marks;
+    const canLabel = design.labels.length > 0 && design.may_mark && !this.app.source.isStatic;
     this.form.aboutItem = about === null;
-    this.form.show({item: one.item, column: about, marks: mine.filter((mark) => (mark.column ?? null) === about || (mark.column ?? null) === null), legend, design, seen, blind});
+    this.form.show({item: one.item, column: about, marks: mine.filter((mark) => (mark.column ?? null) === about || (mark.column ?? null) === null), legend, design, seen, blind, labelled: canLabel});
     const read = this.what === "items"
-      ? [seen === null ? null : made("p", {class: "label"}, "Most answers say ", legend.labelChip(seen))]
+      ? [seen === null ? null : made("p", {class: "label"}, "Most frequent label: ", legend.labelChip(seen))]
       : [made("h2", {}, "The answer"), ...parts.rawAnswer(blind ? {...answer, reading: null} : answer, () => "#"), blind ? null : parts.verdict({...answer, readings: []}, legend, () => {})];
-    const labels = design.labels.length && design.may_mark && !this.app.source.isStatic
+    const labels = canLabel
       ? made("div", {class: "label-buttons", role: "group", "aria-label": "The right label"}, ...design.labels.map((label, at) => button([at < 9 ? made("kbd", {}, String(at + 1)) : null, " ", legend.labelChip(label.code)], () => this.#inTurn(() => this.#label(label.code)), {"aria-pressed": String(this.form.own?.label === label.code)})))
       : null;
     fill(

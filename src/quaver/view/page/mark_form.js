@@ -13,9 +13,9 @@ export class MarkForm {
     this.aboutItem = false;
   }
 
-  /** Show it for an answer; `seen` is the label that was shown, null in blind mode. */
-  show({item, column, marks, legend, design, seen, blind = false}) {
-    Object.assign(this, {item, column, marks, legend, design, seen, blind});
+  /** Show it for an answer; `seen` is the label that was shown, null in blind mode; `labelled` if there are buttons for labels beside it. */
+  show({item, column, marks, legend, design, seen, blind = false, labelled = false}) {
+    Object.assign(this, {item, column, marks, legend, design, seen, blind, labelled});
     this.#draw();
   }
 
@@ -43,7 +43,7 @@ export class MarkForm {
       this.element,
       made("h3", {}, "Your mark"),
       made("div", {class: "verdicts", role: "group", "aria-label": "Is the label right?"}, ...verdicts),
-      made("div", {class: "mark-more"}, choice("Right label", labels, own?.label ?? "", (label) => this.keep({label: label || null})), this.note),
+      made("div", {class: "mark-more"}, this.labelled ? null : choice("Right label", labels, own?.label ?? "", (label) => this.keep({label: label || null})), this.note),
       this.column === null ? null : tick("About the item, whatever the prompt", this.aboutItem, (on) => { this.aboutItem = on; this.#draw(); }),
       this.#list(),
     );
