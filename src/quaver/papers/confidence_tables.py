@@ -16,7 +16,7 @@ from quaver.papers.published_table import (
     NOTHING,
     Cell,
     PublishedTable,
-    figure,
+    decimal,
     interval_of,
     laid_out,
     percentage,
@@ -76,8 +76,8 @@ def token_ece(answers: Answers) -> PublishedTable:
                 rows.append(
                     (
                         *(one.name, model, shown, str(shift.n)),
-                        *(figure(shift.details.get(f"ece_{kind}")) for kind in ("raw", "normalised")),
-                        *(interval_of(normal), figure(shift.value), *_coverage(own)),
+                        *(decimal(shift.details.get(f"ece_{kind}")) for kind in ("raw", "normalised")),
+                        *(interval_of(normal), decimal(shift.value), *_coverage(own)),
                     )
                 )
     return laid_out(
@@ -106,9 +106,9 @@ def _coverage(frame: pl.DataFrame) -> tuple[Cell, Cell, Cell]:
         return (NOTHING,) * 3
     mass = frame["mass_coverage"].drop_nulls()
     return (
-        figure(float(seen.to_numpy().mean())),
+        decimal(float(seen.to_numpy().mean())),
         percentage(float((seen.to_numpy() >= 1).mean())),
-        figure(float(mass.to_numpy().mean()) if mass.len() else None),
+        decimal(float(mass.to_numpy().mean()) if mass.len() else None),
     )
 
 
@@ -121,7 +121,7 @@ def stated(one: StoredAnswers, model: str, name: str, variant: str, threshold: f
     token = evaluators(one, _TOKEN, normalised=True)
     if token:
         try:
-            frame = beside(one.every.filter(pl.col("model").cast(pl.String) == model), (name, token[0]))
+            frame = beside(one.of(model, one.every), (name, token[0]))
         except QuaverError:
             token = []
     made = one.take("verbal_calibration", of_prompt(frame, variant), by=[], threshold=threshold)
@@ -168,7 +168,7 @@ def verbal(answers: Answers) -> PublishedTable:
 
 
 def _value(one: Estimate | None) -> Cell:
-    return figure(None if one is None else one.value)
+    return decimal(None if one is None else one.value)
 
 
 def thresholds(answers: Answers) -> PublishedTable:
@@ -206,7 +206,7 @@ def thresholds(answers: Answers) -> PublishedTable:
 
 def _mean(values: Sequence[float | None]) -> Cell:
     known = [value for value in values if value is not None]
-    return figure(float(np.mean(known)) if known else None)
+    return decimal(float(np.mean(known)) if known else None)
 
 
 def phrasings(answers: Answers) -> PublishedTable:
@@ -222,9 +222,9 @@ def phrasings(answers: Answers) -> PublishedTable:
             cells: list[Cell] = []
             for kind in ("parse_rate", "ece", "minus_accuracy"):
                 values = [made[kind].value if kind in made else None for made in both]
-                cells += [figure(value) for value in values]
+                cells += [decimal(value) for value in values]
                 cells.append(
-                    NOTHING if None in values else figure(float(values[1] or 0) - float(values[0] or 0))
+                    NOTHING if None in values else decimal(float(values[1] or 0) - float(values[0] or 0))
                 )
             signs = [made["minus_accuracy"].value if "minus_accuracy" in made else None for made in both]
             same = NOTHING if None in signs else "yes" if (signs[0] or 0) * (signs[1] or 0) > 0 else "no"

@@ -13,7 +13,7 @@ from quaver.papers.published_table import (
     NOTHING,
     Cell,
     PublishedTable,
-    figure,
+    decimal,
     interval_of,
     laid_out,
     percentage,
@@ -39,7 +39,7 @@ def _factors(one: StoredAnswers) -> dict[str, list[str]]:
 def _effects(one: StoredAnswers, model: str) -> dict[str, Mapping[tuple[str, str, str], Estimate]]:
     """Factor effects by the way that missing labels count: by measure, factor and level."""
     factors = _factors(one)
-    mine = one.frame.filter(pl.col("model").cast(pl.String) == model)
+    mine = one.of(model)
     first = {name: levels[0] for name, levels in factors.items()}
     found: dict[str, Mapping[tuple[str, str, str], Estimate]] = {}
     for way, missing in _WAYS:
@@ -74,9 +74,9 @@ def factor_levels(answers: Answers) -> PublishedTable:
                     (
                         *(one.name, model, factor, level, str(prompts)),
                         *(percentage(value) for value in values[:2]),
-                        figure(values[2]),
+                        decimal(values[2]),
                         percentage(values[3]),
-                        figure(values[4]),
+                        decimal(values[4]),
                     )
                 )
     return laid_out(
@@ -110,7 +110,7 @@ def factor_differences(answers: Answers) -> PublishedTable:
                 cells: list[Cell] = [one.name, model, factor, first, level]
                 for _, outcome, way in _OUTCOMES:
                     made = effects[way].get((f"factor_effects_{outcome}_difference", factor, level))
-                    cells += [figure(made.value if made else None), interval_of(made), _p(made)]
+                    cells += [decimal(made.value if made else None), interval_of(made), _p(made)]
                     if made is not None:
                         found.append((f"{one.name}, {model}, {factor} {level}", made))
                 rows.append(tuple(cells))
@@ -132,14 +132,14 @@ def factor_differences(answers: Answers) -> PublishedTable:
 
 
 def _p(one: Estimate | None) -> Cell:
-    return NOTHING if one is None else figure(one.details.get("p_holm", one.details.get("p")))
+    return NOTHING if one is None else decimal(one.details.get("p_holm", one.details.get("p")))
 
 
 def label_shift(answers: Answers) -> PublishedTable:
     """The share of each class at each level, and how far the distribution moves."""
     rows, found = [], []
     for one, model in each_model(answers):
-        mine = one.frame.filter(pl.col("model").cast(pl.String) == model)
+        mine = one.of(model)
         names = {label.code: label.name for label in one.labels.labels}
         for factor, (first, *_) in _factors(one).items():
             moved = one.take("distribution_shift", mine, by=[], between=factor, reference=first)
@@ -169,13 +169,13 @@ def label_shift(answers: Answers) -> PublishedTable:
 def _class(made: Estimate, code: str) -> tuple[Cell, ...]:
     before, after = (made.details.get(name, {}).get(code) for name in ("reference_shares", "shares"))
     if before is None or after is None:
-        return (NOTHING,) * 4 + (figure(made.value), interval_of(made), _p(made))
+        return (NOTHING,) * 4 + (decimal(made.value), interval_of(made), _p(made))
     return (
         percentage(before),
         percentage(after),
-        figure(100 * (after - before), 1),
+        decimal(100 * (after - before), 1),
         percentage(None if not before else after / before - 1),
-        *(figure(made.value), interval_of(made), _p(made)),
+        *(decimal(made.value), interval_of(made), _p(made)),
     )
 
 
@@ -184,7 +184,7 @@ def prompts(answers: Answers) -> PublishedTable:
     columns = list(dict.fromkeys(name for one in answers for name in _factors(one)))
     rows = []
     for one, model in each_model(answers):
-        mine = one.frame.filter(pl.col("model").cast(pl.String) == model)
+        mine = one.of(model)
         each = {
             (measure, missing): _by_variant(one, mine, measure, missing)
             for measure in ("accuracy", "f1")
@@ -200,11 +200,11 @@ def prompts(answers: Answers) -> PublishedTable:
                     *(one.name, model, *levels, percentage(labelled[variant.id])),
                     *(
                         percentage(each["accuracy", "drop"].get(variant.id)),
-                        figure(each["f1", "drop"].get(variant.id)),
+                        decimal(each["f1", "drop"].get(variant.id)),
                     ),
                     *(
                         percentage(each["accuracy", "wrong"].get(variant.id)),
-                        figure(each["f1", "wrong"].get(variant.id)),
+                        decimal(each["f1", "wrong"].get(variant.id)),
                     ),
                 )
             )
@@ -247,13 +247,13 @@ def lengths(answers: Answers) -> PublishedTable:
                 now, own = _measured(parts.get((factor, level))), _mean(fixed, one, factor, level)
                 rows.append(
                     (
-                        *(one.name, factor, level, figure(own, 0), _change(own, base)),
+                        *(one.name, factor, level, decimal(own, 0), _change(own, base)),
                         *(
                             cell
                             for at in (0, 1)
-                            for cell in (figure(now[at], 1), _change(now[at], first[at]))
+                            for cell in (decimal(now[at], 1), _change(now[at], first[at]))
                         ),
-                        *(figure(now[2], 4), _change(now[2], first[2])),
+                        *(decimal(now[2], 4), _change(now[2], first[2])),
                     )
                 )
     return laid_out(

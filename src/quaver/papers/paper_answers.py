@@ -85,9 +85,12 @@ class StoredAnswers:
 
     def one(self, measure: str, model: str, frame: pl.DataFrame | None = None, **options: Any) -> Estimate:
         """A measure of one model's annotations, as one estimate."""
+        return self.take(measure, self.of(model, frame), by=[], **options)[0]
+
+    def of(self, model: str, frame: pl.DataFrame | None = None) -> pl.DataFrame:
+        """One model's annotations: of the first evaluator, or of a part of them."""
         some = self.frame if frame is None else frame
-        some = some.filter(pl.col("model").cast(pl.String) == model)
-        return self.take(measure, some, by=[], **options)[0]
+        return some.filter(pl.col("model").cast(pl.String) == model)
 
     def bare(self, measure: str, frame: pl.DataFrame) -> Estimate:
         """A measure of texts that are no labels of the task."""

@@ -114,10 +114,10 @@ class PublishedTable:
         return f"<p>{escape(self.caption)}</p>{html_table(self.columns, rows)}{notes}"
 
 
-def figure(value: float | None, places: int = 3) -> Cell:
+def decimal(value: float | None, places: int = 3) -> Cell:
     """A cell for a number as papers print them: with as many decimals as its neighbours.
 
-    >>> str(figure(0.12345)), figure(None)
+    >>> str(decimal(0.12345)), decimal(None)
     ('<data value="0.12345">0.123</data>', '—')
     """
     if value is None or value != value:
@@ -144,7 +144,7 @@ def ends(low: float | None, high: float | None, places: int = 3) -> Cell:
     """
     if low is None or high is None:
         return NOTHING
-    return Markup("{} to {}").format(figure(low, places), figure(high, places))
+    return Markup("{} to {}").format(decimal(low, places), decimal(high, places))
 
 
 def interval_of(one: Estimate | None, places: int = 3) -> Cell:

@@ -14,7 +14,7 @@ from quaver.papers.published_table import (
     NOTHING,
     Cell,
     PublishedTable,
-    figure,
+    decimal,
     interval_of,
     laid_out,
     percentage,
@@ -55,7 +55,7 @@ def spreads(answers: Answers) -> PublishedTable:
     shown = list(dict.fromkeys(name for one in answers for _, name in prompts(one, one.frame)))
     rows, found = [], []
     for one, model in each_model(answers):
-        mine = one.frame.filter(pl.col("model").cast(pl.String) == model)
+        mine = one.of(model)
         each = {e.cell.get("variant"): e.value for e in one.take("accuracy", mine, by=["variant"])}
         named = {name: each.get(variant) for variant, name in prompts(one, mine)}
         values = [value for value in each.values() if value is not None]
@@ -64,11 +64,11 @@ def spreads(answers: Answers) -> PublishedTable:
         found.append((f"{one.name}, {model}", whole))
         rows.append(
             (
-                *(one.name, model, figure(sizes(one).get(model))),
+                *(one.name, model, decimal(sizes(one).get(model))),
                 *(percentage(named.get(name)) for name in shown),
                 percentage(sum(values) / len(values) if values else None),
-                *(figure(paper.value), figure(whole.value), interval_of(whole)),
-                *(figure(whole.details.get(name)) for name in ("floor", "p")),
+                *(decimal(paper.value), decimal(whole.value), interval_of(whole)),
+                *(decimal(whole.details.get(name)) for name in ("floor", "p")),
             )
         )
     heads = (
@@ -105,8 +105,8 @@ def size_and_spread(answers: Answers) -> PublishedTable:
             found.append((one.name, last))
             rows.append(
                 (
-                    *(one.name, which, str(last.n), figure(last.value), interval_of(last)),
-                    *(figure(last.details.get(name)) for name in ("p", "p_t")),
+                    *(one.name, which, str(last.n), decimal(last.value), interval_of(last)),
+                    *(decimal(last.details.get(name)) for name in ("p", "p_t")),
                 )
             )
     return laid_out(
@@ -153,7 +153,7 @@ def repairs(answers: Answers) -> PublishedTable:
             rows.append(
                 (
                     *(one.name, model, shown, *(percentage(right.get(name)) for name in names)),
-                    *(figure(drop.value if drop else None), interval_of(drop)),
+                    *(decimal(drop.value if drop else None), interval_of(drop)),
                     *shares,
                 )
             )
@@ -186,19 +186,19 @@ def repairs(answers: Answers) -> PublishedTable:
 
 
 def _recovered(one: StoredAnswers, model: str, first: str, second: str, variant: str) -> Cell:
-    mine = one.every.filter(pl.col("model").cast(pl.String) == model)
+    mine = one.of(model, one.every)
     both = mine.filter(pl.col("evaluator").cast(pl.String).is_in([first, second]))
     if both["evaluator"].n_unique() < 2:
         return NOTHING
     made = one.take("recovered_share", both, by=[], first=first, second=second, variant=variant)
-    return figure(next((e.value for e in made if e.measure == "recovered_share"), None))
+    return decimal(next((e.value for e in made if e.measure == "recovered_share"), None))
 
 
 def readiness(answers: Answers) -> PublishedTable:
     """Each criterion with its threshold and verdict, without and with the reasoning prompt."""
     rows = []
     for one, model in each_model(answers):
-        every = one.every.filter(pl.col("model").cast(pl.String) == model)
+        every = one.of(model, one.every)
         given = _asked(one)
         both = [one.take("readiness", frame, by=[], **given) for frame in (without_reasoning(every), every)]
         for paper, whole in zip(*both, strict=True):
@@ -237,7 +237,7 @@ def _asked(one: StoredAnswers) -> dict[str, object]:
 
 
 def _judged(made: Estimate) -> tuple[Cell, Cell, str]:
-    return figure(made.value), interval_of(made), str(made.details.get("verdict", NOTHING))
+    return decimal(made.value), interval_of(made), str(made.details.get("verdict", NOTHING))
 
 
 _ROWS = 6

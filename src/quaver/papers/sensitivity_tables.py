@@ -16,7 +16,7 @@ from quaver.papers.published_table import (
     NOTHING,
     Cell,
     PublishedTable,
-    figure,
+    decimal,
     interval_of,
     laid_out,
     reasons,
@@ -41,7 +41,7 @@ _MOST = 2000
 def each_strategy(answers: Answers) -> Iterator[tuple[StoredAnswers, str, str, pl.DataFrame]]:
     """Data sets, models and strategies, with their annotations; ``all`` where there is no strategy."""
     for one, model in each_model(answers):
-        mine = one.frame.filter(pl.col("model").cast(pl.String) == model)
+        mine = one.of(model)
         for level in one.levels(FACTOR) or ["all"]:
             own = mine if level == "all" else mine.filter(pl.col(FACTOR).cast(pl.String) == level)
             if own.height:
@@ -67,9 +67,9 @@ def strategies(answers: Answers) -> PublishedTable:
         rows.append(
             (
                 *(one.name, model, level, str(own["variant"].n_unique())),
-                *(figure(s.value), figure(s.details.get("sd"))),
-                *(figure(c.value), figure(float(pairs.std()) if pairs.size else None)),
-                *(figure(float(f1.mean()) if f1.size else None), figure(_deviation(f1))),
+                *(decimal(s.value), decimal(s.details.get("sd"))),
+                *(decimal(c.value), decimal(float(pairs.std()) if pairs.size else None)),
+                *(decimal(float(f1.mean()) if f1.size else None), decimal(_deviation(f1))),
                 *(cell for e in (*better, whole) for cell in _with_interval(e)),
             )
         )
@@ -92,7 +92,7 @@ def _deviation(values: np.ndarray) -> float | None:
 
 
 def _with_interval(one: Estimate | None) -> tuple[Cell, Cell]:
-    return figure(None if one is None else one.value), interval_of(one)
+    return decimal(None if one is None else one.value), interval_of(one)
 
 
 def pair_values(one: StoredAnswers, frame: pl.DataFrame) -> np.ndarray:
@@ -137,7 +137,7 @@ def classes(answers: Answers) -> PublishedTable:
         for code in names:
             pairs = [points[kind].get(code, (None, None)) for kind in KINDS]
             if pairs[0] != (None, None):
-                cells = [figure(value) for pair in pairs for value in pair]
+                cells = [decimal(value) for pair in pairs for value in pair]
                 rows.append((one.name, model, level, names[code], *cells))
     heads = [f"{kind}{name}" for kind in ("", "noisy ", "random ") for name in ("S", "C")]
     return laid_out(
@@ -181,8 +181,8 @@ def items(answers: Answers) -> PublishedTable:
             others = [made[kind].get(item, ("", "", None, None))[2:] for kind in _BASELINES]
             rows.append(
                 (
-                    *(one.name, model, level, item, gold, mode, figure(s), figure(c)),
-                    *(figure(value) for pair in others for value in pair),
+                    *(one.name, model, level, item, gold, mode, decimal(s), decimal(c)),
+                    *(decimal(value) for pair in others for value in pair),
                 )
             )
     return laid_out(
@@ -216,9 +216,9 @@ def violins(answers: Answers) -> PublishedTable:
     for one, model, level, own in each_strategy(answers):
         for what, values in violin_values(one, own).items():
             if values.size:
-                cells = [figure(float(value)) for value in np.percentile(values, _QUANTILES)]
+                cells = [decimal(float(value)) for value in np.percentile(values, _QUANTILES)]
                 rows.append(
-                    (one.name, model, level, what, str(values.size), *cells, figure(float(values.mean())))
+                    (one.name, model, level, what, str(values.size), *cells, decimal(float(values.mean())))
                 )
     return laid_out(
         "violins",
@@ -259,7 +259,7 @@ def matrix(answers: Answers, items: Sequence[str] = ()) -> PublishedTable:
         gold = {item.id: item.gold or NOTHING for item in one.study.experiment.items}
         for item in known:
             cells = [
-                figure(float(alike.matrix[place[item], place[other]]))
+                decimal(float(alike.matrix[place[item], place[other]]))
                 if other in place and item in place
                 else NOTHING
                 for other in wanted

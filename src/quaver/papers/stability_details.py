@@ -14,7 +14,7 @@ from quaver.papers.published_table import (
     Cell,
     PublishedTable,
     by_cell,
-    figure,
+    decimal,
     interval_of,
     laid_out,
     reasons,
@@ -28,7 +28,7 @@ def raw_answers_table(answers: Answers) -> PublishedTable:
     """α of the answers as they were written, beside α of the labels read from them."""
     rows, found = [], []
     for one, model in each_model(answers):
-        mine = one.raw.filter(pl.col("model").cast(pl.String) == model)
+        mine = one.of(model, one.raw)
         kept = mine.join(
             one.again.select("decoding", "variant").unique(), on=["decoding", "variant"], how="semi"
         )
@@ -37,12 +37,12 @@ def raw_answers_table(answers: Answers) -> PublishedTable:
         as_written = one.bare("intra_pss", plain)
         as_read = one.one("intra_pss", model, one.again, missing="category")
         distinct = plain["label"].drop_nulls().n_unique()
-        labels = one.again.filter(pl.col("model").cast(pl.String) == model)["label"].drop_nulls().n_unique()
+        labels = one.of(model, one.again)["label"].drop_nulls().n_unique()
         found += [(f"{one.name}, {model}", as_written), (f"{one.name}, {model}", as_read)]
         rows.append(
             (
-                *(one.name, model, figure(as_written.value), interval_of(as_written)),
-                *(figure(as_read.value), interval_of(as_read), str(distinct), str(labels)),
+                *(one.name, model, decimal(as_written.value), interval_of(as_written)),
+                *(decimal(as_read.value), interval_of(as_read), str(distinct), str(labels)),
             )
         )
     return laid_out(
@@ -66,7 +66,7 @@ def subsamples(answers: Answers) -> PublishedTable:
     columns, curves, found = [], [], []
     for one, model in each_model(answers):
         for kind, frame in (("intra", one.again), ("inter", one.reworded)):
-            mine = frame.filter(pl.col("model").cast(pl.String) == model)
+            mine = one.of(model, frame)
             made = one.take(f"{kind}_pss_subsamples", mine, by=[], missing="category")
             name = f"{one.name}, {model}, {kind}"
             if any("share" in e.cell for e in made):
@@ -93,7 +93,7 @@ def subsamples(answers: Answers) -> PublishedTable:
 
 
 def _of_share(one: Estimate | None) -> tuple[Cell, Cell]:
-    return figure(None if one is None else one.value), interval_of(one)
+    return decimal(None if one is None else one.value), interval_of(one)
 
 
 def between_models(answers: Answers) -> PublishedTable:
@@ -107,8 +107,8 @@ def between_models(answers: Answers) -> PublishedTable:
             found.append((one.name, between))
             rows.append(
                 (
-                    *(one.name, first, second, figure(between.value), interval_of(between)),
-                    *(cell for e in each for cell in (figure(e.value), interval_of(e))),
+                    *(one.name, first, second, decimal(between.value), interval_of(between)),
+                    *(cell for e in each for cell in (decimal(e.value), interval_of(e))),
                     _difference(each[0].value, each[1].value),
                 )
             )
@@ -130,14 +130,14 @@ def between_models(answers: Answers) -> PublishedTable:
 
 
 def _difference(first: float | None, second: float | None) -> Cell:
-    return NOTHING if first is None or second is None else figure(first - second)
+    return NOTHING if first is None or second is None else decimal(first - second)
 
 
 def poor_prompts(answers: Answers) -> PublishedTable:
     """The paraphrases that agree least with the original prompt, with their text."""
     rows: list[tuple[float, tuple[Cell, ...]]] = []
     for one, model in each_model(answers):
-        mine = one.reworded.filter(pl.col("model").cast(pl.String) == model)
+        mine = one.of(model, one.reworded)
         prompts = {variant.id: variant for variant in one.variants}
         for made in one.take("original_agreement", mine, by=[], missing="category"):
             variant = prompts.get(made.cell.get("variant", ""))
@@ -145,7 +145,7 @@ def poor_prompts(answers: Answers) -> PublishedTable:
                 continue
             cells = (
                 *(one.name, model, _heat(variant), variant.instruction, _cut(variant)),
-                *(figure(made.value), interval_of(made)),
+                *(decimal(made.value), interval_of(made)),
             )
             rows.append((made.value, cells))
     rows.sort(key=lambda row: row[0])

@@ -12,8 +12,8 @@ from quaver.papers.published_table import (
     NOTHING,
     Cell,
     PublishedTable,
+    decimal,
     ends,
-    figure,
     interval_of,
     laid_out,
     percentage,
@@ -43,8 +43,8 @@ def intra_stability(answers: Answers) -> PublishedTable:
         rows.append(
             (
                 *(one.name, model, str(one.items), last.cell.get("repeats", "1")),
-                figure(last.value),
-                figure(None if running is None else running[1] - running[0]),
+                decimal(last.value),
+                decimal(None if running is None else running[1] - running[0]),
                 interval_of(last),
                 _settled(last),
                 *_spread(near),
@@ -72,7 +72,7 @@ def intra_stability(answers: Answers) -> PublishedTable:
 
 
 def _of(one: StoredAnswers, model: str, measure: str) -> list[Estimate]:
-    frame = one.again.filter(one.again["model"].cast(str) == model)
+    frame = one.of(model, one.again)
     return list(one.take(measure, frame, by=[], missing="category"))
 
 
@@ -88,9 +88,9 @@ def _spread(values: np.ndarray) -> tuple[Cell, ...]:
     low, high = np.percentile(values, [25, 75])
     deviation = float(values.std(ddof=1)) if values.size > 1 else None
     return (
-        figure(float(values.mean())),
-        figure(deviation),
-        figure(float(high - low)),
+        decimal(float(values.mean())),
+        decimal(deviation),
+        decimal(float(high - low)),
         percentage(float((values < BAR).mean())),
     )
 
@@ -106,7 +106,7 @@ def distance_column(one: StoredAnswers) -> str | None:
 def _levels(one: StoredAnswers, model: str, **options: str) -> list[tuple[float, Estimate]]:
     """The inter-prompt score at each temperature, in order."""
     column = distance_column(one)
-    frame = one.reworded.filter(one.reworded["model"].cast(str) == model)
+    frame = one.of(model, one.reworded)
     if column is None or frame.is_empty():
         return []
     found = one.take("inter_pss", frame, by=[column], missing="category", **options)
@@ -124,20 +124,20 @@ def inter_stability(answers: Answers) -> PublishedTable:
         found.append((f"{one.name}, {model}", whole))
         head = (one.name, model, str(one.items), str(len(each)))
         if not each:
-            rows.append((*head, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, figure(whole.value)))
+            rows.append((*head, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, decimal(whole.value)))
             continue
         values = np.array([e.value for _, e in each], float)
         at, worst = min(each, key=lambda pair: (pair[1].value, pair[0]))
         rows.append(
             (
                 *head,
-                figure(float(values.mean())),
-                figure(worst.value),
+                decimal(float(values.mean())),
+                decimal(worst.value),
                 f"{at:g}",
                 ends(*_package_interval(one, model, at)),
                 interval_of(worst),
                 percentage(float((values < BAR).mean())),
-                figure(whole.value),
+                decimal(whole.value),
             )
         )
     what = "share of places changed" if ordered_by == {"strength"} else "temperature"
@@ -188,7 +188,7 @@ def by_temperature(answers: Answers) -> PublishedTable:
 
 
 def _point(one: Estimate | None) -> tuple[Cell, Cell]:
-    return figure(None if one is None else one.value), interval_of(one)
+    return decimal(None if one is None else one.value), interval_of(one)
 
 
 _VIEWS: Sequence[tuple[str, dict[str, str]]] = (
@@ -207,7 +207,7 @@ def views(answers: Answers) -> PublishedTable:
             for _, options in _VIEWS:
                 made = one.one(measure, model, frame, **options)
                 found.append((f"{one.name}, {model}", made))
-                row.append(figure(made.value))
+                row.append(decimal(made.value))
         rows.append((*row, percentage(one.one("compliance", model).value)))
     heads = [f"{kind} {view}" for kind in ("intra", "inter") for view, _ in _VIEWS]
     return laid_out(

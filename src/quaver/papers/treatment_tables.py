@@ -12,7 +12,7 @@ from quaver.papers.published_table import (
     NOTHING,
     Cell,
     PublishedTable,
-    figure,
+    decimal,
     interval_of,
     laid_out,
     percentage,
@@ -52,7 +52,7 @@ def _temperatures(one: StoredAnswers) -> list[float]:
 
 def _outcomes(one: StoredAnswers, model: str, by: list[str]) -> dict[tuple[str, ...], list[Estimate]]:
     """The four outcomes of each cell, in the order of the columns."""
-    mine = one.frame.filter(pl.col("model").cast(pl.String) == model)
+    mine = one.of(model)
     found: dict[tuple[str, ...], list[Estimate]] = {}
     for _, measure, options, _ in _OUTCOMES:
         for made in one.take(measure, mine, by=by, **options):
@@ -63,7 +63,7 @@ def _outcomes(one: StoredAnswers, model: str, by: list[str]) -> dict[tuple[str, 
 def _shown(some: Sequence[Estimate], *, intervals: bool) -> list[Cell]:
     cells: list[Cell] = []
     for made, (_, _, _, share) in zip(some, _OUTCOMES, strict=True):
-        cells.append(percentage(made.value) if share else figure(made.value))
+        cells.append(percentage(made.value) if share else decimal(made.value))
         if intervals:
             cells.append(interval_of(made))
     return cells
@@ -78,9 +78,7 @@ def configurations(answers: Answers) -> PublishedTable:
         each = _outcomes(one, model, mine)
         valid = {
             tuple(made.cell.get(name, "") for name in mine): made.value
-            for made in one.take(
-                "compliance", one.frame.filter(pl.col("model").cast(pl.String) == model), by=mine
-            )
+            for made in one.take("compliance", one.of(model), by=mine)
         }
         for key in sorted(each, key=lambda key: _place(one, mine, key)):
             of = dict(zip(mine, key, strict=True))
@@ -144,7 +142,7 @@ def temperatures(answers: Answers) -> PublishedTable:
             continue
         each = _outcomes(one, model, [TEMPERATURE])
         texts = pl.col(TEMPERATURE).cast(pl.String)
-        mine = one.frame.filter(pl.col("model").cast(pl.String) == model).with_columns(texts)
+        mine = one.of(model).with_columns(texts)
         reference = {TEMPERATURE: str(levels[0])}
         taken = one.take(
             "factor_effects", mine, by=[], factors=[TEMPERATURE], reference=reference, interactions=[]
@@ -161,8 +159,8 @@ def temperatures(answers: Answers) -> PublishedTable:
             rows.append(
                 (
                     *(one.name, model, f"{level:g}", *_shown(each[str(level),], intervals=False)),
-                    *(figure(made.value if made else None), interval_of(made)),
-                    figure(made.details.get("p_holm", made.details.get("p")) if made else None),
+                    *(decimal(made.value if made else None), interval_of(made)),
+                    decimal(made.details.get("p_holm", made.details.get("p")) if made else None),
                 )
             )
     return laid_out(
@@ -194,7 +192,7 @@ def mixed_model(answers: Answers) -> PublishedTable:
         if not factors or not _temperatures(one):
             continue
         heat = pl.col(TEMPERATURE).cast(pl.String).alias("heat")
-        mine = one.frame.filter(pl.col("model").cast(pl.String) == model).with_columns(heat)
+        mine = one.of(model).with_columns(heat)
         for kind, formula in _FORMULAS:
             asked = formula.format(factor=factors[0])
             plain = one.take("mixed_effects", mine, by=[], formula=asked, random="intercept")
@@ -238,8 +236,8 @@ def _fitted(made: Estimate | None) -> tuple[Cell, ...]:
         return (NOTHING,) * 4
     details = made.details
     return (
-        figure(made.value),
-        figure(details.get("se")),
-        figure(details.get("p")),
-        figure(details.get("odds_ratio")),
+        decimal(made.value),
+        decimal(details.get("se")),
+        decimal(details.get("p")),
+        decimal(details.get("odds_ratio")),
     )
