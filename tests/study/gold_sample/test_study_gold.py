@@ -215,3 +215,12 @@ def test_a_forecast_is_of_the_conclusion(tmp_path: Path) -> None:
     assert target.size == pytest.approx(80, abs=1)
     with pytest.raises(UnknownName):
         study.gold.forecast(n=80, of="party")
+
+
+def test_a_width_that_few_labels_would_do_for_takes_enough_for_an_interval(study: Study) -> None:
+    found = study.gold.forecast(target=0.9)
+    assert found.rarer is not None
+    assert 8 <= found.rarer < 10
+    few = study.gold.forecast(n=10)
+    assert "no interval" in str(few)
+    assert "no interval" not in str(found)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from quaver.core.rows import Rows
 from quaver.errors import QuaverError
 from quaver.gold.gold_draw import Design
+
+FEWEST_EVENTS: Final = 8
+"""Gold labels of the rarer label that a corrected interval takes, about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,8 @@ class GoldForecast(Rows):
         simple: How many items simple sampling needs for an interval as wide, with the same correction.
         alone: How many it needs without the models' labels; None where all items are not enough.
         rests_on: What this rests on.
+        rarer: How many gold labels are expected of the rarest label, or of the rarer side of a conclusion;
+            None where an outcome is no share.
     """
 
     design: Design
@@ -87,6 +92,7 @@ class GoldForecast(Rows):
     simple: int | None
     alone: int | None
     rests_on: str
+    rarer: float | None = None
 
     @property
     def saved(self) -> int | None:
@@ -106,6 +112,7 @@ class GoldForecast(Rows):
             "simple",
             "alone",
             "rests_on",
+            "rarer",
         )
         return [{name: getattr(self, name) for name in names} | {"by": ", ".join(self.by)}]
 
@@ -119,6 +126,11 @@ class GoldForecast(Rows):
             f"{self.labels:,} labels{cost}.",
             f"The {self.of} is expected to be {self.width:.3f} wide ({self.rests_on}).",
         ]
+        if self.rarer is not None and self.rarer < FEWEST_EVENTS:
+            lines.append(
+                f"Only about {self.rarer:.0f} of them will have the rarer label: with fewer than "
+                f"{FEWEST_EVENTS}, there may be no interval at all."
+            )
         if self.saved is not None and self.design != "simple":
             saves = f"{self.saved:,} of them" if self.saved > 0 else "nothing"
             lines.append(

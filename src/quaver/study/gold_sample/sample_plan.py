@@ -18,7 +18,7 @@ from quaver.gold.prompt_labels import Predicted, predicted_labels
 from quaver.gold.strata import DISAGREEMENT, PREDICTED, strata_of
 from quaver.gold.width_forecast import Residuals, needed, observed_scale, residuals
 from quaver.study.analysis.annotation_frame import annotations_of
-from quaver.study.gold_sample.gold_forecast import GoldForecast, Wish
+from quaver.study.gold_sample.gold_forecast import FEWEST_EVENTS, GoldForecast, Wish
 from quaver.study.sources.gold_files import GoldState
 from quaver.study.sources.study_source import StudySource
 
@@ -62,6 +62,7 @@ class SamplePlan:
         place = {item: at for at, item in enumerate(self.before["item"])}
         self._order = np.array([place[item] for item in self.items])
         self.had = int(self.before["drawn"].sum())
+        self._numbers: Floats | None = None
         self.residuals, self.rests_on = self._expected(state, of)
 
     @property
@@ -107,6 +108,7 @@ class SamplePlan:
             simple,
             alone,
             self.rests_on,
+            self._rarer(size),
         )
 
     def probabilities(self, size: float) -> Floats:
@@ -118,6 +120,16 @@ class SamplePlan:
 
     def _width(self, size: float, found: Residuals) -> float:
         return found.width(self.probabilities(size)[self._order])
+
+    def _rarer(self, size: float) -> float | None:
+        """How many gold labels are expected of the rarest label, or of a conclusion's rarer side."""
+        chances, p = self.probabilities(size)[self._order], self.predicted.probabilities
+        if self._numbers is None:
+            return float((chances @ p).min())
+        if not set(self._numbers.tolist()) <= {0.0, 1.0}:
+            return None
+        share = p @ self._numbers
+        return float(min(chances @ share, chances @ (1 - share)))
 
     def _size(self, wish: Wish, each: float) -> int:
         wish.check()
@@ -137,7 +149,9 @@ class SamplePlan:
                 )
             while low < high:
                 middle = (low + high) // 2
+                enough = self._rarer(middle)
                 fits = self._width(middle, self.residuals) <= wish.target
+                fits = fits and (enough is None or enough >= FEWEST_EVENTS)
                 low, high = (low, middle) if fits else (middle + 1, high)
             size = low
         else:
@@ -209,6 +223,7 @@ class SamplePlan:
         if of == SHARES or not tables:
             return residuals(self.predicted)
         one = tables[of] if of else next(iter(tables.values()))
+        self._numbers = one.numbers
         return regression_residuals(
             self.predicted, one.matrix, one.contrast, one.numbers, one.name, logistic=one.logistic
         )
