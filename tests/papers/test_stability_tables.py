@@ -154,6 +154,12 @@ def test_two_models(study: Study) -> None:
     between = [alpha(np.stack([one[:, k], two[:, k]], 1)) for k in range(6)]
     assert row["inter-model α"] == pytest.approx(np.mean(between))
     assert row["difference"] == pytest.approx(alpha(one) - alpha(two))
+    kept = [np.arange(24) != at for at in range(24)]
+    left = np.array([alpha(one[some]) - alpha(two[some]) for some in kept])
+    half = 2.0687 * np.sqrt(23 / 24 * ((left - left.mean()) ** 2).sum())  # Student's t, 23 degrees of freedom
+    ends = [row[f"difference 95% interval {end}"] for end in ("low", "high")]
+    assert ends == pytest.approx([row["difference"] - half, row["difference"] + half], abs=0.05)
+    assert (row["p"] < 0.05) == (ends[0] > 0 or ends[1] < 0)
     assert (row["first PSS"], row["second PSS"]) == (pytest.approx(alpha(one)), pytest.approx(alpha(two)))
 
 

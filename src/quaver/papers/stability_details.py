@@ -7,7 +7,9 @@ from itertools import combinations
 import polars as pl
 
 from quaver.core.records import Estimate, Variant
+from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.measure_protocol import OUTPUT
+from quaver.estimation.paired_differences import paired_differences
 from quaver.measures.stability.subsamples import SHARES
 from quaver.papers.published_table import (
     NOTHING,
@@ -103,34 +105,38 @@ def between_models(answers: Answers) -> PublishedTable:
         for first, second in combinations(one.models, 2):
             both = one.again.filter(pl.col("model").cast(pl.String).is_in([first, second]))
             between = one.take("inter_model", both, by=[], missing="category")[0]
-            each = [one.one("intra_pss", model, one.again, missing="category") for model in (first, second)]
+            each = [
+                one.one("intra_pss", model, one.again, missing="category", keep=["draws"])
+                for model in (first, second)
+            ]
+            less = paired_differences(each[1:], each[:1], Resampling(seed=one.study.spec.seed))
             found.append((one.name, between))
             rows.append(
                 (
                     *(one.name, first, second, decimal(between.value), interval_of(between)),
                     *(cell for e in each for cell in (decimal(e.value), interval_of(e))),
-                    _difference(each[0].value, each[1].value),
+                    *_difference(less[0] if less else None),
                 )
             )
     return laid_out(
         "models",
         "Agreement between models, and the difference of their intra-prompt stability.",
         "data set | first | second | inter-model α | 95% interval | first PSS | first 95% interval | second "
-        "PSS | second 95% interval | difference",
+        "PSS | second 95% interval | difference | difference 95% interval | p",
         rows,
         text=3,
         notes=[
-            "difference: first less second. It has no interval here; where the two intervals overlap, do "
-            "not call "
-            "one model the more stable.",
+            "difference: first less second, with the interval and p value of the same items asked of both.",
             "" if rows else "There is one model only.",
             *reasons(found),
         ],
     )
 
 
-def _difference(first: float | None, second: float | None) -> Cell:
-    return NOTHING if first is None or second is None else decimal(first - second)
+def _difference(less: Estimate | None) -> tuple[Cell, Cell, Cell]:
+    if less is None:
+        return NOTHING, NOTHING, NOTHING
+    return decimal(less.value), interval_of(less), decimal(less.details.get("p"))
 
 
 def poor_prompts(answers: Answers) -> PublishedTable:
