@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -298,3 +299,16 @@ def test_a_damaged_file_is_one_error(
     with pytest.raises(QuaverError) as caught:
         look()
     assert "renew" in (caught.value.fix or "")
+
+
+def test_the_page_shows_answers_as_text(
+    look: Callable[[], Looked], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = "</td><script>alert(1)</script><img src=x onerror=alert(1)>{{ 7 * 7 }}"
+    monkeypatch.setattr(Changing, "__call__", lambda *_: bad)
+    look()
+    look()
+    page = (tmp_path / "watch" / "watch.html").read_text()
+    assert "&lt;script&gt;" in page
+    assert "{{ 7 * 7 }}" in page
+    assert not {"<script", "<img"} & {one.lower() for one in re.findall(r"<[a-zA-Z]+", page)}
