@@ -54,7 +54,7 @@ export class App {
       return this.name;
     }
     const select = made("select", {"aria-label": "Study", onchange: () => go(current().view, {study: select.value})});
-    fill(select, ...this.studies.map((one) => made("option", {value: one.id}, one.name)));
+    fill(select, ...this.studies.map((one) => made("option", {value: one.id}, this.titleOf(one))));
     this.select = select;
     return select;
   }
@@ -77,6 +77,11 @@ export class App {
 
   get brief() {
     return this.studies.find((one) => one.id === this.study);
+  }
+
+  /** What a study is called where it is chosen: its name, with its id where another one has the same name. */
+  titleOf(one) {
+    return this.studies.some((other) => other.id !== one.id && other.name === one.name) && one.id !== one.name ? `${one.name} (${one.id})` : one.name;
   }
 
   get q() {
@@ -109,7 +114,7 @@ export class App {
         this.there.add(study);
         if (this.name) this.name.textContent = name;
         const option = this.select && [...this.select.options].find((one) => one.value === study);
-        if (option) option.textContent = name;
+        if (option) option.textContent = this.titleOf(this.brief);
       } else if (index.state === "failed") throw Object.assign(new Error(index.error?.problem), {said: index.error, words: [index.error?.problem, index.error?.found, index.error?.fix].filter(Boolean).join(". ")});
       else {
         waiting(index.of ? `Reading the answers: ${percent(index.done / index.of)}` : "Reading the answers…");

@@ -41,7 +41,7 @@ export class CompareView {
 
   #choices(given) {
     const {app} = this;
-    const studies = app.studies.map((one) => [one.id, one.name]);
+    const studies = app.studies.map((one) => [one.id, app.titleOf(one)]);
     const several = studies.length > 1;
     const side = (words, study, name, value, facts, choose) => made(
       "fieldset",

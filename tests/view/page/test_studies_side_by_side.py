@@ -1,0 +1,45 @@
+"""Several studies in one page: chosen from the bar, told apart by their names, compared with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.view.page.conftest import ITEMS, Opened, collect, serving
+
+
+def otherwise(text: str, prompt: str) -> str:
+    """Another model: negative for each third thing."""
+    return "negative" if int(text.split()[2]) % 3 == 0 else "positive"
+
+
+@pytest.fixture(scope="module")
+def both(study: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(study, collect(tmp_path_factory.mktemp("again"), asked=otherwise)) as address:
+        yield address
+
+
+def test_studies_of_one_name_are_told_apart_and_chosen(browser: Any, both: str) -> None:
+    with Opened(browser, both, "#/answers") as view:
+        choose = view.page.get_by_label("Study", exact=True)
+        view.page.locator(".answer-row").first.wait_for()
+        assert choose.locator("option").all_inner_texts() == ["tones", "tones (tones-2)"]
+        choose.select_option("tones-2")
+        view.until("location.hash.includes('study=tones-2')")
+        text = view.page.locator(".answer-row[data-at='0'] .row-text", has_text="negative")
+        text.wait_for()
+        view.page.keyboard.press("g")
+        view.page.keyboard.press("g")
+        view.page.locator(".legend button").first.wait_for()
+        view.until("location.hash.includes('study=tones-2')")  # the choice stays from view to view
+
+
+def test_two_studies_are_compared(browser: Any, both: str) -> None:
+    with Opened(browser, both, "#/compare?study=tones&b=tones-2") as view:
+        headline = view.page.locator(".compared .headline")
+        headline.wait_for()
+        assert f"of {ITEMS} items have different labels" in headline.inner_text()
+        first = view.page.locator(".flips-list > li").first
+        assert len(first.locator(".side pre").all_inner_texts()) == 2
