@@ -1,25 +1,29 @@
-"""What Quaver itself costs: calls a second with a model that does nothing, resuming, and memory.
+"""What Quaver itself costs beside a bare loop: calls a second with a model that does nothing, and memory.
 
     python benchmarks/overhead.py [CALLS …]
 
-Each size runs in a process of its own, whose peak memory is the operating system's figure.
+The bare loop hashes each call and stores it in SQLite, in synced groups of 500. Processor seconds are
+compared, too: on a busy machine they say more than the clock. Each size runs in a process of its own, whose
+peak memory is the operating system's figure.
 """
 
 from __future__ import annotations
 
 import json
 import resource
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
+from hashlib import blake2b
 from pathlib import Path
 
 from machine import machine
 
 from quaver.study.session import Study
 
-VARIANTS = 100
+VARIANTS, GROUP = 100, 500
 SIZES = (10_000, 100_000, 1_000_000)
 
 
@@ -48,16 +52,37 @@ def study(folder: Path, calls: int) -> Study:
     return Study.open(folder, functions={"f": answer})
 
 
+def bare(folder: Path, calls: int) -> None:
+    """The least that can be done: a hash and a row for each call."""
+    db = sqlite3.connect(folder / "bare.db", isolation_level=None)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = FULL")
+    db.execute("CREATE TABLE responses (key BLOB PRIMARY KEY, prompt TEXT, text TEXT, received REAL)")
+    started, used = time.perf_counter(), time.process_time()
+    for first in range(0, calls, GROUP):
+        rows = []
+        for n in range(first, min(first + GROUP, calls)):
+            text = f"Text {n // VARIANTS}: about as long as a short message, give or take."
+            prompt = f"Is this a greeting? Think of case {n % VARIANTS}.\n\n{text}"
+            key = blake2b(prompt.encode(), digest_size=16).digest()
+            rows.append((key, prompt, answer(text, prompt), time.time()))
+        db.execute("BEGIN")
+        db.executemany("INSERT INTO responses VALUES (?, ?, ?, ?)", rows)
+        db.execute("COMMIT")
+    print(json.dumps({"seconds": time.perf_counter() - started, "used": time.process_time() - used}))
+
+
 def one(folder: Path, calls: int) -> None:
-    started = time.perf_counter()
-    outcome = study(folder, calls).run()
-    seconds = time.perf_counter() - started
+    opened = study(folder, calls)
+    started, used = time.perf_counter(), time.process_time()
+    outcome = opened.run()
+    seconds, used = time.perf_counter() - started, time.process_time() - used
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print(json.dumps({"done": outcome.done, "seconds": seconds, "peak": peak}))
+    print(json.dumps({"done": outcome.done, "seconds": seconds, "used": used, "peak": peak}))
 
 
-def run(folder: str, calls: int) -> dict[str, float]:
-    command = [sys.executable, __file__, "--one", folder, str(calls)]
+def run(folder: str, calls: int, what: str = "--one") -> dict[str, float]:
+    command = [sys.executable, __file__, what, folder, str(calls)]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)  # type: ignore[no-any-return]
 
 
@@ -65,13 +90,19 @@ def main() -> None:
     if sys.argv[1:2] == ["--one"]:
         one(Path(sys.argv[2]), int(sys.argv[3]))
         return
+    if sys.argv[1:2] == ["--bare"]:
+        bare(Path(sys.argv[2]), int(sys.argv[3]))
+        return
     print(f"Overhead with a function that does nothing, on {machine()}")
     for calls in [int(size) for size in sys.argv[1:]] or SIZES:
         with tempfile.TemporaryDirectory() as folder:
-            first, again = run(folder, calls), run(folder, calls)
+            least, first, again = run(folder, calls, "--bare"), run(folder, calls), run(folder, calls)
         print(
             f"  {calls:>9,} calls: {calls / first['seconds']:>7,.0f} calls/s, peak {first['peak']} MB; "
-            f"run again when finished: {again['seconds']:.2f} s"
+            f"run again when finished: {again['seconds']:.2f} s; "
+            f"a bare loop: {calls / least['seconds']:,.0f} calls/s, "
+            f"{least['seconds'] / first['seconds']:.2f} of it, "
+            f"{least['used'] / first['used']:.2f} by processor time"
         )
 
 

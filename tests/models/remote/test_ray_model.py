@@ -7,18 +7,22 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.collect.fakes import Fake, fake, key, request
+from tests.studies import written
 
 from quaver.core.meter import NO_TRAFFIC
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Call, Request, Response
-from quaver.errors import ModelError
+from quaver.errors import ModelError, SpecError, Unavailable
 from quaver.models.remote import ray_model
 from quaver.models.remote.ray_model import RayModel
 from quaver.models.remote.ray_worker import RayWorker, Setup
+from quaver.study.session import Study
 
 
 class Lost(Exception):
@@ -204,6 +208,20 @@ def test_a_model_that_cannot_go_on_says_so_to_who_waits() -> None:
 
     with pytest.raises(ModelError, match="no memory"):
         RayWorker(Setup(lambda: Broken(lambda r, c: Response("")))).answer([request(0)])
+
+
+@pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed")
+def test_with_ray_missing_the_one_error_says_how_to_get_it(tmp_path: Path) -> None:
+    study = Study.open(written(tmp_path), functions={"fake": lambda text, prompt: "positive"})
+    with pytest.raises(Unavailable, match="ray is not installed") as found:
+        study.run(where={"on": "ray"})
+    assert "quaver[ray]" in str(found.value.fix)
+
+
+def test_where_models_are_asked_is_checked_like_the_study_file(tmp_path: Path) -> None:
+    study = Study.open(written(tmp_path), functions={"fake": lambda text, prompt: "positive"})
+    with pytest.raises(SpecError, match="on"):
+        study.run(where={"on": "mars"})
 
 
 def test_nothing_of_ray_is_imported_without_being_asked_for() -> None:
