@@ -4,7 +4,8 @@ Each look compares a version's answers to 1,000 items with the same baseline ans
 version answers anew where the model wavers. ``edited``: a commit changes the answers to a few items, and the
 others stay. ``loss``: at one of the looks the version loses three points, and nobody repairs it. The interval
 is the jackknife's of a paired difference of accuracy, in groups of three items as for 1,000, with the caution
-for few changed items. Run it as ``python benchmarks/looks.py [SEQUENCES]``; 100 of them take 20 s a row.
+for few changed items. Run it as ``python benchmarks/looks.py [SEQUENCES [WORDS]]``, with words in the names
+of the rows to take; 100 sequences take 20 s a row.
 """
 
 from __future__ import annotations
@@ -31,14 +32,26 @@ class Found(NamedTuple):
     wider: float
 
 
-def versions(rng: np.random.Generator, wavering: float, edited: float | None) -> Floats:
-    """Answers right or wrong, shape (1 + looks, items); the first row is the baseline."""
+def versions(
+    rng: np.random.Generator, wavering: float, edited: float | None, repeats: tuple[int, int] = (1, 1)
+) -> Floats:
+    """Shares of right answers, shape (1 + looks, items); the first row is the baseline.
+
+    Args:
+        rng: Draws them.
+        wavering: How many items differ between two versions that answer once, without a loss.
+        edited: The share of items that a commit changes; None where every version answers anew.
+        repeats: How often the baseline and each version are asked.
+    """
     truth = rng.random(ITEMS) < 0.85
+    if edited is None:
+        shares = rng.binomial([[repeats[0]], *[[repeats[1]]] * LOOKS], wavering / 2, (1 + LOOKS, ITEMS))
+        wrong = shares / np.array([[repeats[0]], *[[repeats[1]]] * LOOKS])
+        return np.where(truth, 1 - wrong, wrong)
     flipped = rng.random((1 + LOOKS, ITEMS)) < wavering / 2
-    if edited is not None:
-        stays = rng.random((1 + LOOKS, ITEMS)) >= edited
-        for look in range(1, 1 + LOOKS):
-            flipped[look] = np.where(stays[look], flipped[look - 1], flipped[look])
+    stays = rng.random((1 + LOOKS, ITEMS)) >= edited
+    for look in range(1, 1 + LOOKS):
+        flipped[look] = np.where(stays[look], flipped[look - 1], flipped[look])
     return (truth ^ flipped).astype(float)
 
 
@@ -74,7 +87,7 @@ def _fails(change: Floats, sums: Floats, tail: float) -> bool:
 
 
 CASES = (
-    # how versions differ, share of items that waver, share that a commit changes, look of the loss
+    # how versions differ, share of items that waver, share that a commit changes, look of the loss, repeats
     ("redrawn, 2%", 0.02, None, None),
     ("redrawn, 5%", 0.05, None, None),
     ("redrawn, 10%", 0.10, None, None),
@@ -86,15 +99,24 @@ CASES = (
     ("redrawn, 5%, loss", 0.05, None, 60),
     ("edited, 2%, loss", 0.02, 0.05, 60),
     ("edited, 5%, loss", 0.05, 0.05, 60),
+    ("redrawn, 2%, loss, baseline asked 5 times", 0.02, None, 60, (5, 1)),
+    ("redrawn, 5%, loss, baseline asked 5 times", 0.05, None, 60, (5, 1)),
+    ("redrawn, 5%, loss, baseline asked 10 times, versions 2", 0.05, None, 60, (10, 2)),
+    ("redrawn, 5%, loss, baseline asked 10 times, versions 3", 0.05, None, 60, (10, 3)),
+    ("redrawn, 5%, baseline asked 10 times, versions 3", 0.05, None, None, (10, 3)),
 )
 
 
-def row(runs: int, wavering: float, edited: float | None, loss: int | None) -> tuple[float, ...]:
-    """Shares of sequences: failed (before the loss, where there is one), at the loss, within ten looks."""
-    rng = np.random.default_rng([runs, round(1e4 * wavering), round(1e4 * (edited or 0)), loss or 0])
+def row(
+    runs: int, wavering: float, edited: float | None, loss: int | None, repeats: tuple[int, int] = (1, 1)
+) -> tuple[float, ...]:
+    """Shares of sequences: failed (before the loss, if any), at the loss, within three, within ten."""
+    rng = np.random.default_rng(
+        [runs, round(1e4 * wavering), round(1e4 * (edited or 0)), loss or 0, *repeats]
+    )
     found = []
     for _ in range(runs):
-        right = versions(rng, wavering, edited)
+        right = versions(rng, wavering, edited, repeats)
         if loss is not None:
             lose(rng, right, loss)
         found.append(sequence(right))
@@ -105,11 +127,12 @@ def row(runs: int, wavering: float, edited: float | None, loss: int | None) -> t
         shares.append(np.mean([at is not None and at <= last for at in first]))
         if loss is not None:
             clean = [at for at in first if at is None or at >= loss]
-            shares += [np.mean([at is not None and at < loss + more for at in clean]) for more in (1, 10)]
+            shares += [np.mean([at is not None and at < loss + more for at in clean]) for more in (1, 3, 10)]
     return (*shares, np.mean([one.wider for one in found]))
 
 
 if __name__ == "__main__":
     sequences = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    for name, *case in CASES:
+    wanted = sys.argv[2] if len(sys.argv) > 2 else ""
+    for name, *case in (one for one in CASES if wanted in one[0]):
         print(name, *(f"{share:.3f}" for share in row(sequences, *case)), flush=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from quaver.cli import run_options as options
 from quaver.cli.collection_display import open_collection, run_collection
 from quaver.cli.console import errors, say, screen
 from quaver.cli.run_display import say_making, show_outcome, watching, writing_events
@@ -14,57 +15,24 @@ from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_s
 from quaver.cli.verdict_display import say_verdict
 from quaver.errors import QuaverError
 
+if TYPE_CHECKING:
+    from quaver.study.session import Study
+
 
 def command(
     study: StudyArgument = HERE,
-    retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Ask again for what failed.")] = False,
-    retry_unconstrained: Annotated[
-        bool,
-        typer.Option(
-            "--retry-unconstrained",
-            help="Ask again for answers that an older Quaver collected without their JSON schema.",
-        ),
-    ] = False,
-    events: Annotated[
-        str, typer.Option(help="Where to write events as JSON lines: a file, or - for standard output.")
-    ] = "",
-    batch: Annotated[
-        bool,
-        typer.Option(
-            "--batch",
-            help="Ask in the providers' batches where there are any: half the price, within a day.",
-        ),
-    ] = False,
-    wait: Annotated[
-        bool, typer.Option("--wait", help="Stay until every batch is over, and collect it.")
-    ] = False,
-    cancel_batches: Annotated[
-        bool,
-        typer.Option(
-            "--cancel-batches", help="Ask nothing; end every batch that is out and store what it answered."
-        ),
-    ] = False,
-    on: Annotated[
-        str, typer.Option(help="Where models are asked: here, or ray for the workers of a Ray cluster.")
-    ] = "",
-    address: Annotated[
-        str, typer.Option(help="The Ray cluster's address; RAY_ADDRESS or this machine if left out.")
-    ] = "",
-    workers: Annotated[
-        int, typer.Option(help="Ray workers a model; as many as fit if left out.", show_default=False)
-    ] = 0,
-    gpus_per_worker: Annotated[
-        float, typer.Option(help="GPUs that each Ray worker has for itself.", show_default=False)
-    ] = 0.0,
-    shard: Annotated[
-        str,
-        typer.Option(
-            help="Ask one of several equal parts only, in a process of its own: 3/8 is the third of eight."
-        ),
-    ] = "",
-    small: Annotated[
-        bool, typer.Option("--small", help="Run the small version that the study file describes.")
-    ] = False,
+    retry_errors: options.RetryErrors = False,
+    retry_unconstrained: options.RetryUnconstrained = False,
+    events: options.Events = "",
+    batch: options.Batch = False,
+    wait: options.Wait = False,
+    cancel_batches: options.CancelBatches = False,
+    on: options.On = "",
+    address: options.Address = "",
+    workers: options.Workers = 0,
+    gpus_per_worker: options.GpusPerWorker = 0.0,
+    shard: options.Shard = "",
+    small: options.Small = False,
     function: FunctionOption = None,
 ) -> None:
     """Ask what has not been asked yet, and store the answers.
@@ -75,7 +43,6 @@ def command(
     Examples:
       quaver run study.yaml
       quaver run study.yaml --small
-      quaver run study.yaml --retry-errors
       quaver run study.yaml --batch
       quaver run study.yaml --shard 3/8
       quaver run study.yaml --on ray --workers 16
@@ -88,9 +55,7 @@ def command(
         return
     opened = open_study(study, function, small=small, shard=shard or None)
     if small:
-        screen.print(f"The small version, in {opened.folder}:")
-        for note in opened.spec.notes:
-            screen.print(f"- {note}")
+        _say_small(opened)
     opened.variants.make(watch=say_making)
     if shard:
         say(shard_line(opened))
@@ -114,3 +79,10 @@ def command(
         say_verdict(opened, status, small_file(study) if small else study, shown)
     if outcome.ended == "interrupted":
         raise typer.Exit(130)
+
+
+def _say_small(opened: Study) -> None:
+    """Say where the small version is, and what it says of itself."""
+    screen.print(f"The small version, in {opened.folder}:")
+    for note in opened.spec.notes:
+        screen.print(f"- {note}")

@@ -119,8 +119,7 @@ def run(
         if retry_unconstrained:
             study.placed.set_misasked_aside(store)
         study.files.write("study.lock.json", study.lock())
-        counts = store.counts()
-        before = counts.answered - (counts.errors if retry_errors else 0)
+        before = store.counts().answered - (store.counts().errors if retry_errors else 0)
         total = study.calls - store.unfollowed(errors=not retry_errors)
         if before == total and not store.batches():
             return record.end(Outcome("finished", before, before, 0, 0, 0.0))
