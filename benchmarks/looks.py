@@ -5,7 +5,8 @@ version answers anew where the model wavers. ``edited``: a commit changes the an
 others stay. ``loss``: at one of the looks the version loses three points, and nobody repairs it. The interval
 is the jackknife's of a paired difference of accuracy, in groups of three items as for 1,000, with the caution
 for few changed items. Run it as ``python benchmarks/looks.py [SEQUENCES [WORDS]]``, with words in the names
-of the rows to take; 100 sequences take 20 s a row.
+of the rows to take (``repeats``: how soon a loss is found where the baseline is asked several times); 100
+sequences take 20 s a row.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def sequence(right: Floats, planned: int = LOOKS) -> Found:
     ratio, looks = [], list[Look]()
     for number, after in enumerate(right[1:], 1):
         change = after - right[0]
-        sums = change[: ITEMS - ITEMS % GROUP].reshape(-1, GROUP).sum(1)
+        sums = _sums(change)
         tail = tail_of_look(ERROR * share_of_look(number, planned), looks, -sums, 2_000)
         looks.append(Look(tail, -sums))
         ratio.append(student.ppf(tail, len(sums) - 1) / student.ppf(0.025, len(sums) - 1))
@@ -76,6 +77,11 @@ def sequence(right: Floats, planned: int = LOOKS) -> Found:
         if anytime is None and _fails(change, sums, tail):
             anytime = number
     return Found(fixed, anytime, float(np.mean(ratio)))
+
+
+def _sums(change: Floats) -> Floats:
+    """Of groups of items."""
+    return change[: ITEMS - ITEMS % GROUP].reshape(-1, GROUP).sum(1)
 
 
 def _fails(change: Floats, sums: Floats, tail: float) -> bool:
@@ -87,7 +93,7 @@ def _fails(change: Floats, sums: Floats, tail: float) -> bool:
 
 
 CASES = (
-    # how versions differ, share of items that waver, share that a commit changes, look of the loss, repeats
+    # how versions differ, share of items that waver, share that a commit changes, look of the loss
     ("redrawn, 2%", 0.02, None, None),
     ("redrawn, 5%", 0.05, None, None),
     ("redrawn, 10%", 0.10, None, None),
@@ -99,24 +105,15 @@ CASES = (
     ("redrawn, 5%, loss", 0.05, None, 60),
     ("edited, 2%, loss", 0.02, 0.05, 60),
     ("edited, 5%, loss", 0.05, 0.05, 60),
-    ("redrawn, 2%, loss, baseline asked 5 times", 0.02, None, 60, (5, 1)),
-    ("redrawn, 5%, loss, baseline asked 5 times", 0.05, None, 60, (5, 1)),
-    ("redrawn, 5%, loss, baseline asked 10 times, versions 2", 0.05, None, 60, (10, 2)),
-    ("redrawn, 5%, loss, baseline asked 10 times, versions 3", 0.05, None, 60, (10, 3)),
-    ("redrawn, 5%, baseline asked 10 times, versions 3", 0.05, None, None, (10, 3)),
 )
 
 
-def row(
-    runs: int, wavering: float, edited: float | None, loss: int | None, repeats: tuple[int, int] = (1, 1)
-) -> tuple[float, ...]:
+def row(runs: int, wavering: float, edited: float | None, loss: int | None) -> tuple[float, ...]:
     """Shares of sequences: failed (before the loss, if any), at the loss, within three, within ten."""
-    rng = np.random.default_rng(
-        [runs, round(1e4 * wavering), round(1e4 * (edited or 0)), loss or 0, *repeats]
-    )
+    rng = np.random.default_rng([runs, round(1e4 * wavering), round(1e4 * (edited or 0)), loss or 0])
     found = []
     for _ in range(runs):
-        right = versions(rng, wavering, edited, repeats)
+        right = versions(rng, wavering, edited)
         if loss is not None:
             lose(rng, right, loss)
         found.append(sequence(right))
@@ -131,8 +128,45 @@ def row(
     return (*shares, np.mean([one.wider for one in found]))
 
 
+REPEATED = (
+    # share of items that waver, how often the baseline and each version are asked
+    (0.02, (1, 1)),
+    (0.02, (5, 1)),
+    (0.05, (1, 1)),
+    (0.05, (5, 1)),
+    (0.05, (10, 2)),
+    (0.10, (10, 3)),
+)
+
+
+def found_with(runs: int, wavering: float, repeats: tuple[int, int], look: int = 60) -> tuple[float, ...]:
+    """Shares of runs that find the loss at its look, within three looks and within ten.
+
+    What each look is judged by comes from five sequences without a loss.
+    """
+    seed, last = [round(1e4 * wavering), *repeats], look + 9
+    shares = np.zeros(3)
+    for number in range(5):
+        right = versions(np.random.default_rng([number, *seed]), wavering, None, repeats)
+        judged = list[Look]()
+        for at in range(1, last + 1):
+            sums = -_sums(right[at] - right[0])
+            judged.append(Look(tail_of_look(ERROR * share_of_look(at, LOOKS), judged, sums, 1_000), sums))
+        for run in range(runs // 5):
+            rng = np.random.default_rng([number, run, *seed])
+            right = versions(rng, wavering, None, repeats)
+            lose(rng, right, look)
+            changes = [(right[at] - right[0], judged[at - 1].tail) for at in range(look, last + 1)]
+            fails = [_fails(change, _sums(change), tail) for change, tail in changes]
+            shares += [any(fails[:1]), any(fails[:3]), any(fails)]
+    return tuple(shares / (runs // 5 * 5))
+
+
 if __name__ == "__main__":
     sequences = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     wanted = sys.argv[2] if len(sys.argv) > 2 else ""
     for name, *case in (one for one in CASES if wanted in one[0]):
         print(name, *(f"{share:.3f}" for share in row(sequences, *case)), flush=True)
+    for waver, asked in REPEATED if wanted in ("", "repeats") else ():
+        found = found_with(5 * sequences, waver, asked)
+        print(f"{waver:.0%}, repeats {asked}", *(f"{share:.3f}" for share in found), flush=True)

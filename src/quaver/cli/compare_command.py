@@ -53,7 +53,7 @@ def command(
       quaver compare before.quaver.zip study.yaml
       quaver compare study.yaml --by model
       quaver compare old new --in-rounds --fail-unless 'accuracy > -0.03'
-      quaver compare old new --anytime --fail-if 'accuracy < 0' --markdown comment.md
+      quaver compare old new --anytime --fail-if 'accuracy < 0' --junit x.xml
     """
     from quaver.comparison.difference_verdict import MARGIN
     from quaver.comparison.kept_looks import PLANNED
