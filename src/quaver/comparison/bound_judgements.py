@@ -13,7 +13,8 @@ from quaver.core.level_names import short_name
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Resampling
-from quaver.measures.validity.conclusions import ESTIMATED, JOINT, VERDICTS
+from quaver.measures.validity.conclusion_cell import VERDICTS
+from quaver.measures.validity.conclusions import ESTIMATED, JOINT
 
 CONCLUDED: Final = (*ESTIMATED, *VERDICTS, JOINT)
 """What a bound may name beside measures: conclusions."""

@@ -47,13 +47,61 @@ def regression_residuals(
     >>> (found.squares[:, 0] / 16).round(9).tolist()  # (1 / 2)² × 0.25
     [0.0625, 0.0625, 0.0625, 0.0625]
     """
-    size = len(matrix)
-    complete = np.asarray(np.isfinite(matrix).all(1))
-    counts = np.where(complete, 1.0 if weights is None else weights, 0.0)
-    x = np.where(complete[:, None], matrix, 0.0)
     p = predicted.probabilities
     mean = p @ values
     spread = np.maximum(p @ values**2 - mean**2, 0.0)
+    return _residuals(matrix, contrast, mean, spread, weights, name, logistic=logistic)
+
+
+def multinomial_residuals(
+    predicted: Predicted, matrix: Floats, contrast: Floats, values: Floats, name: str, weights: Floats
+) -> Residuals:
+    """The same of a multinomial regression's effect: of the label that it is most about.
+
+    Its log-odds against the reference are explained by the logistic regression of the items that have one of
+    them (Begg & Gray 1984, Biometrika 71, 11-18); an item is one of these with the probability of both.
+
+    Args:
+        predicted: The prompts' labels of the items.
+        matrix: The design matrix.
+        contrast: What each coefficient counts, shape (outcomes, columns).
+        values: What each label counts as in each outcome, shape (labels, outcomes).
+        name: What the conclusion is called.
+        weights: What each item counts for.
+
+    >>> two = Predicted(list("1234"), ["a", "b"], np.full((4, 2), 0.5), np.full(4, 4.0))
+    >>> given = np.ones((4, 1)), np.ones((1, 1)), np.array([[0.0], [1.0]])
+    >>> one = multinomial_residuals(two, *given, "odds", np.ones(4)).squares
+    >>> other = regression_residuals(two, given[0], np.ones(1), np.array([0.0, 1.0]), "odds", logistic=True)
+    >>> bool(np.allclose(one, other.squares))
+    True
+    """
+    outcome = int(np.abs(contrast).sum(1).argmax())
+    label, reference = int(values[:, outcome].argmax()), int(values.sum(1).argmin())
+    p = predicted.probabilities
+    both = p[:, label] + p[:, reference]
+    mean = p[:, label] / both
+    found = _residuals(
+        matrix, contrast[outcome], mean, mean * (1 - mean), weights * both, name, logistic=True
+    )
+    return Residuals(found.squares / both[:, None], found.total / both[:, None], found.names)
+
+
+def _residuals(
+    matrix: Floats,
+    contrast: Floats,
+    mean: Floats,
+    spread: Floats,
+    weights: Floats | None,
+    name: str,
+    *,
+    logistic: bool,
+) -> Residuals:
+    """The squares that items' outcomes, of a mean and a variance, bring into an effect."""
+    size = len(matrix)
+    given = np.ones(size) if weights is None else weights
+    complete = np.asarray(np.isfinite(matrix).all(1)) & np.isfinite(given)
+    counts, x = np.where(complete, given, 0.0), np.where(complete[:, None], matrix, 0.0)
     fitted, information = _fitted(x, mean, counts, logistic=logistic)
     part = counts * (x @ np.linalg.pinv(information) @ contrast)
     squares = (size * part) ** 2 * spread

@@ -201,7 +201,7 @@ def test_separated_groups_have_no_log_odds():
         ({"effect": "educ"}, MeasureError, "not a claim"),
         ({"effect": "3 > 2"}, MeasureError, "not a claim"),
         ({"effect": "educ > 0 > 1"}, MeasureError, "not a claim"),
-        ({"regression": "probit"}, MeasureError, "'linear' or 'logistic'"),
+        ({"regression": "probit"}, MeasureError, "'linear', 'logistic' or 'multinomial'"),
         ({"missing": "wrong"}, MeasureError, "drop or category"),
     ],
 )

@@ -126,3 +126,26 @@ def test_the_order_of_rows_does_not_matter():
     other = frame.sample(fraction=1, shuffle=True, seed=1)
     first, *others = (corrected_conclusion(some, **ASKED) for some in (frame, texts, other))
     assert all([one.value for one in some] == pytest.approx([one.value for one in first]) for some in others)
+
+
+def test_labels_as_they_are_are_drawn_by_weights_and_by_several_outcomes_too():
+    frame = designed(leaning(items=600, prompts=2, slope=0.5), 200, 8)
+    plain = {**ASKED, "regression": "logistic", "labels": LABELS, "resamples": 0}
+    same = {"formula": "label ~ x", "effect": "yes:x > 0", "regression": "multinomial", "labels": LABELS}
+    one, other = (
+        [found.value for found in conclusion(frame, **options) if found.measure == "conclusion"]
+        for options in (plain, {**same, "resamples": 0})
+    )
+    assert one == pytest.approx(other)
+    twice = frame.with_columns(pl.when(pl.col("half") == "odd").then(2.0).otherwise(1.0).alias("counts"))
+    copies = twice.filter(pl.col("half") == "odd").with_columns(pl.col("item") + "copy")
+    weighted = conclusion(twice, **ASKED, weights="counts")
+    copied = conclusion(pl.concat([twice, copies]), **ASKED)
+    values = [
+        {one.cell["variant"]: one.value for one in found if one.measure == "conclusion"}
+        for found in (weighted, copied)
+    ]
+    assert values[0] == pytest.approx(values[1])
+    first = next(one for one in weighted if one.measure == "conclusion")
+    assert first.low < first.value < first.high
+    assert "sandwich" in first.method

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.studies import written
 
@@ -81,6 +82,42 @@ def test_a_study_draws_its_conclusions(tmp_path: Path) -> None:
     assert (tmp_path / "figures" / "conclusion-age.svg").is_file()
 
 
+WEIGHTED = (
+    STUDY.replace("    effect: age > 0\n", "    effect: age > 0\n    weights: age\n")
+    + """\
+  - name: odds
+    formula: label ~ age
+    effect: negative:age < 0
+    regression: multinomial
+"""
+)
+
+
+def test_weights_and_a_multinomial_regression_are_drawn_under_every_prompt(tmp_path: Path) -> None:
+    study = opened(tmp_path, WEIGHTED)
+    study.run()
+    found = {
+        (one.cell["conclusion"], one.measure): one
+        for one in study.estimates(["conclusions"])
+        if one.cell.get("variant", "paraphrase=curt") == "paraphrase=curt"
+    }
+    assert not any(name in ("age", "odds") for name, measured in found if measured == "conclusion_joint")
+    ages = np.arange(20.0, 50.0)
+    positive = np.array([annotate(f"Thing {n}.", "Positive or") == "positive" for n in range(30)])
+    matrix = np.stack([np.ones(30), ages], 1)
+    weighted = np.linalg.solve(matrix.T @ (matrix * ages[:, None]), matrix.T @ (ages * positive))
+    age = found["age", "conclusion"]
+    assert age.value == pytest.approx(weighted[1])
+    assert age.low is not None
+    assert age.low < weighted[1] < age.high
+    assert found["age", "conclusion_holds"].n == 2
+    odds = found["odds", "conclusion_gold"]  # the prompts' labels are told apart by age
+    logistic = found["share(positive) ~ side; side[2] > side[1]", "conclusion_gold"]
+    assert odds.value is not None
+    assert odds.value != logistic.value
+    assert found["odds", "conclusion"].reason
+
+
 def test_a_bundle_without_texts_keeps_what_conclusions_need(tmp_path: Path) -> None:
     study = opened(tmp_path)
     study.run()
@@ -111,6 +148,9 @@ def test_two_studies_are_compared_in_their_conclusions(tmp_path: Path) -> None:
         ("share(positive) ~ age", "share(neutral) ~ age", "label 'neutral'"),
         ("effect: age > 0", "effect: years > 0", "years"),
         ("share(positive) ~ age", "positive by age", "not a formula"),
+        ("effect: age > 0", "effect: age > 0\n    weights: mass", "column 'mass'"),
+        ("effect: age > 0", "effect: age > 0\n    weights: text", "weights that are no numbers"),
+        ("effect: age > 0", "effect: age > 0\n    regression: multinomial", "does not fit the outcome"),
     ],
 )
 def test_what_is_wrong_is_found_before_anything_is_asked(

@@ -98,8 +98,13 @@ class ConclusionSpec(Part):
     effect: Text = Field(
         description="The claim: educ > 0, party[Rep] < party[Dem].", examples=["group[b] > group[a]"]
     )
-    regression: Literal["linear", "logistic"] = Field(
-        "linear", description="The coefficients of logistic (for share) are log-odds."
+    regression: Literal["linear", "logistic", "multinomial"] = Field(
+        "linear",
+        description="The coefficients of logistic (for share) are log-odds, those of multinomial (for label) "
+        "log-odds against the first label: Rep:educ > 0.",
+    )
+    weights: Name | None = Field(
+        None, description="A column of the items: what each counts for; 1 if left out."
     )
     missing: Literal["drop", "category"] = Field(
         "drop",

@@ -249,6 +249,16 @@ def _population(
     )
 
 
+def label_names(reading: Reading) -> tuple[str, ...]:
+    """The label set's codes in its order; without a label set, those that occur, sorted."""
+    if reading.labels:
+        return tuple(reading.labels.codes)
+    columns = [reading.column("label") or "label", *({"gold"} & set(reading.frame.columns))]
+    return tuple(
+        sorted({code for name in columns for code in encode_labels(reading.frame[name], name).values})
+    )
+
+
 def _labels(reading: Reading, first: Ints) -> tuple[tuple[str, ...], Ints, Ints]:
     """The labels' names, each row's label, and each item's gold label, as codes among them."""
     frame = reading.frame

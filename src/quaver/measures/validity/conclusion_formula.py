@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from quaver.agreement.ratings import label_set_of
 from quaver.core.records import LabelSet
+from quaver.correction.regressions import Kind
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.formula import design, parsed
-from quaver.measures.validity.claims import Effect, read_effect
+from quaver.measures.validity.claims import read_effect
 
 _SHARE = re.compile(r"\s*share\(\s*(.+?)\s*\)\s*")
 _FACTOR = re.compile(r"\bfactor\(\s*([^\W\d]\w*)\s*\)")
@@ -120,9 +121,11 @@ class ItemTable:
         if outcomes:
             references = [f"{label}:{one}" for label in outcomes for one in references]
         self.effect = read_effect(effect, self.names, references)
+        self.outcomes = tuple(outcomes)
         self._place = whole.select(pl.col("item").cast(pl.String), place=pl.int_range(pl.len()))
         self._matrix = np.concatenate([made.matrix, np.full((1, made.matrix.shape[1]), np.nan)])
-        given = np.ones(whole.height) if weights is None else whole[weights].cast(pl.Float64).to_numpy()
+        self.weighted = weights is not None
+        given = np.ones(whole.height) if weights is None else _positive(whole, weights)
         self._weights = np.append(given, np.nan)
 
     def rows(self, items: Sequence[str] | pl.Series) -> Floats:
@@ -137,6 +140,20 @@ class ItemTable:
         asked = pl.DataFrame({"item": pl.Series(items, dtype=pl.String)})
         found = asked.join(self._place, on="item", how="left", maintain_order="left")["place"]
         return np.asarray(found.fill_null(-1).to_numpy())
+
+
+def _positive(items: pl.DataFrame, name: str) -> Floats:
+    """A column of weights; NaN where one is not above zero, or no number."""
+    given = items[name].cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+    usable = np.isfinite(given) & (given > 0)
+    if not usable.any():
+        raise MeasureError(
+            "weights that are no numbers",
+            where="weights",
+            expected=f"numbers above zero in {name}",
+            found=", ".join(str(one) for one in items[name].head(3)),
+        )
+    return np.where(usable, given, np.nan)
 
 
 def _typed(column: pl.Series, category: bool) -> pl.Series:
@@ -180,15 +197,69 @@ def label_numbers(label: str | None, codes: Sequence[str], labels: LabelSet | No
     return np.array([values[label_set.codes.index(code)] for code in codes])
 
 
+def read_regression(formula: str, regression: Kind) -> Regression:
+    """What a formula asks for of a kind of regression.
+
+    Raises:
+        MeasureError: It is no formula, or its outcome is none of that kind's.
+
+    >>> read_regression("label ~ educ", "multinomial").columns
+    ('educ',)
+    """
+    asked = read_formula(formula)
+    if (regression == "logistic" and asked.label is None) or (regression == "multinomial" and asked.label):
+        raise MeasureError(
+            "a regression that does not fit the outcome",
+            where="regression",
+            expected="multinomial for label, logistic for share(LABEL), or linear",
+            found=f"{regression} for {formula.partition('~')[0].strip()}",
+        )
+    return asked
+
+
+def outcome_numbers(
+    asked: Regression,
+    regression: Kind,
+    codes: Sequence[str],
+    labels: LabelSet | None,
+    outcomes: Sequence[str],
+) -> Floats:
+    """What each label counts as, shape (labels, outcomes).
+
+    Args:
+        asked: The formula.
+        regression: Its kind.
+        codes: The labels.
+        labels: The label set.
+        outcomes: The labels that a multinomial regression has coefficients of.
+
+    >>> outcome_numbers(read_formula("label ~ x"), "multinomial", ["a", "b", "c"], None, ["b", "c"]).tolist()
+    [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    """
+    if regression == "multinomial":
+        return np.array([[float(code == one) for one in outcomes] for code in codes])
+    return label_numbers(asked.label, codes, labels)[:, None]
+
+
 def check_conclusion(
-    items: pl.DataFrame, formula: str, effect: str, labels: LabelSet, categories: Sequence[str]
-) -> Effect:
+    items: pl.DataFrame,
+    formula: str,
+    effect: str,
+    labels: LabelSet,
+    categories: Sequence[str],
+    regression: Kind = "linear",
+    weights: str | None = None,
+) -> ItemTable:
     """Find what is wrong with a conclusion before there are labels.
+
+    Returns:
+        The items' columns.
 
     Raises:
         MeasureError: As `conclusion` does.
         UnknownName: As there.
     """
-    asked = read_formula(formula)
-    label_numbers(asked.label, labels.codes, labels)
-    return ItemTable(items, asked, categories, effect).effect
+    asked = read_regression(formula, regression)
+    outcomes = labels.codes[1:] if regression == "multinomial" else ()
+    outcome_numbers(asked, regression, labels.codes, labels, outcomes)
+    return ItemTable(items, asked, categories, effect, outcomes, weights)

@@ -14,15 +14,19 @@ from quaver.core.seeds import derive
 from quaver.correction.estimators import Corrected, Question
 from quaver.correction.gold_power import Pilot
 from quaver.correction.prediction_powered import dsl, ppi
-from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats
+from quaver.correction.regressions import Kind
 from quaver.estimation.cells import frame_of
 from quaver.estimation.declaration import measure
 from quaver.estimation.reading import Reading
 from quaver.measures.corrected.corrected_estimate import SOURCE, Correcting, Sampling
-from quaver.measures.corrected.labelled_items import LabelledItems, filled, populations
+from quaver.measures.corrected.labelled_items import LabelledItems, filled, label_names, populations
 from quaver.measures.validity.claims import Effect
-from quaver.measures.validity.conclusion_formula import ItemTable, Regression, label_numbers, read_formula
+from quaver.measures.validity.conclusion_formula import (
+    ItemTable,
+    Regression,
+    outcome_numbers,
+    read_regression,
+)
 
 CORRECTED, DSL, PPI = "conclusion_corrected", "conclusion_dsl", "conclusion_ppi"
 """The estimates: all prompts together, and each by itself in two ways."""
@@ -85,20 +89,12 @@ def corrected_conclusion(
     >>> [(one.measure.removeprefix("conclusion_"), round(one.value, 2)) for one in found]
     [('corrected', 0.55), ('gold', 0.6), ('ppi', 0.55), ('dsl', 0.55)]
     """
-    asked = read_formula(formula)
-    if (regression == "logistic" and asked.label is None) or (regression == "multinomial" and asked.label):
-        raise MeasureError(
-            "a regression that does not fit the outcome",
-            where="regression",
-            expected="multinomial for label, logistic for share(LABEL), or linear",
-            found=f"{regression} for {formula.partition('~')[0].strip()}",
-        )
+    asked = read_regression(formula, regression)
     rows = reading.frame if items is None else frame_of(items, "items")
     title = name or f"{formula.strip()}; {effect.strip()}"
-    table: ItemTable | None = None
+    outcomes = label_names(reading)[1:] if regression == "multinomial" else ()
+    table = ItemTable(rows, asked, categories, effect, outcomes, weights)
     for population in populations(reading):
-        outcomes = population.labels[1:] if regression == "multinomial" else ()
-        table = table or ItemTable(rows, asked, categories, effect, outcomes, weights)
         concluding = Concluding(reading, population, table, asked, regression)
         for found in concluding.estimates(each=each):
             yield replace(found, cell={"conclusion": title, **found.cell})
@@ -121,13 +117,14 @@ class Concluding:
         population: LabelledItems,
         table: ItemTable,
         asked: Regression,
-        regression: Literal["linear", "logistic", "multinomial"],
+        regression: Kind,
     ) -> None:
         self._reading, self._population = reading, population
         self._effect, self._regression = table.effect, regression
         matrix = table.rows(population.names)
         self._complete = np.isfinite(matrix).all(1)
-        self._numbers = self._outcomes(asked)
+        labels, known_set = population.labels, reading.labels
+        self._numbers = outcome_numbers(asked, regression, labels, known_set, table.outcomes)
         known = (population.gold >= 0)[:, None]
         true = np.where(known, self._numbers[population.gold], np.nan)
         weights = table.weights(population.names)
@@ -138,13 +135,6 @@ class Concluding:
         self._seed = derive(reading.resampling.seed, "folds")
         groups = (population.clusters, population.unit)
         self._sampling = Sampling(reading.resampling, reading.keep, population.names, self._complete, *groups)
-
-    def _outcomes(self, asked: Regression) -> Floats:
-        """What each label counts as, shape (labels, outcomes)."""
-        labels = self._population.labels
-        if self._regression == "multinomial":
-            return np.eye(len(labels))[:, 1:]
-        return label_numbers(asked.label, labels, self._reading.labels)[:, None]
 
     def estimates(self, *, each: bool) -> Iterator[Estimate]:
         """All together, gold alone, and, where asked, each prompt by itself."""

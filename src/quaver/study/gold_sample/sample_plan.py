@@ -11,7 +11,7 @@ import polars as pl
 
 from quaver.errors import MeasureError, QuaverError, StoreError, UnknownName
 from quaver.gold.coder_assignment import labels_per_item
-from quaver.gold.conclusion_residuals import regression_residuals
+from quaver.gold.conclusion_residuals import multinomial_residuals, regression_residuals
 from quaver.gold.gold_draw import Design, first_draw, joined, probabilities
 from quaver.gold.permanent_numbers import Floats
 from quaver.gold.prompt_labels import Predicted, predicted_labels
@@ -223,9 +223,18 @@ class SamplePlan:
         if of == SHARES or not tables:
             return residuals(self.predicted)
         one = tables[of] if of else next(iter(tables.values()))
-        self._numbers = one.numbers
+        self._numbers = one.numbers[:, int(np.abs(one.contrast).sum(1).argmax())]
+        if one.regression == "multinomial":
+            given = (one.matrix, one.contrast, one.numbers, one.name, one.weights)
+            return multinomial_residuals(self.predicted, *given)
         return regression_residuals(
-            self.predicted, one.matrix, one.contrast, one.numbers, one.name, logistic=one.logistic
+            self.predicted,
+            one.matrix,
+            one.contrast.ravel(),
+            one.numbers[:, 0],
+            one.name,
+            logistic=one.regression == "logistic",
+            weights=one.weights,
         )
 
     def _expected(self, state: GoldState, of: str | None) -> tuple[Residuals, str]:

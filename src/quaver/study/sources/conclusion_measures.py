@@ -9,8 +9,9 @@ import polars as pl
 
 from quaver.core.records import Estimate
 from quaver.core.seeds import derive
+from quaver.correction.regressions import Kind
 from quaver.design.calls.experiment import Experiment
-from quaver.design.spec import StudySpec
+from quaver.design.spec import ConclusionSpec, StudySpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats
@@ -37,6 +38,8 @@ def concluded_about(spec: StudySpec) -> set[str]:
             found.update(read_formula(one.formula).columns)
         except MeasureError:
             continue  # reported where the conclusion is drawn
+        if one.weights is not None:
+            found.add(one.weights)
     return found
 
 
@@ -46,16 +49,18 @@ class ConclusionTable(NamedTuple):
     Attributes:
         name: What it is called.
         matrix: The items' columns, shape (items, columns); NaN where one has no value.
-        contrast: What each coefficient counts in the effect.
-        numbers: What each label counts as in the outcome.
-        logistic: Whether log-odds are explained.
+        contrast: What each coefficient counts in the effect, shape (outcomes, columns).
+        numbers: What each label counts as in each outcome, shape (labels, outcomes).
+        regression: Its kind.
+        weights: What each item counts for.
     """
 
     name: str
     matrix: Floats
     contrast: Floats
     numbers: Floats
-    logistic: bool
+    regression: Kind
+    weights: Floats
 
 
 class Conclusions:
@@ -83,8 +88,10 @@ class Conclusions:
 
         for index, one in enumerate(self._spec.conclusions):
             with self._source.locating("conclusions", index):
-                items, categories = self._items(one.formula)
-                check_conclusion(items, one.formula, one.effect, self._experiment.labels, categories)
+                items, categories = self._items(one)
+                labels = self._experiment.labels
+                given = (one.formula, one.effect, labels, categories, one.regression, one.weights)
+                check_conclusion(items, *given)
                 if one.group is not None and one.group not in self._groups:
                     raise UnknownColumn(one.group, self._groups, where="group")
 
@@ -109,7 +116,7 @@ class Conclusions:
         self.check()
         found: list[Estimate] = []
         for index, one in enumerate(self._spec.conclusions):
-            items, categories = self._items(one.formula)
+            items, categories = self._items(one)
             with self._source.locating("conclusions", index):
                 found += conclusion(
                     annotations,
@@ -119,6 +126,7 @@ class Conclusions:
                     name=one.name,
                     regression=one.regression,
                     categories=categories,
+                    weights=one.weights,
                     missing=one.missing,
                     group=one.group or self._spec.group,
                     **options,
@@ -131,35 +139,42 @@ class Conclusions:
         Raises:
             MeasureError: As `check` does.
         """
-        from quaver.measures.validity.conclusion_formula import ItemTable, label_numbers, read_formula
+        from quaver.measures.validity.conclusion_formula import (
+            check_conclusion,
+            outcome_numbers,
+            read_regression,
+        )
 
         self.check()
-        labels = self._experiment.labels
+        labels, ids = self._experiment.labels, [item.id for item in self._experiment.items]
         for one in self._spec.conclusions:
-            asked = read_formula(one.formula)
-            items, categories = self._items(one.formula)
-            table = ItemTable(items, asked, categories, one.effect)
-            numbers = label_numbers(asked.label, labels.codes, labels)
+            kind = one.regression
+            items, categories = self._items(one)
+            table = check_conclusion(items, one.formula, one.effect, labels, categories, kind, one.weights)
+            asked = read_regression(one.formula, kind)
+            numbers = outcome_numbers(asked, kind, labels.codes, labels, table.outcomes)
             name = one.name or f"{one.formula.strip()}; {one.effect.strip()}"
-            matrix = table.rows([item.id for item in self._experiment.items])
-            yield ConclusionTable(name, matrix, table.effect.contrast, numbers, one.regression == "logistic")
+            contrast = table.effect.contrast.reshape(numbers.shape[1], -1)
+            yield ConclusionTable(name, table.rows(ids), contrast, numbers, kind, table.weights(ids))
 
     @property
     def _groups(self) -> list[str]:
         return list(dict.fromkeys(name for item in self._experiment.items for name in item.groups))
 
-    def _items(self, formula: str) -> tuple[pl.DataFrame, list[str]]:
-        """The items' columns that a formula names, and which of them are groups."""
+    def _items(self, asked: ConclusionSpec) -> tuple[pl.DataFrame, list[str]]:
+        """The items' columns that a conclusion names, and which of its formula's are groups."""
         from quaver.measures.validity.conclusion_formula import read_formula
 
         items = self._experiment.items
-        wanted = read_formula(formula).columns
+        explained = read_formula(asked.formula).columns
+        wanted = tuple(dict.fromkeys([*explained, *([asked.weights] if asked.weights else [])]))
         known = [*self._groups, *dict.fromkeys(name for item in items for name in item.fields)]
         columns: dict[str, list[str | None]] = {"item": [item.id for item in items]}
         for name in wanted:
             if name not in known:
-                raise UnknownColumn(name, dict.fromkeys(known), where="formula")
+                where = "formula" if name in explained else "weights"
+                raise UnknownColumn(name, dict.fromkeys(known), where=where)
             values = [item.groups[name] if name in item.groups else item.fields.get(name) for item in items]
             columns[name] = [None if value is None else str(value) for value in values]
         schema = dict.fromkeys(columns, pl.String)
-        return pl.DataFrame(columns, schema=schema), [name for name in wanted if name in self._groups]
+        return pl.DataFrame(columns, schema=schema), [name for name in explained if name in self._groups]

@@ -1,0 +1,267 @@
+"""One conclusion in one cell: its regression of each prompt's labels, and of all prompts' together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quaver.core.records import Estimate, IntervalWarning
+from quaver.correction.regressions import Kind
+from quaver.estimation.bootstrap import Floats
+from quaver.estimation.cell import Cell, label_counts
+from quaver.estimation.cells import Missing
+from quaver.estimation.intervals import Interval, clopper_pearson
+from quaver.estimation.means import differing
+from quaver.estimation.regression import contrast_bound, linear, logistic
+from quaver.estimation.statistic import Statistic
+from quaver.measures.validity.conclusion_formula import ItemTable, Regression, outcome_numbers
+from quaver.measures.validity.conclusion_joint import Drawn
+from quaver.measures.validity.consensus import dawid_skene, majority, votes
+from quaver.measures.validity.specifications import Specifications
+from quaver.measures.validity.weighted_regression import WeightedRegression
+
+VERDICTS = {
+    "conclusion_holds": "holds",
+    "conclusion_reverses": "reverses",
+    "conclusion_undecided": "not distinguishable",
+}
+"""The measures that count verdicts over variants."""
+
+
+class Labelled(NamedTuple):
+    """Labels of a cell's items: the share of each, shape (items, labels); which items count; who does not."""
+
+    shares: Floats
+    known: NDArray[np.bool_]
+    excluded: dict[str, int]
+
+
+class ConclusionCell:
+    """One conclusion in one cell, under each specification.
+
+    Args:
+        cell: The labels.
+        asked: The formula.
+        table: The items' columns, and the claim.
+        regression: Its kind.
+        missing: What an answer without a label is.
+        designed: Whether gold labels were drawn by design, so that their estimate is given elsewhere.
+        source: What estimates refer to.
+
+    Attributes:
+        drawn: The tests of single specifications, for what they say together; none of a multinomial or
+            weighted regression.
+    """
+
+    def __init__(
+        self,
+        cell: Cell,
+        asked: Regression,
+        table: ItemTable,
+        regression: Kind,
+        missing: Missing,
+        *,
+        designed: bool,
+        source: str,
+    ) -> None:
+        self._cell, self._table, self._regression, self._missing = cell, table, regression, missing
+        self._designed, self._source = designed, source
+        self._outcomes = outcome_numbers(asked, regression, cell.labels, cell.label_set, table.outcomes)
+        self._numbers = self._outcomes[:, 0] if self._outcomes.size else np.zeros(len(cell.labels))
+        self._matrix, weights = table.rows(cell.items), table.weights(cell.items)
+        self._complete = np.isfinite(self._matrix).all(1) & np.isfinite(weights)
+        self._weighted: WeightedRegression | None = None
+        if regression == "multinomial" or table.weighted:
+            given = (table.effect.contrast, regression, cell.units.clusters)
+            self._weighted = WeightedRegression(self._matrix, weights, *given)
+        numbers = self._numbers if asked.label is None and self._numbers.size else np.array([0.0, 1.0])
+        self._ends = (float(numbers.min()), float(numbers.max()))
+        self.drawn: list[Drawn] = []
+
+    def estimates(self) -> Iterator[Estimate]:
+        """Each variant's, those of all together, the gold labels', and the verdicts counted."""
+        cell, labels = self._cell, len(self._cell.labels)
+        single = [("", self._labelled(at), where) for at, where in enumerate(cell.strata)]
+        others: list[tuple[str, Labelled, Mapping[str, str]]] = []
+        if len(single) > 1:
+            counts = votes(cell.codes, labels)
+            likeliest = dawid_skene(counts).posterior
+            known = np.asarray(np.isfinite(likeliest).all(1))
+            best = np.eye(labels)[np.where(known[:, None], likeliest, 0).argmax(1)]
+            others.append(("_majority", Labelled(majority(counts), known, {}), {}))
+            others.append(("_dawid_skene", Labelled(best, known, {}), {}))
+        if not self._designed and cell.gold is not None and (cell.gold >= 0).any():
+            true = label_counts(cell.gold[:, None], labels)
+            others.append(("_gold", Labelled(true, cell.gold >= 0, {}), {}))
+        made = list(self._drawn_from(single))
+        yield from made
+        yield from self._drawn_from(others)
+        if len(made) > 1:
+            yield from self._counted(made)
+
+    def _drawn_from(self, labelled: Sequence[tuple[str, Labelled, Mapping[str, str]]]) -> Iterator[Estimate]:
+        """An estimate for each of several sets of labels, tested together."""
+        if not labelled:
+            return
+        if self._weighted is not None:
+            yield from (self._by_weights(*one) for one in labelled)
+            return
+        shares = np.stack([np.nan_to_num(one.shares) @ self._numbers for _, one, _ in labelled], 1)
+        known = np.stack([one.known & self._complete for _, one, _ in labelled], 1)
+        outcomes = np.where(known, shares, np.nan)
+        tested = Specifications(
+            self._matrix,
+            self._table.effect.contrast,
+            outcomes,
+            "logistic" if self._regression == "logistic" else "linear",
+            self._ends,
+            self._cell.units.clusters,
+        )
+        made = [
+            self._one(part, one, where, outcomes[:, at], tested, at)
+            for at, (part, one, where) in enumerate(labelled)
+        ]
+        if not labelled[0][0]:
+            self.drawn.append(Drawn(self._cell, tested, made))
+        yield from made
+
+    def _labelled(self, at: int) -> Labelled:
+        counts = label_counts(self._cell.codes[:, at], len(self._cell.labels))
+        bare = self._cell.unanswered[:, at].sum(1)
+        total = counts.sum(1)
+        excluded = {"no label": int(bare.sum())} if bare.any() else {}
+        if self._missing == "category":
+            total, excluded = total + bare, {}
+        return Labelled(counts / np.maximum(total, 1)[:, None], np.asarray(total > 0), excluded)
+
+    def _begun(self, part: str, labelled: Labelled, where: Mapping[str, str], outcome: Floats) -> Statistic:
+        """A statistic with all but its numbers."""
+        effect = self._table.effect
+        excluded = dict(labelled.excluded)
+        if lacking := int((~self._complete).sum()):
+            excluded["no value of a column"] = lacking
+        details: dict[str, Any] = {
+            "effect": effect.text,
+            "threshold": effect.threshold,
+            "above": effect.above,
+        }
+        if (right := self._accuracy(labelled)) is not None and part != "_gold":
+            details["accuracy"] = right
+        return Statistic(
+            part=part,
+            method=f"{self._regression} regression, contrast {effect.text}",
+            reason=self._reason(outcome),
+            where=where,
+            excluded=excluded,
+            n=self._cell.units.touched(np.isfinite(outcome)),
+            differing=differing(outcome, self._cell.units),
+            details=details,
+        )
+
+    def _by_weights(self, part: str, labelled: Labelled, where: Mapping[str, str]) -> Estimate:
+        """The estimate of a regression that has weights, or several outcomes."""
+        assert self._weighted is not None
+        known = labelled.known & self._complete
+        outcomes = np.where(known[:, None], np.nan_to_num(labelled.shares) @ self._outcomes, np.nan)
+        most = int(np.nan_to_num(outcomes).var(0).argmax()) if outcomes.size else 0
+        found = self._begun(part, labelled, where, outcomes[:, most])
+        level = self._cell.resampling.confidence_level
+        made = self._weighted.statistic(found, outcomes, self._table.effect.threshold, level)
+        return self._judged(self._cell.estimated(made), ())
+
+    def _judged(self, made: Estimate, warnings: tuple[str, ...]) -> Estimate:
+        """An estimate with its verdict."""
+        details = {**made.details, "verdict": self._table.effect.verdict(made.low, made.high)}
+        return replace(made, details=details, warnings=made.warnings + warnings)
+
+    def _one(
+        self,
+        part: str,
+        labelled: Labelled,
+        where: Mapping[str, str],
+        outcome: Floats,
+        tested: Specifications,
+        at: int,
+    ) -> Estimate:
+        found, known = self._begun(part, labelled, where, outcome), np.isfinite(outcome)
+        if known.any() and not (self._regression == "logistic" and np.ptp(outcome[known]) == 0):
+            found = self._fitted(found, outcome, tested, at)
+        made = self._cell.estimated(found)
+        warnings: tuple[str, ...] = ()
+        if made.low is not None:
+            warnings += tested.warnings(at, self._cell.units.name)
+        if (lost := made.details.get("undefined_resamples", 0)) > 0.05 * self._cell.resampling.resamples:
+            warnings += (
+                IntervalWarning(
+                    f"{lost} resamples had no solution and are left out: the interval is a rough one"
+                ),
+            )
+        return self._judged(made, warnings)
+
+    def _fitted(self, found: Statistic, outcome: Floats, tested: Specifications, at: int) -> Statistic:
+        """The statistic of a regression, with the interval of its score test."""
+        contrast = self._table.effect.contrast
+        regression: Literal["linear", "logistic"] = "logistic" if self._regression == "logistic" else "linear"
+        matrix = np.where(np.isfinite(self._matrix), self._matrix, 0.0)
+
+        def moves(share: float) -> Interval:
+            return contrast_bound(matrix, outcome, contrast, share, self._ends, regression)
+
+        def spread(value: float, share: float) -> Interval:
+            return Interval(*(value + end for end in moves(share)))
+
+        resampling = self._cell.resampling
+        if resampling.resamples and resampling.interval == "jackknife":
+            own = tested.interval(at, resampling.confidence_level)
+            # The test knows of few events by itself.
+            p = tested.p(at, self._table.effect.threshold)
+            details = {**found.details, "differing": found.differing, "p": p}
+            found = replace(found, interval=own and (own, "score interval"), differing=None, details=details)
+        return replace(
+            found,
+            under=(linear if regression == "linear" else logistic)(matrix, outcome, contrast),
+            moves=moves,
+            spread=spread if regression == "linear" else None,
+        )
+
+    def _reason(self, outcome: Floats) -> str:
+        known = np.isfinite(outcome)
+        if not known.any():
+            return "no labelled items with values of these columns"
+        if np.ptp(outcome[known]) == 0:
+            return "no variation"
+        if self._regression != "linear":
+            return "no finite estimate: the columns tell the labels apart without error, or each other"
+        return "the columns determine each other where there are labels"
+
+    def _accuracy(self, labelled: Labelled) -> float | None:
+        """The share of labels that are the true ones, over items that have both."""
+        gold = self._cell.gold
+        if gold is None or not (both := labelled.known & (gold >= 0)).any():
+            return None
+        return float(labelled.shares[both, gold[both]].mean())
+
+    def _counted(self, single: Sequence[Estimate]) -> Iterator[Estimate]:
+        """The shares of variants by verdict."""
+        verdicts = [one.details["verdict"] for one in single]
+        without = sum(one.value is None for one in single)
+        for name, verdict in VERDICTS.items():
+            count = verdicts.count(verdict)
+            low, high = clopper_pearson(count, len(verdicts), self._cell.resampling.confidence_level)
+            yield Estimate(
+                measure=name,
+                value=count / len(verdicts),
+                low=low,
+                high=high,
+                confidence_level=self._cell.resampling.confidence_level,
+                n=len(verdicts),
+                unit="variant",
+                method="share of variants by verdict; Clopper-Pearson interval over variants",
+                reference=self._source,
+                cell=self._cell.where,
+                details={"count": count, "undefined": without, "effect": self._table.effect.text},
+            )
