@@ -135,6 +135,7 @@ def test_a_group_that_every_prompt_misreads_goes_to_people(seed: int) -> None:
     found = {
         name: of(annotations(seed, lean=0.3), error=0.1, score=name) for name in ("confidence", "learned")
     }
+    assert any(note.startswith("Of the labels of party x, ") for note in found["learned"].notes)
     accepted = {name: one.table.filter(decision="accept") for name, one in found.items()}
     assert accepted["learned"].height > accepted["confidence"].height + 100
     assert (accepted["learned"]["party"] == "y").mean() > 0.75
@@ -157,7 +158,7 @@ def test_too_few_labels_say_how_many_it_takes() -> None:
     found = of(annotations(), 30)
     assert found.accepted == 0
     assert "59" in found.notes[0]
-    assert found.score == "both"
+    assert found.score == "learned"
 
 
 def test_the_curve_accepts_more_for_laxer_promises() -> None:
@@ -194,7 +195,7 @@ def test_confidence_needs_confidences() -> None:
     frame = annotations(items=200).drop("confidence")
     with pytest.raises(MeasureError):
         of(frame, 100, score="confidence")
-    assert of(frame, 100).score == "both"
+    assert of(frame, 100).table["confidence"].null_count() == 200
 
 
 def test_drawn_items_without_a_label_are_counted() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -20,6 +20,9 @@ from quaver.errors import MeasureError, UnknownName
 
 PROMISES: Final = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2)
 """The shares of wrong labels for which the curve says how many can be accepted."""
+
+_ALIKE: Final = 0.8
+"""Groups are treated much unlike where one's share of accepted labels is below this part of another's."""
 
 CLASSES: Final = "label"
 """``by="label"`` makes the promise for each class by itself."""
@@ -67,6 +70,7 @@ def accepted_labels(
     curve = [_accepted("", one, candidates, select(candidates, one, risk), risk) for one in PROMISES]
     whole = np.zeros(evidence.items.size, bool)
     whole[open_to] = accepted
+    groups = tuple(_groups(evidence, open_to, candidates, accepted, error, risk))
     return Acceptance(
         promise=error,
         confidence_level=confidence_level,
@@ -74,9 +78,9 @@ def accepted_labels(
         by=by or "",
         found=tuple(found),
         curve=tuple(curve),
-        groups=tuple(_groups(evidence, open_to, candidates, accepted, error, risk)),
+        groups=groups,
         table=_table(evidence, scores, whole),
-        notes=tuple(_notes(evidence, found, error)),
+        notes=(*_notes(evidence, found, error), *_unequal(groups)),
     )
 
 
@@ -171,3 +175,17 @@ def _notes(evidence: ItemEvidence, found: list[Accepted], error: float) -> Itera
     outside = int((~np.isfinite(evidence.probability)).sum())
     if outside:
         yield f"{count(outside, 'item')} outside the sampled items need a person."
+
+
+def _unequal(groups: Sequence[Treated]) -> Iterator[str]:
+    """A note on each column of groups whose labels are accepted much less often in one than in another."""
+    for column in dict.fromkeys(one.column for one in groups if one.column != CLASSES):
+        shares = [
+            (one.accepted, one.level) for one in groups if one.column == column and one.accepted is not None
+        ]
+        (low, fewest), (high, most) = min(shares), max(shares)
+        if low < _ALIKE * high:
+            yield (
+                f"Of the labels of {column} {fewest}, {percent(low)} are accepted; of {most}, "
+                f"{percent(high)}: people read more of the former."
+            )
