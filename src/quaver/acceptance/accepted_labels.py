@@ -22,7 +22,7 @@ PROMISES: Final = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2)
 """The shares of wrong labels for which the curve says how many can be accepted."""
 
 _ALIKE: Final = 0.8
-"""Groups are treated much unlike where one's share of accepted labels is below this part of another's."""
+"""A group is noted whose share of accepted labels is below this part of another group's."""
 
 CLASSES: Final = "label"
 """``by="label"`` makes the promise for each class by itself."""
