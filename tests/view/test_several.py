@@ -65,6 +65,15 @@ def test_a_study_is_compared_with_a_bundle_and_with_imported_labels(browser: Tes
         assert found["flipped"] == 0
 
 
+def test_examples_of_queries_are_those_that_can_find_something(browser: TestClient) -> None:
+    design = browser.get("api/studies/coded/design").json()
+    assert not design["has"]["confidence"]
+    shown = {one["query"] for one in design["examples"]}
+    assert "is:flip" in shown
+    assert not shown & {"confidence<0.6", "is:wrong"}
+    assert "is:wrong" in {one["query"] for one in browser.get("api/studies/tones/design").json()["examples"]}
+
+
 def test_a_mark_stays_with_its_study(browser: TestClient) -> None:
     body = {"item": "i2", "column": 1, "mark": "disagree"}
     assert browser.post("api/studies/tones-2/marks", json=body).status_code == 200

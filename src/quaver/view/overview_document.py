@@ -21,6 +21,9 @@ EXAMPLES = (
     ("is:changed", "items whose label has changed since you last looked"),
     ("mark:disagree", "what somebody disagreed with"),
 )
+_NEEDED = {"is:wrong": "gold", "confidence<0.6": "confidence"}
+"""What a study must have for an example to find anything."""
+
 _MOST_VALUES = 200
 
 
@@ -162,6 +165,7 @@ def design_document(study: ViewedStudy) -> dict[str, Any]:
     index = study.index
     design = index.design
     variants, codes = design.variants_by_id, {code: at for at, code in enumerate(design.codes, start=1)}
+    has = _has(index)
     prompts = [
         {
             "id": name,
@@ -199,9 +203,13 @@ def design_document(study: ViewedStudy) -> dict[str, Any]:
             }
             for one in design.columns
         ],
-        "has": _has(index),
+        "has": has,
         "sorts": [{"name": name, "title": title} for name, title in SORTS.items()],
-        "examples": [{"query": query, "means": means} for query, means in EXAMPLES],
+        "examples": [
+            {"query": query, "means": means}
+            for query, means in EXAMPLES
+            if has.get(_NEEDED.get(query, ""), True)
+        ],
         "may_mark": True,
     }
 

@@ -22,7 +22,7 @@ export class QueryLine {
     const list = `query-list-${made_lines}`;
     this.input = made("input", {
       type: "text", id: `query-${made_lines}`, class: "query-input", role: "combobox", autocomplete: "off", autocapitalize: "off", spellcheck: "false",
-      "aria-expanded": "false", "aria-controls": list, "aria-autocomplete": "list", "aria-label": "Filter answers", placeholder: "Filter: label:… is:flip format:… or any words",
+      "aria-expanded": "false", "aria-controls": list, "aria-autocomplete": "list", "aria-label": "Filter answers", placeholder: "Filter: label:… is:flip prompt:… or any words",
     });
     this.list = made("ul", {id: list, role: "listbox", "aria-label": "Completions", class: "completions", hidden: true});
     this.clear = made("button", {type: "button", class: "clear", "aria-label": "Clear the filter", hidden: true, onclick: () => this.set("", true)}, "×");
