@@ -92,6 +92,25 @@ def test_the_command_lists_them_and_prints_one(tmp_path: Path) -> None:
     assert isinstance(unknown.exception, UnknownName)
 
 
+def test_the_command_prints_every_format(tmp_path: Path) -> None:
+    rows = "".join(f"{at},text {at},{at % 2}\n" for at in range(6))
+    (tmp_path / "items.csv").write_text(f"id,text,gold\n{rows}", encoding="utf-8")
+    path = tmp_path / "digits.yaml"
+    path.write_text(
+        "task: {labels: ['0', '1']}\n"
+        'items: {source: items.csv, id: id, text: "{{ text }}", gold: gold}\n'
+        "prompt: {instruction: Which?}\nmodels: [{name: one, use: function}]\nrepeats: 3\n",
+        encoding="utf-8",
+    )
+    study = Study.open(path, functions={"one": lambda text, prompt: "1"})
+    study.run()
+    for form in FORMATS:
+        done = CliRunner().invoke(app(["table"]), ["table", str(path), "intra-stability", "--format", form])
+        assert done.exit_code == 0, done.output
+        expected = catalogue.table(study, "intra-stability").as_(form)
+        assert done.output.splitlines() == expected.rstrip("\n").splitlines()
+
+
 def uncommented(code: str) -> str:
     """A recipe with the studies that wait for the reader's data."""
     head, _, studies = study_of_kind(code).partition("\nstudies:\n")

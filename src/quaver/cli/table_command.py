@@ -72,4 +72,5 @@ def command(
         save(figure(stored, name), to)
         say(f"Wrote {to}")
         return
-    say(published(stored, name, items=item or ()).as_(form.value).rstrip("\n"))
+    text = published(stored, name, items=item or ()).as_(form.value)
+    say(text.replace("\r\n", "\n").rstrip("\n"))
