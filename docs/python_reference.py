@@ -99,8 +99,13 @@ GROUPS = (
         "bundles",
         "Pack and verify a study",
         "One archive with everything in it, and the command that computes every number again.",
-        ("freeze", "frozen", "bundle", "verify"),
-        ("quaver.bundles.verification.Verification",),
+        ("freeze", "frozen", "bundle", "verify", "replicate", "Replication"),
+        (
+            "quaver.bundles.verification.Verification",
+            "quaver.many_studies.packed_collection.verify_collection",
+            "quaver.many_studies.packed_collection.CollectionVerification",
+            "quaver.replication.replication.Replicated",
+        ),
     ),
     Group(
         "results",

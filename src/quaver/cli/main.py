@@ -52,6 +52,7 @@ GROUPS = {
         "export",
         "bundle",
         "verify",
+        "replicate",
         "certify",
         "doctor",
     ),

@@ -1,0 +1,42 @@
+"""``quaver replicate``: published numbers, computed again from the published annotations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quaver.cli.console import say, screen, table
+
+
+def command(
+    folder: Annotated[
+        Path, typer.Argument(help="A folder with published.yaml and the published annotations.")
+    ] = Path(),
+    to: Annotated[
+        Path | None,
+        typer.Option(help="Where the tables go; by default the same folder.", metavar="FOLDER"),
+    ] = None,
+) -> None:
+    """Compute published numbers again from the published annotations.
+
+    Each stands beside the recomputed one, with an interval that holds beside the published one. Writes the
+    table as Markdown, LaTeX and CSV. Exits with 1 if a number is not reproduced within its rounding.
+
+    Examples:
+      quaver replicate barrie-2024
+      quaver replicate barrie-2024 --to tables
+    """
+    from quaver.replication.replication import replicate
+    from quaver.replication.replication_table import replication_table, write_replication
+
+    found = replicate(folder)
+    shown = replication_table(found)
+    screen.print(table(shown.columns, [tuple(map(str, row)) for row in shown.rows], found.source))
+    say(found.summary)
+    home = folder if folder.is_dir() else folder.parent
+    for path in write_replication(found, to or home):
+        say(f"Wrote {path}")
+    if not found.holds:
+        raise typer.Exit(1)

@@ -1,0 +1,1 @@
+"""Published numbers beside the same numbers recomputed from the published annotations."""

@@ -1,0 +1,104 @@
+"""``published.yaml``: which annotations were published, and which numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import Field, ValidationError
+
+from quaver.core.arguments import excerpt
+from quaver.design.spec.complaints import translated
+from quaver.design.spec.spec_part import Part
+from quaver.design.spec.study_file import Positions
+from quaver.design.spec.yaml_file import read_yaml
+from quaver.errors import SpecError, UnknownName
+from quaver.study.imports.label_columns import Roles
+
+NAME: Final = "published.yaml"
+
+Written = float | str
+"""A number as it was published: as a text it keeps its zeros, and 94% is 0.94."""
+
+
+class AnnotationFile(Part):
+    """A published file of annotations."""
+
+    file: str = Field(description="Its path, seen from published.yaml.", min_length=1)
+    columns: dict[str, str | bool | list[str]] = Field(
+        {}, description="Columns by role, as `quaver import` takes them: {item: id, label: code}."
+    )
+    labels: list[str | int | float] = Field([], description="The label set, in order; all found if left out.")
+    unlabelled: list[str] = Field([], description="What the file has where there is no label.")
+    level: str = Field("nominal", description="Level of measurement: nominal, ordinal or interval.")
+    encoding: str = Field("utf-8", description="Of a text file.")
+    separator: str | None = Field(None, description="Between the cells of CSV and TSV.")
+    sheet: str | None = Field(None, description="Of a spreadsheet.")
+
+
+class PublishedNumber(Part):
+    """One published number."""
+
+    of: str = Field(description="The annotations that it is about, by their name under files.")
+    measure: str = Field(description="The measure that it is: accuracy, intra_pss, coder_agreement …")
+    estimate: str | None = Field(
+        None, description="Which of the measure's estimates, where it has several: coder_agreement_model."
+    )
+    cell: dict[str, str | int | float] = Field({}, description="The cell: {model: gpt-4, label: yes}.")
+    options: dict[str, Any] = Field({}, description="The measure's options, as a study file takes them.")
+    value: Written = Field(description="The number. In quotes it keeps its zeros: '0.90'.")
+    low: Written | None = Field(None, description="The lower end of its published interval.")
+    high: Written | None = Field(None, description="The upper end.")
+    digits: Annotated[int, Field(ge=0, le=12)] | None = Field(
+        None, description="Decimals that it was rounded to; those that are written, if left out."
+    )
+    where: str = Field("", description="Where it stands: Table 2, row 3.")
+
+
+class PublishedSpec(Part):
+    """What ``published.yaml`` says."""
+
+    source: str = Field("", description="The publication.")
+    files: dict[str, AnnotationFile] = Field(description="The files of annotations, by name.", min_length=1)
+    numbers: list[PublishedNumber] = Field(description="The published numbers.", min_length=1)
+
+
+def read_published(folder: Path) -> tuple[PublishedSpec, Positions]:
+    """Read the file of published numbers in a folder.
+
+    Raises:
+        SpecError: It is not there, cannot be read, or has a mistake.
+        UnknownName: A number is of a file that is not named, or a column has a role that there is not.
+    """
+    path = folder / NAME if folder.is_dir() else folder
+    if not path.is_file():
+        raise SpecError(
+            "there are no published numbers here",
+            where=str(folder),
+            expected=f"a folder with {NAME}, which names the annotations and the numbers",
+            found="no such file",
+        )
+    document = read_yaml(path)
+    source = Positions(path, document)
+    if not isinstance(document, Mapping):
+        raise SpecError(
+            "these are no published numbers",
+            where=source.where(),
+            expected="keys source, files and numbers",
+            found=excerpt(document),
+        )
+    try:
+        spec = PublishedSpec.model_validate(document)
+    except ValidationError as error:
+        raise translated(error, PublishedSpec, source.where, document) from None
+    roles = [one.name for one in fields(Roles)]
+    for name, file in spec.files.items():
+        for role in file.columns:
+            if role not in roles:
+                raise UnknownName("role", role, roles, where=source.where("files", name, "columns"))
+    for at, number in enumerate(spec.numbers):
+        if number.of not in spec.files:
+            raise UnknownName("file", number.of, list(spec.files), where=source.where("numbers", at, "of"))
+    return spec, source

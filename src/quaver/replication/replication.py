@@ -1,0 +1,229 @@
+"""Published numbers computed again from the annotations, each with an interval that holds and a verdict."""
+
+from __future__ import annotations
+
+import math
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from quaver.core.arguments import guarded
+from quaver.core.records import Estimate
+from quaver.core.rows import Rows
+from quaver.design.spec.study_file import Positions
+from quaver.errors import SpecError
+from quaver.replication.published_file import AnnotationFile, PublishedNumber, Written, read_published
+from quaver.study.imports.label_columns import Roles
+from quaver.study.imports.label_import import import_annotations
+from quaver.study.session import Study
+
+Verdict = Literal["reproduced", "differs", "undefined"]
+
+_NUMBER = re.compile(r"\s*([-+−]?)(\d*)(?:\.(\d*))?(?:e([-+]?\d+))?\s*(%?)\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Replicated:
+    """A published number beside the recomputed one.
+
+    Attributes:
+        where: Where it was published.
+        published: The number.
+        low: Lower end of the published interval; None where there is none.
+        high: Upper end.
+        digits: The decimals that it was rounded to.
+        estimate: The recomputed one, with its interval.
+    """
+
+    where: str
+    published: float
+    low: float | None
+    high: float | None
+    digits: int
+    estimate: Estimate
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the recomputed value, rounded likewise, is the published one."""
+        value = self.estimate.value
+        if value is None:
+            return "undefined"
+        return "reproduced" if abs(value - self.published) <= 0.5 * 10**-self.digits + 1e-9 else "differs"
+
+    @property
+    def covered(self) -> bool | None:
+        """Whether the published number lies in the interval that holds; None without an interval."""
+        low, high = self.estimate.low, self.estimate.high
+        return None if low is None or high is None else low <= self.published <= high
+
+    @property
+    def times_as_wide(self) -> float | None:
+        """How many times as wide the interval that holds is as the published one."""
+        low, high = self.estimate.low, self.estimate.high
+        if None in (self.low, self.high, low, high) or self.high == self.low:
+            return None
+        assert low is not None
+        assert high is not None
+        assert self.low is not None
+        assert self.high is not None
+        return (high - low) / (self.high - self.low)
+
+
+@dataclass(frozen=True, slots=True)
+class Replication(Rows):
+    """All published numbers beside the recomputed ones.
+
+    Attributes:
+        source: The publication.
+        numbers: In the file's order.
+    """
+
+    source: str
+    numbers: Sequence[Replicated]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every number was reproduced."""
+        return all(one.verdict == "reproduced" for one in self.numbers)
+
+    @property
+    def summary(self) -> str:
+        """How many numbers were reproduced, in words."""
+        counts = {kind: sum(one.verdict == kind for one in self.numbers) for kind in ("differs", "undefined")}
+        same = len(self.numbers) - sum(counts.values())
+        rest = [
+            f"{count} {word}"
+            for word, count in zip(("differ", "are undefined"), counts.values(), strict=True)
+        ]
+        some = [one for one, count in zip(rest, counts.values(), strict=True) if count]
+        return ", ".join([f"{same} of {len(self.numbers)} published numbers are reproduced", *some]) + "."
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each number."""
+        return [
+            {
+                "where": one.where,
+                "measure": one.estimate.measure,
+                "cell": ", ".join(f"{column} {level}" for column, level in one.estimate.cell.items()),
+                "published": one.published,
+                "published_low": one.low,
+                "published_high": one.high,
+                "recomputed": one.estimate.value,
+                "low": one.estimate.low,
+                "high": one.estimate.high,
+                "times_as_wide": one.times_as_wide,
+                "verdict": one.verdict,
+                "reason": one.estimate.reason,
+            }
+            for one in self.numbers
+        ]
+
+
+@guarded
+def replicate(folder: str | Path) -> Replication:
+    """Compute published numbers again from the annotations that were published with them.
+
+    Args:
+        folder: A folder with ``published.yaml`` (`published_file.PublishedSpec`), or that file. It names
+            files of annotations, which are read as `import_annotations` reads them, and the numbers.
+
+    Returns:
+        Each number beside the recomputed one, with Quaver's interval and a verdict.
+
+    Raises:
+        SpecError: ``published.yaml`` cannot be read, or names a cell that does not exist.
+        ItemError: A file of annotations cannot be read.
+        UnknownName: There is no such measure, column or file.
+    """
+    spec, source = read_published(Path(folder))
+    with tempfile.TemporaryDirectory(prefix="quaver-") as home:
+        studies = {
+            name: _imported(file, source, Path(home) / name)
+            for name, file in spec.files.items()
+            if any(number.of == name for number in spec.numbers)
+        }
+        found = [
+            _replicated(number, studies[number.of], source.where("numbers", at))
+            for at, number in enumerate(spec.numbers)
+        ]
+    return Replication(spec.source, found)
+
+
+def _imported(file: AnnotationFile, source: Positions, home: Path) -> Study:
+    columns: dict[str, Any] = {
+        role: tuple(given) if isinstance(given, list) else given for role, given in file.columns.items()
+    }
+    several = ("coders", "variant", "groups", "ignore")
+    columns = {
+        role: (given,) if role in several and isinstance(given, str) else given
+        for role, given in columns.items()
+    }
+    study, _ = import_annotations(
+        source.path_of(file.file),
+        home,
+        roles=Roles(**columns),
+        labels=[str(one) for one in file.labels],
+        unlabelled=file.unlabelled,
+        level=file.level,
+        encoding=file.encoding,
+        separator=file.separator,
+        sheet=file.sheet,
+    )
+    return study
+
+
+def _replicated(number: PublishedNumber, study: Study, where: str) -> Replicated:
+    value, digits = read_number(number.value, where)
+    low, high = (None if end is None else read_number(end, where)[0] for end in (number.low, number.high))
+    kept = number.digits if number.digits is not None else digits
+    return Replicated(number.where, value, low, high, kept, _estimate(number, study, where))
+
+
+def _estimate(number: PublishedNumber, study: Study, where: str) -> Estimate:
+    """The one estimate that a published number is.
+
+    Raises:
+        SpecError: There is none in this cell, or several are.
+    """
+    wanted = {column: str(level) for column, level in number.cell.items()}
+    name = number.estimate or number.measure
+    every = [one for one in study.measure(number.measure, **number.options) if one.measure == name]
+    found = [one for one in every if wanted.items() <= one.cell.items()]
+    if len(found) == 1:
+        return found[0]
+    cells = [", ".join(f"{column}: {level}" for column, level in one.cell.items()) for one in found or every]
+    raise SpecError(
+        "several estimates are in this cell" if found else f"there is no such estimate of {name}",
+        where=where,
+        expected="a cell that names one",
+        found="; ".join(f"{{{cell}}}" for cell in cells[:6]) or f"no estimate called {name}",
+        fix="say more under cell, or which columns make the cells: options: {by: [variant]}",
+    )
+
+
+def read_number(written: Written, where: str) -> tuple[float, int]:
+    """A published number, and how many decimals it has.
+
+    Args:
+        written: As a number or a text; ``"94%"`` is 0.94, with two decimals.
+        where: For the error.
+
+    Raises:
+        SpecError: It is no number.
+
+    >>> read_number("0.90", ""), read_number(0.9, ""), read_number("94.5%", ""), read_number("-.12", "")
+    ((0.9, 2), (0.9, 1), (0.945, 3), (-0.12, 2))
+    """
+    text = str(written).strip()
+    match = _NUMBER.fullmatch(text)
+    if match is None or not (match[2] or match[3]):
+        raise SpecError("this is no number", where=where, expected="such as 0.94, '0.90' or 94%", found=text)
+    percent = 2 if match[5] else 0
+    digits = max(0, len(match[3] or "") - int(match[4] or 0)) + percent
+    value = float(text.rstrip("% ").replace("−", "-")) / 10**percent
+    if not math.isfinite(value):
+        raise SpecError("this is no number", where=where, expected="a finite number", found=text)
+    return round(value, digits + 3), digits
