@@ -17,6 +17,7 @@ from tests.pages import DOCS, run_page
             "collections.md",
             "data.md",
             "import.md",
+            "replicate.md",
             "compare.md",
             "view.md",
             "bundle.md",

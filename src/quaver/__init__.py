@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from quaver.comparison.worst_items import Worst, worst
     from quaver.core.records import Estimate, Label, LabelSet
     from quaver.many_studies.collection import Collection
-    from quaver.replication.replication import Replication, replicate
     from quaver.study.checking.check import Check, check
     from quaver.study.freezing import freeze, frozen
     from quaver.study.imports.agreement_import import measure_agreement, read_annotations
@@ -61,7 +60,6 @@ __all__ = [
     "MeasureError",
     "ModelError",
     "QuaverError",
-    "Replication",
     "Roles",
     "SpecError",
     "StoreError",
@@ -80,7 +78,6 @@ __all__ = [
     "measure_agreement",
     "measures",
     "read_annotations",
-    "replicate",
     "verify",
     "worst",
 ]
@@ -94,7 +91,6 @@ _load = lazy_names(
         "Estimate": "quaver.core.records",
         "Label": "quaver.core.records",
         "LabelSet": "quaver.core.records",
-        "Replication": "quaver.replication.replication",
         "Roles": "quaver.study.imports.label_columns",
         "Study": "quaver.study.session",
         "Worst": "quaver.comparison.worst_items",
@@ -108,7 +104,6 @@ _load = lazy_names(
         "measure_agreement": "quaver.study.imports.agreement_import",
         "measures": "quaver.measures",
         "read_annotations": "quaver.study.imports.agreement_import",
-        "replicate": "quaver.replication.replication",
         "verify": "quaver.bundles.verification",
         "worst": "quaver.comparison.worst_items",
     },

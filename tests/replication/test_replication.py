@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.cli.commands import quaver
 
-from quaver import measure_agreement, replicate
+from quaver import measure_agreement
 from quaver.errors import QuaverError, SpecError, UnknownName
-from quaver.replication.replication import read_number
+from quaver.replication.replication import read_number, replicate
 from quaver.replication.replication_table import write_replication
 
 LABELS = [("a", "a"), ("a", "b"), ("b", "b"), ("b", "b"), ("a", "a"), ("b", "a"), ("a", "a"), ("b", "b")]

@@ -189,17 +189,24 @@ def _estimate(number: PublishedNumber, study: Study, where: str) -> Estimate:
         SpecError: There is none in this cell, or several are.
     """
     wanted = {column: str(level) for column, level in number.cell.items()}
-    name = number.estimate or number.measure
-    every = [one for one in study.measure(number.measure, **number.options) if one.measure == name]
+    name, made = number.estimate or number.measure, study.measure(number.measure, **number.options)
+    every = [one for one in made if one.measure == name]
+    if not every:
+        raise SpecError(
+            f"{number.measure} has no estimate of this name",
+            where=where,
+            expected=f"estimate: one of {', '.join(dict.fromkeys(one.measure for one in made))}",
+            found=name,
+        )
     found = [one for one in every if wanted.items() <= one.cell.items()]
     if len(found) == 1:
         return found[0]
     cells = [", ".join(f"{column}: {level}" for column, level in one.cell.items()) for one in found or every]
     raise SpecError(
-        "several estimates are in this cell" if found else f"there is no such estimate of {name}",
+        "several estimates are in this cell" if found else "no estimate is in this cell",
         where=where,
         expected="a cell that names one",
-        found="; ".join(f"{{{cell}}}" for cell in cells[:6]) or f"no estimate called {name}",
+        found="; ".join(f"{{{cell}}}" for cell in cells[:6]),
         fix="say more under cell, or which columns make the cells: options: {by: [variant]}",
     )
 

@@ -30,7 +30,7 @@ _HEADS = (
 def replication_table(of: Replication) -> Table:
     """The published and the recomputed numbers, a row each, with as many decimals as were published."""
     rows = [tuple(_cells(one)) for one in of.numbers]
-    shown = [at for at, _ in enumerate(_HEADS) if at not in (0, 4) or any(row[at] for row in rows)]
+    shown = [at for at, _ in enumerate(_HEADS) if at not in (0, 2, 4) or any(row[at] for row in rows)]
     heads = tuple(_HEADS[at] for at in shown)
     numeric = frozenset(at for at, head in enumerate(heads) if head in _HEADS[3:7])
     return Table(heads, tuple(tuple(row[at] for at in shown) for row in rows), numeric, name=NAME)
@@ -41,7 +41,7 @@ def _cells(one: Replicated) -> Iterator[str | Markup]:
     estimate = one.estimate
     yield one.where
     yield estimate.measure
-    yield ", ".join(f"{column} {level}" for column, level in estimate.cell.items())
+    yield ", ".join(f"{column} {level}" for column, level in estimate.cell.items() if level != "imported")
     yield _number(one.published, one.digits)
     yield _ends(one.low, one.high, one.digits)
     yield (estimate.reason or "") if estimate.value is None else _number(estimate.value, digits)
