@@ -155,3 +155,19 @@ def test_labels_that_are_stray_answers_alone_are_warned_of(prompts, expected):
     for measure in (inter_pss, pooled_pss, label_shares):
         found = measure(frame, **({"by": []} if measure is label_shares else {}), estimand="fixed")
         assert any("far from the others" in why for one in found for why in one.warnings) is expected
+
+
+@pytest.mark.parametrize(("groups", "with_it", "expected"), [(20, 4, True), (20, 6, False), (10, 6, True)])
+def test_of_many_groups_five_with_the_rare_label_are_enough(groups, with_it, expected):
+    rows = [
+        (f"{group}.{item}", group, repeat, "b" if group < with_it and item == 0 else "a")
+        for group in range(groups)
+        for item in range(3)
+        for repeat in range(2)
+    ]
+    frame = pl.DataFrame(rows, schema=["item", "author", "repeat", "label"], orient="row")
+    for measure in (intra_pss, pooled_pss, missing_bounds):
+        found = [one for one in measure(frame, group="author") if one.method.startswith("Kripp")]
+        assert found
+        for one in found:
+            assert any("rarest label" in why for why in one.warnings) == expected

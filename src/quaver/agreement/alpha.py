@@ -13,7 +13,7 @@ from quaver.agreement.disagreement import REFERENCE, Disagreement
 from quaver.agreement.resampled_rows import ROWS_WARNING, over_rows
 from quaver.agreement.stratified_alpha import alpha_losses, ranged, rarest_labels, spread_over
 from quaver.core.records import Estimate
-from quaver.estimation.statistic import Statistic
+from quaver.estimation.statistic import Statistic, enough_groups
 
 
 @coefficient(source=REFERENCE)
@@ -66,6 +66,7 @@ def _alpha(ratings: Ratings, contributions: bool) -> Statistic:
         ratings.said(f"Krippendorff's alpha, {ratings.level}"),
         differing=cell.units.touched(per_item > 1e-12),
         rarest=rarest_labels(ratings.counts, cell.units),
+        least_rare_groups=enough_groups(cell.units),
         n=cell.units.touched(model.pairable[:, 0]) if model.strata else 0,
         reason=reason,
     )

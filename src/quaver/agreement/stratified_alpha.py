@@ -17,7 +17,7 @@ from quaver.estimation.cell import Cell, never_labelled
 from quaver.estimation.cells import Missing
 from quaver.estimation.intervals import Interval
 from quaver.estimation.means import none_goes_far, over_strata
-from quaver.estimation.statistic import Statistic
+from quaver.estimation.statistic import Statistic, enough_groups
 
 
 def scaled(
@@ -122,6 +122,7 @@ def alpha_over_strata(
         n=cell.units.touched(np.asarray(model.pairable.any(1))),
         differing=cell.units.touched(np.asarray((model.per_item > 1e-12).any(1))),
         rarest=rarest_labels(counts, cell.units),
+        least_rare_groups=enough_groups(cell.units),
         details=details or {},
     )
     said = replace(said, warnings=(*said.warnings, *stray_labels(cell, counts.sum(1))))

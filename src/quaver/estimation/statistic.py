@@ -18,6 +18,8 @@ FEW_DIFFERING, FEW_RARE, FEW_GROUPS = 3, 5, 6
 """Below these many differing units, units with the rarest label, and groups, the interval is flagged:
 ``benchmarks/coverage.py`` shows why."""
 
+_MANY_GROUPS = 15
+
 Keep = Literal["draws", "distribution"]
 """What an estimate can carry beside its numbers: see `Estimate`."""
 
@@ -40,6 +42,7 @@ class Statistic:
             it rests on none.
         least_rare: Below how many of these the interval is flagged, where items are resampled; below twice as
             many groups, where these are. Pairs of such units need more.
+        least_rare_groups: Below how many of these groups instead (`enough_groups`).
         ends: The smallest and the largest value that it can have, which its interval keeps to; one may be
             infinite. None: it has no range.
         step: How far one event takes it from the smallest value (`intervals.effective`).
@@ -69,6 +72,7 @@ class Statistic:
     differing: int | None = None
     rarest: int | None = None
     least_rare: int = FEW_RARE
+    least_rare_groups: int | None = None
     ends: tuple[float, float] | None = None
     step: float = 0.0
     null: float | None = None
@@ -188,8 +192,9 @@ class Sampler:
     def _scarce(self, statistic: Statistic) -> tuple[str, ...]:
         """Why the interval may cover too rarely whatever the units say: too few of what matters."""
         warnings: tuple[str, ...] = ()
-        grouped = self.units.clusters is not None  # groups show less than as many items
-        least = statistic.least_rare * (2 if grouped else 1)
+        least = statistic.least_rare
+        if self.units.clusters is not None:  # groups show less than as many items
+            least = statistic.least_rare_groups or 2 * least
         if statistic.rarest is not None and statistic.rarest < least:
             warnings += (_few_rare(statistic.rarest, self.units.name),)
         if self.units.clusters is not None and self.units.count < FEW_GROUPS:
@@ -245,6 +250,15 @@ class Sampler:
             values = statistic.values
             made = replace(made, distribution=values() if callable(values) else values)
         return made
+
+
+def enough_groups(units: Units) -> int:
+    """Of how many groups with a rare label an alpha or F1 needs no warning.
+
+    As of items; but ten groups hardly show how groups differ, whatever their labels. In simulated studies of
+    20 groups, the intervals of these measures held the truth in 92 to 100% from five such groups on.
+    """
+    return FEW_RARE if units.count >= _MANY_GROUPS else 2 * FEW_RARE
 
 
 _NO_INTERVAL = "no unit makes a difference, so there is no interval"

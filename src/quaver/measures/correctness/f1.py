@@ -17,7 +17,7 @@ from quaver.estimation.intervals import ends_of, mean_within, of_mean
 from quaver.estimation.judgements import Judged, judge, treatment
 from quaver.estimation.means import differing, none_goes_far
 from quaver.estimation.reading import Reading
-from quaver.estimation.statistic import FEW_DIFFERING, Statistic
+from quaver.estimation.statistic import FEW_DIFFERING, Statistic, enough_groups
 from quaver.measures.variation.label_shares import ASKING
 
 
@@ -172,7 +172,8 @@ def _f1(found: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Iterato
     share = float(sums[:, 2].max() / sums[:, 2].sum())
     shared = {"labels": int((sums[:, 1:].sum(1) > 0).sum()), "answers": int(sums[:, 2].sum())}
     majority = 2 * share / (1 + share) / int((sums[:, 2] > 0).sum())
-    yield replace(plain, part="_macro", rarest=rarest, details={**shared, "majority": majority})
+    macro = replace(plain, part="_macro", rarest=rarest, least_rare_groups=enough_groups(cell.units))
+    yield replace(macro, details={**shared, "majority": majority})
     stray = (*found.warnings, *none_goes_far(own, "item", cell.resampling.confidence_level))
     yield replace(plain, part="_micro", column=1, details=shared, warnings=stray)
     for at, (label, (hits, given, gold)) in enumerate(zip(labels, sums.tolist(), strict=True)):
@@ -184,6 +185,7 @@ def _f1(found: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Iterato
             n=cell.units.touched(using),
             differing=differing(np.where(using, own, np.nan), cell.units),
             rarest=having[at],
+            least_rare_groups=enough_groups(cell.units),
             where={"label": label},
             details={
                 "given": int(given),

@@ -24,7 +24,7 @@ from quaver.estimation.judgements import Judged, judge, treatment
 from quaver.estimation.means import ratio
 from quaver.estimation.multiple_testing import adjusted, joint_p
 from quaver.estimation.reading import Reading
-from quaver.estimation.statistic import Statistic
+from quaver.estimation.statistic import Statistic, enough_groups
 from quaver.measures.correctness.f1 import f1_statistic
 from quaver.measures.correctness.factor_columns import factors_of, holds_lengths
 from quaver.measures.variation.label_shares import ASKING
@@ -236,6 +236,7 @@ class _Outcomes:
             excluded=self._judged.excluded if counted else {},
             n=self._cell.units.count,
             rarest=self._rarest if outcome.name == "f1" else None,
+            least_rare_groups=enough_groups(self._cell.units),
             reason=outcome.reason,
         )
 

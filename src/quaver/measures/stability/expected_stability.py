@@ -22,7 +22,7 @@ from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import over_strata
 from quaver.estimation.reading import Reading
-from quaver.estimation.statistic import Statistic
+from quaver.estimation.statistic import Statistic, enough_groups
 from quaver.measures.stability.expected_alpha import expected_alpha, sampling_variance
 from quaver.measures.stability.prompt_stability import CONDITION
 
@@ -251,6 +251,7 @@ def _expected(
         said,
         under=under,
         rarest=rarest_labels(label_counts(likeliest, probabilities.shape[2]), cell.units),
+        least_rare_groups=enough_groups(cell.units),
         reason="no variation",
         ends=(-1.0, 1.0),
         spread=partial(mean_within, low=-1.0),

@@ -24,7 +24,7 @@ from quaver.core.records import Level
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
-from quaver.estimation.statistic import Statistic
+from quaver.estimation.statistic import Statistic, enough_groups
 
 
 class Part(NamedTuple):
@@ -76,6 +76,7 @@ def each_alpha(
             reason=next((reasons[s] for s in own if reasons[s]), None),
             warnings=(*part.said.warnings, *partly, *stray_labels(cell, counts[:, own].sum(1))),
             rarest=rarest_labels(counts[:, own], cell.units),
+            least_rare_groups=enough_groups(cell.units),
             spread=spread_over([losses[s] for s in strata]),
             details={**part.said.details, "level": level, "strata": len(strata)},
         )

@@ -198,6 +198,7 @@ def _alpha(
         alpha = replace(
             alpha,
             rarest=min(alpha.rarest, few),
+            least_rare_groups=None,
             warnings=(*alpha.warnings, *stray_disagreement(rated, ratings)),
         )
     return rated.estimated(replace(alpha, part=part))

@@ -14,7 +14,7 @@ from quaver.estimation.cell import Cell
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import differing, over_strata, ratio, share_of
-from quaver.estimation.statistic import Statistic
+from quaver.estimation.statistic import Statistic, enough_groups
 
 _ENDS = ("least", "most")
 
@@ -126,7 +126,8 @@ class _Bounds:
             stray = stray_labels(self._cell, self._counts.sum(1))
             under = over_strata(model.alphas)
             said = ranged(said, model, range(model.strata))
-            yield replace(said, under=under, n=n, rarest=rarest, warnings=stray)
+            enough = enough_groups(self._cell.units)
+            yield replace(said, under=under, n=n, rarest=rarest, least_rare_groups=enough, warnings=stray)
 
     def _said(self, kind: str, end: str, method: str, reason: str) -> Statistic:
         return Statistic(
