@@ -97,6 +97,7 @@ class IndexProcess:
         if index is not None and index.design.store:
             store = Path(index.design.store)
             files += [store, journal(store), store.parent / "gold" / "labels.csv"]
+            files += sorted(store.parent.glob("shards/*/responses.db*"))  # taken in when the study is opened
         elif self._study.path.is_dir():
             files.append(self._study.path / "responses.db")
         else:
