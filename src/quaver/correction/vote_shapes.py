@@ -10,8 +10,6 @@ import numpy as np
 
 from quaver.estimation.bootstrap import Floats
 
-_POWERS = (2, 4)
-
 
 def vote_shapes(votes: Floats) -> Floats:
     """The share of votes m, its powers, those of 1 - m, and which side has the majority.
@@ -30,8 +28,7 @@ def vote_shapes(votes: Floats) -> Floats:
     if not votes.size or votes.min() < 0 or votes.max() > 1:
         return np.zeros((*votes.shape[:2], 0))
     share = votes.mean(2)
-    shapes = [share]
-    for power in _POWERS:
-        # Both tails alike, so that what is said of a label mirrors what is said of its absence.
-        shapes += [share**power, 1 - (1 - share) ** power]
-    return np.stack([*shapes, (1 + np.sign(share - 0.5)) / 2], 2)
+    # Both tails alike, so that what is said of a label mirrors what is said of its absence.
+    above, below = share**2, (1 - share) ** 2
+    majority = (1 + np.sign(share - 0.5)) / 2
+    return np.stack([share, above, 1 - below, above**2, 1 - below**2, majority], 2)
