@@ -147,6 +147,12 @@ def test_models_are_compared_with_intervals() -> None:
     assert rows("llm-guidelines", two, estimates=(found,))[item][0] == "in part"
 
 
+@pytest.mark.parametrize(("column", "state"), [("estimand", "no"), ("party", "yes")])
+def test_accuracy_by_group_is_what_it_says(column: str, state: str) -> None:
+    found = Estimate("accuracy", 0.5, 0.4, 0.6, cell={"variant": "v0", column: "x"})
+    assert rows("text-annotation", estimates=(found,))["… in each class and subgroup"][0] == state
+
+
 def test_accuracy_has_its_range() -> None:
     item = "Accuracy against people, with its uncertainty"
     some = tuple(

@@ -43,7 +43,7 @@ def by_class(results: Results) -> Answer:
     columns = sorted(
         {name for one in defined(results, "accuracy", "f1", "corrected_accuracy") for name in one.cell}
     )
-    own = [name for name in columns if name not in ("model", "decoding", "variant", "evaluator")]
+    own = [name for name in columns if name not in ("model", "decoding", "variant", "evaluator", "estimand")]
     if own:
         return "yes", f"by {', '.join(own)}"
     if results.lock.get("accepted", {}).get("groups"):
