@@ -182,6 +182,10 @@ _MEASURES: Mapping[str, MeasureRecipe] = {
     "inter_pss_subsamples": MeasureRecipe(is_drawn=True),
     "intra_pss_cumulative": MeasureRecipe(ordered_by=("repeat",)),
     "intra_pss_subsamples": MeasureRecipe(is_drawn=True),
+    "partiality": MeasureRecipe(options={"toward": "ben"}),
+    "position_bias": MeasureRecipe(
+        options={"order": "variant", "forward": "v0", "backward": "v1"}, ordered_by=("variant",)
+    ),
     # Found by an optimiser, to so many digits; a group has the intercept that items have else.
     "mixed_effects": MeasureRecipe(digits=5, is_closed=False),
 }

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from quaver.core.records import Label, LabelSet
 from quaver.design.items.judged_answers import QUESTIONS, rows
 from quaver.errors import QuaverError
 from quaver.measures import (
@@ -175,7 +176,12 @@ def test_leniency_is_the_mean_of_scores_less_those_of_people() -> None:
     assert low.high is not None
     assert high.low is not None
     assert low.high < high.low
-    assert leniency(judged(right), by=[])[0].value is None
+    nominal, ordinal = (
+        LabelSet((Label("A", "A"), Label("B", "B")), level) for level in ("nominal", "ordinal")
+    )
+    frame = judged(lambda rng, pair, first: "B")
+    assert leniency(frame, by=[], labels=nominal)[0].value is None
+    assert leniency(frame, by=[], labels=ordinal)[0].value == 0.5  # half of the right answers are A
 
 
 def test_a_corrected_score_covers_what_people_would_say_although_the_judge_is_too_kind() -> None:

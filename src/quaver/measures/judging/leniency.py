@@ -29,10 +29,12 @@ NO_SCORES = "the labels are no numbers"
 def leniency(cell: Cell) -> Iterator[Statistic]:
     """How far a judge's scores are above those that people gave the same answers, on average.
 
-    The mean over items of the mean of the judge's scores less the gold score, for labels that are numbers. 0:
-    as strict as people; above 0, more lenient. By a column of items (``by: [model, longer]``, ``by: [model,
-    own]``) it shows which answers are favoured. Undefined without an item that has scores and a gold score,
-    and where a label is no number. In ``details``: ``judge`` and ``people``, the two means.
+    The mean over items of the mean of the judge's scores less the gold score. 0: as strict as people; above
+    0, more lenient. By a column of items (``by: [model, longer]``, ``by: [model, own]``) it shows which
+    answers are favoured. Labels that are no numbers count by their places, from 1: poor, fair, good are 1, 2,
+    3. Undefined without an item that has scores and a gold score, where there is only one score, and where
+    the labels are no numbers and the label set has no order. In ``details``: ``judge`` and ``people``, the
+    two means.
 
     Scores of 4 and 5 where people gave 3 and 5: (1 + 0) / 2.
 
@@ -41,7 +43,7 @@ def leniency(cell: Cell) -> Iterator[Statistic]:
     >>> leniency(frame)[0].value
     0.5
     """
-    scores = numbers_of(cell.labels)
+    scores = _scores(cell)
     said = Statistic(
         method="mean over items of the judge's scores less the gold score",
         null=0.0,
@@ -49,8 +51,11 @@ def leniency(cell: Cell) -> Iterator[Statistic]:
         excluded=cell.counted,
         reason="no item has both a score and a gold score" if cell.items else "no annotations",
     )
-    if not cell.codes.size or cell.gold is None or scores is None:
-        yield said if scores is not None else replace(said, reason=NO_SCORES)
+    if scores is None or scores.size == 1:
+        yield replace(said, reason=NO_SCORES if scores is None else "there is only one score")
+        return
+    if not cell.codes.size or cell.gold is None:
+        yield said
         return
     codes = cell.codes.reshape(len(cell.items), -1)
     given = codes >= 0
@@ -61,6 +66,14 @@ def leniency(cell: Cell) -> Iterator[Statistic]:
     details = {"judge": float(judge[used].mean()), "people": float(people[used].mean())} if used.any() else {}
     wide = float(np.ptp(scores))
     yield mean_over_items(cell, np.where(used, judge - people, np.nan), said, (-wide, wide), details)
+
+
+def _scores(cell: Cell) -> Floats | None:
+    """What each label of a cell counts as; None where it counts as nothing."""
+    numbers = numbers_of(cell.labels)
+    if numbers is None and (cell.label_set is None or cell.label_set.level != "nominal"):
+        return np.arange(1.0, len(cell.labels) + 1)
+    return numbers
 
 
 def numbers_of(labels: Sequence[str]) -> Floats | None:
