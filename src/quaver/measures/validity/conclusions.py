@@ -103,4 +103,4 @@ def _estimates(
         yield from joint_estimate(one.drawn, table, reading.resampling)
         drawn += one.drawn
     if len(drawn) > 1:
-        yield from joint_estimate(drawn, table, reading.resampling)
+        yield from (replace(found, cell={}) for found in joint_estimate(drawn, table, reading.resampling))
