@@ -81,7 +81,7 @@ def test_a_terminal_never_gets_control_characters(
         "bad file",
         "accept",
         "merge",
-    )  # the last two for want of gold labels and of shards
+    )  # for want of gold, of shards
     assert done.returncode == (2 if arguments in [COMMANDS[name] for name in refused] else 0)
     shown = done.stdout + done.stderr
     assert len(shown) > 20
