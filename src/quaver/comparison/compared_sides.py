@@ -196,7 +196,7 @@ def _asked(
     found: dict[tuple[str, ...], Measurement] = {}
     for study in dict.fromkeys((before, after)):
         for one in own_measurements(study.source, names):
-            found.setdefault((one.measure, str(one.evaluator), str(one.options["by"])), one)
+            found.setdefault((one.measure, str(one.evaluator), str(one.options.get("by", ()))), one)
     asked = list(found.values())
     there = {one.measure for one in asked}
     concluded = [bound for bound in bounds if bound.measure in CONCLUDED]
