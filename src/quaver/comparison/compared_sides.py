@@ -196,7 +196,11 @@ def _asked(
     found: dict[tuple[str, ...], Measurement] = {}
     for study in dict.fromkeys((before, after)):
         for one in own_measurements(study.source, names):
-            found.setdefault((one.measure, str(one.evaluator), str(one.options.get("by", ()))), one)
+            if one.failed is not None:
+                if names:
+                    raise one.failed
+                continue  # the study's own report says why it cannot be taken
+            found.setdefault((one.measure, str(one.evaluator), str(one.options["by"])), one)
     asked = list(found.values())
     there = {one.measure for one in asked}
     concluded = [bound for bound in bounds if bound.measure in CONCLUDED]

@@ -213,7 +213,7 @@ def _flips(pair: Pair) -> pl.DataFrame:
 def _differences(pair: Pair, resampling: Resampling) -> list[Estimate]:
     found, sides = [], pair.sides
     for one in pair.asked:
-        by = tuple(dict.fromkeys((*one.options.get("by", ()), *sides.compared)))
+        by = tuple(dict.fromkeys((*one.options["by"], *sides.compared)))
         by = tuple(name for name in by if name in sides.before.columns and name in sides.after.columns)
         how: dict[str, Any] = {
             "by": by,
