@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from quaver.cli import console
 from quaver.cli.main import main
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -78,7 +79,15 @@ def _in_process(words: list[str], folder: Path) -> str:
     before, here, arguments = set(sys.modules), Path.cwd(), sys.argv
     out = io.StringIO()
     status: Any = 0
-    with patch.dict(os.environ, SHOWN), redirect_stdout(out), redirect_stderr(out):
+    width = int(SHOWN["COLUMNS"])
+    with (
+        patch.dict(os.environ, SHOWN),
+        # A console keeps the width that it found when it was made, which another test may have set.
+        patch.object(console.screen, "_width", width),
+        patch.object(console.errors, "_width", width),
+        redirect_stdout(out),
+        redirect_stderr(out),
+    ):
         os.chdir(folder)
         sys.argv = words
         try:

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from quaver.agreement import krippendorff_alpha
-from quaver.design.paraphrase.pegasus import Pegasus
+from quaver.design.paraphrase.pegasus import Pegasus, _Drawn
 from quaver.errors import ItemError, MissingKey, QuaverError, StoreError, UnknownName
 from quaver.promptstability import PromptStabilityAnalysis, get_api_key, load_example_data
 
@@ -136,9 +136,12 @@ def test_pegasus_is_sampled_at_promptstabilitys_temperatures(monkeypatch: pytest
         def tokens(self, text: str) -> int:
             return len(text.split())
 
-        def sample(self, texts: list[str], count: int, temperature: float, *_: int) -> list[list[str]]:
+        def sample(self, texts: list[str], count: int, temperature: float, *_: int) -> list[list[_Drawn]]:
             drawn.append(temperature)
-            return [[f"{text} again {temperature} {n}." for n in range(count)] for text in texts]
+            return [
+                [_Drawn(f"{text} again {temperature} {n}.", ended=True) for n in range(count)]
+                for text in texts
+            ]
 
     monkeypatch.setattr(Pegasus, "_sampler", lambda self, context: Sampler())
     psa = analysis(paraphraser="pegasus")

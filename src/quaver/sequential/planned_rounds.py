@@ -51,6 +51,7 @@ def tails_of_rounds(sizes: Sequence[int], error: float) -> list[float]:
     Five looks at equal distances (the linear spending function's bounds in Reboussin, DeMets, Kim & Lan 2000,
     Controlled Clinical Trials 21, 190-207):
 
+    >>> from scipy.special import ndtri
     >>> [round(float(-ndtri(tail)), 2) for tail in tails_of_rounds([1, 2, 3, 4, 5], 0.05)]
     [2.58, 2.49, 2.41, 2.34, 2.28]
     """
