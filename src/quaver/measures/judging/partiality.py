@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from quaver.estimation.cell import Cell
 from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import encode_labels
+from quaver.estimation.means import none_goes_far
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
 from quaver.measures.judging.signed_mean import mean_over_items
@@ -90,5 +92,12 @@ def _statistic(cell: Cell, named: np.ndarray, toward: str) -> Statistic:
         if cell.items
         else "no annotations",
     )
-    details = {"judge": float(judge[used].mean()), "people": float(people[used].mean())} if used.any() else {}
-    return mean_over_items(cell, values, said, (-1.0, 1.0), details)
+    if not used.any():
+        return said
+    details = {"judge": float(judge[used].mean()), "people": float(people[used].mean())}
+    # What people chose is given: the judge's share is what varies, between none and all.
+    ends = (-details["people"], 1 - details["people"])
+    chosen = [cell.units.touched(used & (people == one)) for one in (0.0, 1.0)]
+    stray = none_goes_far(values, "item", cell.resampling.confidence_level)
+    said = replace(said, rarest=min(chosen), warnings=stray)
+    return mean_over_items(cell, values, said, ends, details)
