@@ -203,7 +203,8 @@ def _wrong_labels(results: Results, raw_kept: bool) -> list[_Row]:
 
     Baumann et al.: a random sample labelled by people, configurations fixed beforehand, all that were tried
     reported, caution near the threshold of significance, data for others to check. Egami et al.: a sample of
-    known probabilities, and conclusions corrected by it. The division into rows is Quaver's.
+    known probabilities, and conclusions corrected by it. The division into rows is Quaver's; what Baumann et
+    al. recommend is taken from their abstract and from summaries of the paper.
     """
     return [
         _Row("before", "Models, prompts and decision rule fixed before results", frozen(results)),
