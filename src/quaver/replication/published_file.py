@@ -79,6 +79,7 @@ def read_published(folder: Path) -> tuple[PublishedSpec, Positions]:
             where=str(folder),
             expected=f"a folder with {NAME}, which names the annotations and the numbers",
             found="no such file",
+            fix=f"write {NAME} beside the annotations; the page on replicating shows one",
         )
     document = read_yaml(path)
     source = Positions(path, document)

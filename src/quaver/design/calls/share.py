@@ -52,6 +52,7 @@ class Share:
                 where="shard",
                 expected="its number, from 1, and how many there are, such as 3/8",
                 found=text,
+                fix="number the shards from 1 to how many there are: 1/8 to 8/8",
             )
         return cls(of, number)
 
