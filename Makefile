@@ -9,7 +9,7 @@ ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export UV_SYSTEM_CERTS = 1
 endif
 
-.PHONY: demo test test-heavy simulate mutants certify lint docs bench numerics release setup setup-heavy lock browser clean
+.PHONY: demo test test-heavy test-ray simulate mutants certify lint docs bench numerics release setup setup-heavy lock browser clean
 
 setup: $(VENV)/ready
 
@@ -47,6 +47,13 @@ test: setup browser
 # The tests that need one of the heavy extras; without these, `make test` says that it skipped them.
 test-heavy: setup-heavy
 	$(HEAVY)/bin/pytest -m heavy
+
+# Real Ray, three nodes on this machine: 20 nodes and 20 drivers are killed (make test-ray KILLS=50 RAY_SEED=7).
+# Ray gives up where a node takes 15 seconds to start, so leave the machine idle.
+KILLS ?= 20
+RAY_SEED ?= 1
+test-ray: setup-heavy
+	QUAVER_RAY_KILLS=$(KILLS) QUAVER_RAY_SEED=$(RAY_SEED) $(HEAVY)/bin/pytest -m heavy tests/models/remote
 
 # A study's life under kills, full disks, faulty servers and edits, thousands of times: make simulate SEEDS=10000.
 # A history that went wrong prints its seed: make simulate SEED=17 lives through that one again.

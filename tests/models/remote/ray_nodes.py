@@ -2,7 +2,10 @@
 
 Run as a program::
 
-    python ray_nodes.py STUDY nodes|drivers KILLS
+    python ray_nodes.py STUDY nodes|drivers KILLS [SEED]
+
+The model writes down what it is asked and when; the store says when each answer was received. A call that is
+asked after its answer was received has been asked again.
 """
 
 from __future__ import annotations
@@ -28,13 +31,19 @@ from quaver.study.session import Study
 NODES, WORKERS = 3, 4
 PAUSE = float(os.environ.get("QUAVER_RAY_PAUSE", "0.05"))
 PROMPTS = ("Is it so?", "Is this so?", "Would you say so?")
+_TEXT = re.compile(r"Text number \d+\.")
 
 
 def annotate(text: str, prompt: str) -> str:
-    """A model that answers the same to the same."""
+    """A model that writes down what it is asked."""
     with open(os.environ["QUAVER_ASKED"], "a") as log:
-        log.write(f"{text}|{next(one for one in PROMPTS if one in prompt)}\n")
+        log.write(f"{time.time()!r}|{text}|{next(one for one in PROMPTS if one in prompt)}\n")
     time.sleep(PAUSE)
+    return label(text, prompt)
+
+
+def label(text: str, prompt: str) -> str:
+    """What it answers: the same to the same."""
     return ("positive", "negative", "it depends")[sha256(f"{text}|{prompt}".encode()).digest()[0] % 3]
 
 
@@ -50,21 +59,47 @@ def ports() -> dict[str, int]:
     return {name: free() for name in (*names, "runtime_env_agent_port")}
 
 
-def cluster() -> Any:
+def node(made: Any) -> None:
+    """Have a node join the cluster."""
+    made.add_node(num_cpus=2, object_store_memory=100 * 2**20, **ports())
+
+
+def cluster(nodes: int = NODES) -> Any:
+    """A head that has no room for a worker, and nodes that have."""
     from ray.cluster_utils import Cluster
 
     some = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": 100 * 2**20}
     made = Cluster(initialize_head=True, head_node_args={**some, **ports()})
-    for _ in range(NODES):
-        made.add_node(num_cpus=2, object_store_memory=100 * 2**20, **ports())
+    for _ in range(nodes):
+        node(made)
     return made
 
 
-def _end(made: Any) -> None:
+def end(made: Any) -> None:
+    """Disconnect, and end all nodes."""
     import ray
 
     ray.shutdown()
     made.shutdown()
+
+
+def kill(made: Any, one: Any, workers_too: bool) -> None:
+    """Kill a node by SIGKILL: its Ray process, which its workers notice, or all of it at once."""
+    parent = one.all_processes["raylet"][0].process.pid
+    children = _children(parent) if workers_too else []
+    for pid in [parent, *children]:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    made.remove_node(one, allow_graceful=False)
+
+
+def _children(parent: int) -> list[int]:
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if int(stat.read_text().rpartition(")")[2].split()[1]) == parent:
+                found.append(int(stat.parent.name))
+    return found
 
 
 def ask(study: Path, address: str, workers: int = WORKERS) -> None:
@@ -73,80 +108,68 @@ def ask(study: Path, address: str, workers: int = WORKERS) -> None:
     Study.open(study, functions={"fake": annotate}).run(where=where)
 
 
-def stored(study: Path) -> set[str]:
-    """What was answered, as the model notes what it is asked."""
+def stored(study: Path) -> int:
+    """How many answers are stored."""
     path = study.parent / "responses.db"
-    rows: list[tuple[str]] = []
-    if not path.exists():
-        return set()
-    with suppress(sqlite3.OperationalError), sqlite3.connect(path) as db:  # it is just being made
-        rows = db.execute("SELECT p.messages FROM responses r JOIN prompts p ON p.id = r.prompt").fetchall()
-    found = set()
-    for (messages,) in rows:
-        text = re.search(r"Text number \d+\.", messages)
-        prompt = next(one for one in PROMPTS if one in messages)
-        found.add(f"{text.group() if text else ''}|{prompt}")
-    return found
+    if path.exists():
+        with suppress(sqlite3.OperationalError), sqlite3.connect(path) as db:  # it is just being made
+            return int(db.execute("SELECT count(*) FROM responses").fetchone()[0])
+    return 0
 
 
-def asked() -> list[str]:
-    """What the model was asked so far."""
-    log = Path(os.environ["QUAVER_ASKED"])
-    return log.read_text().splitlines() if log.exists() else []
+def count(study: Path) -> dict[str, int]:
+    """What the model was asked, what is stored, and what was asked after its answer had been received."""
+    lines = [line.split("|", 1) for line in Path(os.environ["QUAVER_ASKED"]).read_text().splitlines()]
+    with sqlite3.connect(study.parent / "responses.db") as db:
+        rows = db.execute(
+            "SELECT r.received, r.key, p.messages FROM responses r JOIN prompts p ON p.id = r.prompt"
+        ).fetchall()
+    received: dict[str, float] = {}
+    for at, _, messages in rows:
+        text = _TEXT.search(messages)
+        what = f"{text.group() if text else ''}|{next(one for one in PROMPTS if one in messages)}"
+        received[what] = min(at, received.get(what, at))
+    return {
+        "asked": len(lines),
+        "stored": len(rows),
+        "calls_stored": len({key for _, key, _ in rows}),
+        "asked_again": sum(float(at) > received[what] for at, what in lines),
+    }
 
 
-class Again:
-    """Counts what was asked although it was stored when a process was killed."""
-
-    def __init__(self, study: Path) -> None:
-        self._study, self._looks = study, list[tuple[int, set[str]]]()
-
-    def look(self) -> None:
-        known = stored(self._study)
-        self._looks.append((len(asked()), known))
-
-    def count(self) -> int:
-        lines = asked()
-        return sum(line in known for at, known in self._looks for line in lines[at:])
-
-
-def nodes_killed(study: Path, kills: int, moments: random.Random) -> tuple[int, int]:
-    """Kill a random node now and then while the study runs, and start another."""
-    made, done, again = cluster(), 0, Again(study)
+def nodes_killed(study: Path, kills: int, calls: int, chance: random.Random) -> int:
+    """Kill a random node at random moments while the study runs, and have another join."""
+    made, done = cluster(), 0
     running = threading.Thread(target=ask, args=(study, made.address))
     running.start()
-    while len(stored(study)) < 10 and running.is_alive():
-        time.sleep(0.05)
-    while running.is_alive() and done < kills:
-        running.join(moments.uniform(0.3, 1.5))
+    for moment in sorted(chance.randint(1, int(0.9 * calls)) for _ in range(kills)):
+        while stored(study) < moment and running.is_alive():
+            time.sleep(0.02)
+        running.join(chance.uniform(0.0, 0.3))
         if running.is_alive():
-            made.remove_node(moments.choice(made.list_all_nodes()[1:]), allow_graceful=False)
-            again.look()
-            made.add_node(num_cpus=2, object_store_memory=100 * 2**20, **ports())
+            kill(made, chance.choice(made.list_all_nodes()[1:]), workers_too=chance.random() < 0.5)
+            node(made)
             done += 1
     running.join()
-    _end(made)
-    return done, again.count()
+    end(made)
+    return done
 
 
-def drivers_killed(study: Path, kills: int, moments: random.Random) -> tuple[int, int]:
-    """Kill the process that runs the study, and run it again."""
-    made, done, again = cluster(), 0, Again(study)
+def drivers_killed(study: Path, kills: int, calls: int, chance: random.Random) -> int:
+    """Kill the process that runs the study at random moments, some of its start, and run it again."""
+    made, done = cluster(), 0
     for last in [*[False] * kills, True]:
-        count = len(stored(study))
+        before, share = stored(study), chance.randint(0, int(1.5 * calls / kills))
         driver = subprocess.Popen([sys.executable, __file__, str(study), "ask", made.address])
-        while not last and driver.poll() is None and len(stored(study)) <= count:
+        while not last and share and driver.poll() is None and stored(study) < before + share:
             time.sleep(0.02)
         if not last and driver.poll() is None:
-            time.sleep(moments.uniform(0.0, 0.5))
+            time.sleep(chance.uniform(0.0, 0.3 if share else 4.0))
             driver.send_signal(signal.SIGKILL)
-            driver.wait()
-            time.sleep(1)  # its workers end with it
-            again.look()
             done += 1
         driver.wait()
-    _end(made)
-    return done, again.count()
+    end(made)
+    return done
 
 
 def main() -> None:
@@ -155,9 +178,13 @@ def main() -> None:
     if what == "ask":
         ask(study, sys.argv[3])
         return
-    lived = nodes_killed if what == "nodes" else drivers_killed
-    kills, changed = lived(study, int(sys.argv[3]), random.Random(1))
-    print(json.dumps({"kills": kills, "asked_again": changed}), flush=True)
+    calls = Study.open(study, functions={"fake": annotate}).plan().calls
+    lived, seed = nodes_killed if what == "nodes" else drivers_killed, int((sys.argv[4:] or ["1"])[0])
+    began = time.monotonic()
+    kills = lived(study, int(sys.argv[3]), calls, random.Random(seed))
+    print(
+        json.dumps({"kills": kills, **count(study), "seconds": round(time.monotonic() - began)}), flush=True
+    )
     os._exit(0)
 
 
