@@ -20,6 +20,12 @@ from quaver.core.model import Abilities, Answered
 from quaver.core.records import Call, Request, Response
 from quaver.errors import ModelError, SpecError, Unavailable
 from quaver.models.remote import ray_model
+from quaver.models.remote.packed import (
+    packed_answers,
+    packed_requests,
+    unpacked_answers,
+    unpacked_requests,
+)
 from quaver.models.remote.ray_model import RayModel
 from quaver.models.remote.ray_worker import RayWorker, Setup
 from quaver.study.session import Study
@@ -93,11 +99,11 @@ class ChanceCluster:
             raise Lost("the node died")
         if name == "ready":
             return True
-        (group,) = arguments
+        group = unpacked_requests(arguments[0])
         self.asked += [(handle.number, one) for one in group]
         answers = [(at, [Response(f"{c.item}.{c.repeat}") for c in r.calls]) for at, r in enumerate(group)]
         self._chance.shuffle(answers)
-        return answers, NO_TRAFFIC
+        return packed_answers(answers), NO_TRAFFIC
 
 
 def spread(cluster: ChanceCluster) -> RayModel:
@@ -150,7 +156,7 @@ def test_a_request_that_kills_every_worker_becomes_an_error() -> None:
     class Poisoned(ChanceCluster):
         def got(self, ref: object) -> Any:
             _, name, arguments = self.tasks[ref]
-            if name == "answer" and any(one.calls[0].item == 7 for one in arguments[0]):
+            if name == "answer" and any(one.calls[0].item == 7 for one in unpacked_requests(arguments[0])):
                 self._dead.add(self.tasks[ref][0].number)
             return super().got(ref)
 
@@ -189,7 +195,8 @@ def test_no_more_is_drawn_than_workers_have_room_for() -> None:
 
 def test_a_worker_asks_its_model_what_several_groups_bring() -> None:
     worker = RayWorker(Setup(fake, "fake"))
-    answers, _ = worker.answer([request(item) for item in range(5)])
+    packed, _ = worker.answer(packed_requests([request(item) for item in range(5)]))
+    answers = unpacked_answers(packed)
     assert sorted((at, responses[0].text) for at, responses in answers) == [(n, f"{n}.0") for n in range(5)]
 
 
@@ -207,7 +214,7 @@ def test_a_model_that_cannot_go_on_says_so_to_who_waits() -> None:
             raise ModelError("no memory")
 
     with pytest.raises(ModelError, match="no memory"):
-        RayWorker(Setup(lambda: Broken(lambda r, c: Response("")))).answer([request(0)])
+        RayWorker(Setup(lambda: Broken(lambda r, c: Response("")))).answer(packed_requests([request(0)]))
 
 
 @pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed")

@@ -19,12 +19,13 @@ from quaver.core.meter import Metered
 from quaver.core.model import Answered, Keyed, Model, Needs, Placed, Probed
 from quaver.core.records import Condition, Message, Request, Response
 from quaver.errors import ModelError
+from quaver.models.remote.packed import packed_requests, unpacked_answers
 from quaver.models.remote.ray_cluster import Cluster
 from quaver.models.remote.ray_worker import RayWorker, Setup
 
 _DEPTH = 3
 """Groups that a worker has at a time, so that its model always has something to draw."""
-_LONG, _MOST = 0.2, 256
+_LONG, _MOST = 0.2, 512
 """Seconds that a group should take, and the most requests in one."""
 _TRIES, _ALONE = 10, 2
 """Workers that a request may take with it before it is taken for the cause, and before it is sent alone."""
@@ -201,7 +202,7 @@ class RayModel:
             if len(self._home) >= _HOMES:
                 self._home.clear()
             self._home[request.calls[0].item] = worker
-        worker.groups[worker.handle.answer.remote(group.requests)] = group
+        worker.groups[worker.handle.answer.remote(packed_requests(group.requests))] = group
 
     def _copy_slow_groups(self) -> None:
         """Give groups that take too long to workers with nothing to do, where that costs nothing."""
@@ -244,7 +245,7 @@ class RayModel:
             answers, traffic = returned
             if isinstance(self._model, Metered):
                 self._model.meter.count(traffic)
-            for place, responses in answers:
+            for place, responses in unpacked_answers(answers):
                 request = group.requests[place]
                 if self._open.pop(id(request), None) is not None:
                     self._tries.pop(request.calls[0].key, None)

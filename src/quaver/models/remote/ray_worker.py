@@ -12,6 +12,7 @@ from quaver.core.meter import NO_TRAFFIC, Metered, Traffic
 from quaver.core.model import Model, Needs, Placed, Probed
 from quaver.core.records import Condition, Request, Response
 from quaver.errors import ModelError
+from quaver.models.remote.packed import packed_answers, unpacked_requests
 
 
 class Setup(NamedTuple):
@@ -32,8 +33,8 @@ class Setup(NamedTuple):
     needs: Needs | None = None
 
 
-Returned = tuple[list[tuple[int, list[Response]]], Traffic]
-"""The responses to a group's requests by their places in the group, and the traffic that became no answer."""
+Returned = tuple[bytes, Traffic]
+"""The packed responses to a group's requests by their places in it, and the traffic that became no answer."""
 
 
 class _Group:
@@ -80,13 +81,14 @@ class RayWorker:
                 threading.Thread(target=self._work, args=(self._model,), daemon=True).start()
         return True
 
-    def answer(self, requests: Sequence[Request]) -> Returned:
-        """Answer a group of requests.
+    def answer(self, packed: bytes) -> Returned:
+        """Answer a group of packed requests.
 
         Raises:
             ModelError: The model cannot be used.
         """
         self.ready()
+        requests = unpacked_requests(packed)
         group = _Group(len(requests))
         for place, request in enumerate(requests):
             self._asked.put((request, group, place))
@@ -94,7 +96,7 @@ class RayWorker:
             if self._failed is not None and not group.done.is_set():
                 raise self._failed
         traffic = self._model.meter.take() if isinstance(self._model, Metered) else NO_TRAFFIC
-        return group.answers, traffic
+        return packed_answers(group.answers), traffic
 
     def _work(self, model: Model) -> None:
         """Ask the model whatever groups bring. It never waits for a request while it works on others."""
