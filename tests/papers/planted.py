@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from quaver import Study
+from quaver.core.seeds import derive
 from quaver.papers import table
 from quaver.papers.published_table import PublishedTable
 
@@ -75,12 +76,35 @@ def alpha(ratings: np.ndarray) -> float:
     return float(1 - observed / expected)
 
 
+def alphas(counts: np.ndarray) -> np.ndarray:
+    """Nominal alpha of many tables of counts at once, shape (tables, items, labels)."""
+    paired = counts * (counts.sum(-1, keepdims=True) >= 2)
+    ratings, margin = paired.sum(-1), paired.sum(-2)
+    n = margin.sum(-1)
+    agreeing = ((paired * (paired - 1)).sum(-1) / np.maximum(ratings - 1, 1)).sum(-1) / n
+    by_chance = (margin * (margin - 1)).sum(-1) / (n * (n - 1))
+    return 1 - (1 - agreeing) / (1 - by_chance)
+
+
+def by_rows(ratings: np.ndarray, seed: int, resamples: int = 1000) -> tuple[float, float]:
+    """The interval of promptstability: labels drawn with replacement; one that is drawn twice counts once."""
+    drawn = np.random.default_rng(derive(seed, "bootstrap", "row")).integers(
+        0, ratings.size, (resamples, ratings.size)
+    )
+    there = np.zeros((resamples, ratings.size), bool)
+    np.put_along_axis(there, drawn, values=True, axis=1)
+    codes = np.unique(ratings)
+    has = (ratings[..., None] == codes) & there.reshape(resamples, *ratings.shape, 1)
+    low, high = np.percentile(alphas(has.sum(2).astype(float)), [2.5, 97.5])
+    return float(low), float(high)
+
+
 def grid(
     frame: pl.DataFrame, rows: str, columns: list[str], codes: dict[str, int], missing: int = -1
 ) -> np.ndarray:
     """Labels as codes, a row an item and a column a rater; an answer without a label is ``missing``."""
     plain = frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
-    names = sorted(plain[rows].unique(), key=str)
+    names = sorted(plain[rows].unique(), key=lambda name: (len(str(name)), str(name)))
     raters = plain.select(columns).unique().sort(columns).rows()
     at = {name: place for place, name in enumerate(names)}
     place = {rater: number for number, rater in enumerate(raters)}

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from tests.papers.planted import alpha, asked, grid, items, noisy, tabled
+from tests.papers.planted import alpha, alphas, asked, by_rows, grid, items, noisy, tabled
 
 from quaver import Study
+from quaver.core.seeds import derive
 from quaver.papers import figure, table
+from quaver.papers.published_table import NOTHING
 
 STUDY = """\
 name: sides
@@ -58,11 +60,24 @@ def wordings(study: Study, model: str, heat: float | None = None, missing: int =
     return [grid(frame.filter(pl.col("repeat") == n), "item", ["variant"], CODES, missing) for n in (0, 1)]
 
 
+def balanced(study: Study, model: str, decoding: str) -> pl.DataFrame:
+    """Of each repeat's answers with a label as many as the repeat with the fewest has, by a seeded draw."""
+    frame = of(study, model, decoding).filter(pl.col("label").is_not_null())
+    others = [name for name in frame.columns if not frame[name].dtype.is_nested()]
+    frame = frame.sort("repeat", pl.col("item").cast(pl.Int64), *others)
+    draw = np.random.default_rng(derive(study.spec.seed, "balance")).random(frame.height)
+    fewest = frame.group_by("repeat").len()["len"].min()
+    place = pl.col("draw").rank("ordinal").over("repeat")
+    return frame.with_columns(draw=pl.Series(draw)).filter(place <= fewest)
+
+
 def test_the_same_prompt_again(study: Study) -> None:
     made = table(study, "intra-stability")
     assert made.columns == (
-        *("data set", "model", "n", "repeats", "PSS", "final width", "95% interval", "repeats to settle"),
-        *("adjacent mean", "adjacent SD", "adjacent IQR", "adjacent below 0.8"),
+        *("data set", "model", "n", "repeats", "PSS", "package's interval", "final width", "95% interval"),
+        *("repeats to settle", "repeats to precision", "largest deviation"),
+        *("adjacent mean", "adjacent SD", "adjacent IQR", "adjacent minimum", "adjacent maximum"),
+        *("adjacent below 0.8", "adjacent mean width"),
     )
     rows = made.rows()
     assert [(row["data set"], row["model"], row["n"], row["repeats"]) for row in rows] == [
@@ -74,14 +89,23 @@ def test_the_same_prompt_again(study: Study) -> None:
         curve = np.array([alpha(given[:, :k]) for k in range(2, 7)])
         near = np.array([alpha(given[:, k : k + 2]) for k in range(5)])
         settled = next(k for k in range(2, 7) if (np.abs(curve[k - 2 :] - curve[-1]) <= 0.01).all())
+        package = np.array([by_rows(given[:, :k], study.spec.seed) for k in range(2, 7)])
+        steps = np.array([by_rows(given[:, k : k + 2], study.spec.seed) for k in range(5)])
         assert row["PSS"] == pytest.approx(curve[-1])
-        assert row["final width"] == pytest.approx(2 * 1.959963985 * curve.std() / np.sqrt(5))
-        assert row["repeats to settle"] == (settled if settled < 6 else None)
+        ends = [row[f"package's interval {end}"] for end in ("low", "high")]
+        assert ends == pytest.approx(package[-1])
+        assert row["final width"] == pytest.approx(np.diff(package[-1])[0])
+        assert row["repeats to settle"] == settled
+        assert np.diff(package)[-1, 0] > 0.02
+        assert row["repeats to precision"] is None
+        assert row["largest deviation"] == pytest.approx(np.abs(curve - curve[-1]).max())
         assert row["95% interval low"] < row["PSS"] < row["95% interval high"]
         assert row["adjacent mean"] == pytest.approx(near.mean())
         assert row["adjacent SD"] == pytest.approx(np.sqrt(((near - near.mean()) ** 2).sum() / 4))
         assert row["adjacent IQR"] == pytest.approx(np.sort(near)[3] - np.sort(near)[1])
+        assert [row["adjacent minimum"], row["adjacent maximum"]] == pytest.approx([near.min(), near.max()])
         assert row["adjacent below 0.8"] == pytest.approx(np.mean(near < 0.8))
+        assert row["adjacent mean width"] == pytest.approx(np.diff(steps).mean())
 
 
 def test_other_words(study: Study) -> None:
@@ -89,7 +113,11 @@ def test_other_words(study: Study) -> None:
         each = {heat: np.mean([alpha(r) for r in wordings(study, row["model"], heat)]) for heat in (0.5, 5.0)}
         worst = min(each, key=lambda heat: each[heat])
         assert row["temperatures"] == 2
-        assert row["mean PSS"] == pytest.approx(np.mean(list(each.values())))
+        scores = np.array(list(each.values()))
+        assert row["mean PSS"] == pytest.approx(scores.mean())
+        assert row["SD"] == pytest.approx(np.abs(np.diff(scores))[0] / np.sqrt(2))  # of two
+        assert row["maximum PSS"] == pytest.approx(scores.max())
+        assert row["range"] == pytest.approx(np.ptp(scores))
         assert row["minimum PSS"] == pytest.approx(each[worst])
         assert row["at temperature"] == worst
         assert row["temperatures below 0.8"] == np.mean([one < 0.8 for one in each.values()])
@@ -118,7 +146,11 @@ def test_original_filtered_and_balanced(study: Study) -> None:
         assert row["inter original"] == pytest.approx(np.mean([alpha(r) for r in wordings(study, model)]))
         filtered = [alpha(r) for r in wordings(study, model, missing=-1)]
         assert row["inter filtered"] == pytest.approx(np.mean(filtered))
-        assert row["intra balanced"] is not None
+        again, reworded = (balanced(study, model, decoding) for decoding in ("again", "reworded"))
+        assert again.height < (repeats(study, model) != NA).sum()
+        assert row["intra balanced"] == pytest.approx(alpha(grid(again, "item", ["repeat"], CODES)))
+        each = [grid(reworded.filter(pl.col("repeat") == n), "item", ["variant"], CODES) for n in (0, 1)]
+        assert row["inter balanced"] == pytest.approx(np.mean([alpha(one) for one in each]))
         every = [repeats(study, model), *wordings(study, model)]
         valid = sum((one != NA).sum() for one in every) / sum(one.size for one in every)
         assert row["answers with a label"] == pytest.approx(valid)
@@ -131,6 +163,28 @@ def test_answers_as_written(study: Study) -> None:
         assert row["label α"] == pytest.approx(alpha(given))
         assert row["distinct raw answers"] == len(np.unique(given))
         assert row["distinct labels"] == len(np.unique(given[given != NA]))
+
+
+def test_subsamples_are_the_seeded_draws(study: Study) -> None:
+    """Items whose keys are smallest, 1,000 times, without replacement; alpha of the labels of those alone."""
+    rows = {row["share of items"]: row for row in tabled(study, "subsamples")}
+    for model in ("one", "two"):
+        blocks = {"intra": [repeats(study, model)], "inter": wordings(study, model)}
+        for share in ("0.1", "0.25", "0.5", "0.75"):
+            size = round(float(share) * 24)
+            rng = np.random.default_rng(derive(study.spec.seed, "subsample", "item", share))
+            chosen = np.zeros((1000, 24))
+            np.put_along_axis(chosen, np.argsort(rng.random((1000, 24)), 1)[:, :size], 1.0, 1)
+            for kind, given in blocks.items():
+                counts = [(one[..., None] == np.arange(3)).sum(1) * chosen[..., None] for one in given]
+                with np.errstate(invalid="ignore", divide="ignore"):
+                    scores = np.array([alphas(one) for one in counts])
+                known = np.isfinite(scores)
+                drawn = np.where(known, scores, 0).sum(0)[known.any(0)] / known.sum(0)[known.any(0)]
+                row, name = rows[share], f"sides, {model}, {kind}"
+                assert row[name] == pytest.approx(drawn.mean()), (share, name)
+                ends = [row[f"{name} middle 95% {end}"] for end in ("low", "high")]
+                assert ends == pytest.approx(np.percentile(drawn, [2.5, 97.5])), (share, name)
 
 
 def test_subsamples_lie_about_the_whole(study: Study) -> None:
@@ -197,6 +251,7 @@ def test_costs_are_the_ledgers(study: Study) -> None:
     assert [(row["model"], row["calls"]) for row in tabled(study, "costs")] == [
         ("one", 24 * (6 + 5 * 2)),
         ("two", 24 * (6 + 5 * 2)),
+        (NOTHING, 2 * 24 * (6 + 5 * 2)),
     ]
 
 

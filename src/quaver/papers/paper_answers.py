@@ -47,6 +47,11 @@ class StoredAnswers:
         return self.study.experiment.labels
 
     @property
+    def unlabelled(self) -> str:
+        """What an answer without a label is in the papers: one more label; on a scale, left out."""
+        return "category" if self.labels.level == "nominal" else "drop"
+
+    @property
     def models(self) -> list[str]:
         """The models that answered, in the study's order."""
         answered = set(self.frame["model"].cast(pl.String).unique())

@@ -23,7 +23,7 @@ from quaver.papers.published_table import (
 )
 from quaver.papers.stability_tables import BAR
 from quaver.papers.table_kind import Answers, each_model
-from quaver.report.page.worst_tables import cost_table
+from quaver.report.page.evidence import Cost
 
 
 def raw_answers_table(answers: Answers) -> PublishedTable:
@@ -37,7 +37,7 @@ def raw_answers_table(answers: Answers) -> PublishedTable:
         written = kept.with_columns(pl.col(OUTPUT).str.strip_chars().alias("label"))
         plain = written.drop(OUTPUT, "status", strict=False)
         as_written = one.bare("intra_pss", plain)
-        as_read = one.one("intra_pss", model, one.again, missing="category")
+        as_read = one.one("intra_pss", model, one.again, missing=one.unlabelled)
         distinct = plain["label"].drop_nulls().n_unique()
         labels = one.of(model, one.again)["label"].drop_nulls().n_unique()
         found += [(f"{one.name}, {model}", as_written), (f"{one.name}, {model}", as_read)]
@@ -69,7 +69,7 @@ def subsamples(answers: Answers) -> PublishedTable:
     for one, model in each_model(answers):
         for kind, frame in (("intra", one.again), ("inter", one.reworded)):
             mine = one.of(model, frame)
-            made = one.take(f"{kind}_pss_subsamples", mine, by=[], missing="category")
+            made = one.take(f"{kind}_pss_subsamples", mine, by=[], missing=one.unlabelled)
             name = f"{one.name}, {model}, {kind}"
             if any("share" in e.cell for e in made):
                 columns += [name, f"{name} middle 95%"]
@@ -104,9 +104,9 @@ def between_models(answers: Answers) -> PublishedTable:
     for one in answers:
         for first, second in combinations(one.models, 2):
             both = one.again.filter(pl.col("model").cast(pl.String).is_in([first, second]))
-            between = one.take("inter_model", both, by=[], missing="category")[0]
+            between = one.take("inter_model", both, by=[], missing=one.unlabelled)[0]
             each = [
-                one.one("intra_pss", model, one.again, missing="category", keep=["draws"])
+                one.one("intra_pss", model, one.again, missing=one.unlabelled, keep=["draws"])
                 for model in (first, second)
             ]
             less = paired_differences(each[1:], each[:1], Resampling(seed=one.study.spec.seed))
@@ -145,7 +145,7 @@ def poor_prompts(answers: Answers) -> PublishedTable:
     for one, model in each_model(answers):
         mine = one.of(model, one.reworded)
         prompts = {variant.id: variant for variant in one.variants}
-        for made in one.take("original_agreement", mine, by=[], missing="category"):
+        for made in one.take("original_agreement", mine, by=[], missing=one.unlabelled):
             variant = prompts.get(made.cell.get("variant", ""))
             if variant is None or made.value is None or made.value >= BAR:
                 continue
@@ -175,20 +175,31 @@ def _cut(variant: Variant) -> str:
 
 
 def costs(answers: Answers) -> PublishedTable:
-    """Calls, tokens and money of each data set and model."""
-    columns: tuple[str, ...] = ()
+    """Calls, tokens and money of each data set and model, and of all."""
     rows: list[tuple[Cell, ...]] = []
-    for one in answers:
-        table = cost_table(one.costs())
-        columns = columns or ("data set", *table.columns)
-        rows += [(one.name, *row) for row in table.rows]
+    every = [(one.name, cost) for one in answers for cost in one.costs()]
+    sums: list[tuple[str, str, list[Cost]]] = [(name, cost.model, [cost]) for name, cost in every]
+    if len(every) > 1:
+        sums.append(("all", NOTHING, [cost for _, cost in every]))
+    for name, model, some in sums:
+        calls = sum(cost.calls for cost in some)
+        read, written = sum(c.prompt_tokens for c in some), sum(c.completion_tokens for c in some)
+        money = [cost.money for cost in some]
+        rows.append(
+            (
+                *(name, model, decimal(calls, 0), decimal(read, 0), decimal(written, 0)),
+                decimal(read / calls if calls else None, 1),
+                decimal(None if None in money else sum(cost.money or 0.0 for cost in some), 2),
+            )
+        )
     return laid_out(
         "costs",
-        "What the answers cost.",
-        columns,
+        "Size, tokens and cost by data set.",
+        "data set | model | calls | tokens read | tokens written | tokens read per call | US dollars",
         rows,
         text=2,
         notes=[
-            "US dollars at the list prices of the day of the run; 0 is a model that runs on your machine."
+            "US dollars at the list prices of the day of the run; 0 is a model that runs on your machine, a "
+            "dash a price that is not known."
         ],
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from quaver.core.records import Estimate
 from quaver.papers.paper_answers import StoredAnswers
@@ -19,15 +21,15 @@ from quaver.papers.published_table import (
     percentage,
     reasons,
 )
-from quaver.papers.table_kind import Answers, each_model, present
+from quaver.papers.table_kind import Answers, each_model
+from quaver.study.imports.stability_summary import Curve, of_neighbours, of_repeats
 
 BAR = 0.8
 """From here on the paper calls a prompt stable."""
 
 _NA = (
-    "As in the paper, an answer without a label is one more label. Quaver's default leaves it out: see the "
-    "table "
-    "stability-views."
+    "As in the paper, an answer without a label is one more label; on a scale, where it has no place, it is "
+    "left out. Quaver's default leaves it out everywhere: see the table stability-views."
 )
 
 
@@ -37,61 +39,107 @@ def intra_stability(answers: Answers) -> PublishedTable:
     for one, model in each_model(answers):
         curve = _of(one, model, "intra_pss_cumulative")
         last = curve[-1]
-        running = last.details.get("running_mean_interval")
-        near = np.array(present([step.value for step in _of(one, model, "intra_pss_adjacent")]))
         found.append((f"{one.name}, {model}", last))
+        packaged = _package_curve(one, model, curve)
+        final, width, settled, narrow, distance = _five(of_repeats(packaged))
         rows.append(
             (
                 *(one.name, model, str(one.items), last.cell.get("repeats", "1")),
-                decimal(last.value),
-                decimal(None if running is None else running[1] - running[0]),
+                decimal(last.value if final is None else final),
+                ends(*_last_ends(packaged)),
+                decimal(width),
                 interval_of(last),
-                _settled(last),
-                *_spread(near),
+                *(NOTHING if at is None else f"{at:g}" for at in (settled, narrow)),
+                decimal(distance),
+                *_neighbours(one, model),
             )
         )
     return laid_out(
         "intra-stability",
         "Intra-prompt stability by data set: Krippendorff's α over all repeats of one prompt.",
-        "data set | model | n | repeats | PSS | final width | 95% interval | repeats to settle | adjacent "
-        "mean | adjacent SD | adjacent IQR | adjacent below 0.8",
+        (
+            *(
+                "data set",
+                "model",
+                "n",
+                "repeats",
+                "PSS",
+                "package's interval",
+                "final width",
+                "95% interval",
+            ),
+            *("repeats to settle", "repeats to precision", "largest deviation"),
+            *("adjacent mean", "adjacent SD", "adjacent IQR", "adjacent minimum", "adjacent maximum"),
+            *("adjacent below 0.8", "adjacent mean width"),
+        ),
         rows,
         text=2,
         notes=[
-            "final width: of the paper's interval, mean ± 1.96 σ/√k over the scores of the first 2 … k "
-            "repeats. These "
-            "share their repeats, so the interval narrows whatever the data. 95% interval: Quaver's, which "
-            "treats the "
-            "items as a sample; quote this one.",
-            "repeats to settle: the first k from which the score stays within 0.01 of its last value.",
-            "adjacent: α of each repeat with the next one.",
+            "package's interval, of final width: resamples single labels, as the promptstability package "
+            "does; it is several times too narrow. 95% interval: Quaver's, which treats the items as a "
+            "sample; quote this one.",
+            "repeats to settle: the first k from which the score stays within 0.01 of its last value. "
+            "repeats to precision: the first k from which the package's interval stays no wider than 0.02. "
+            "largest deviation: of the score of k repeats from that of all.",
+            "adjacent: α of each repeat with the next one; mean width: of the package's intervals.",
+            "PSS is α of the labels themselves; the paper prints its mean over resamples, which differs in "
+            "the third decimal.",
             _NA,
             *reasons(found),
         ],
     )
 
 
-def _of(one: StoredAnswers, model: str, measure: str) -> list[Estimate]:
+def _of(one: StoredAnswers, model: str, measure: str, **options: Any) -> list[Estimate]:
     frame = one.of(model, one.again)
-    return list(one.take(measure, frame, by=[], missing="category"))
+    return list(one.take(measure, frame, by=[], missing=one.unlabelled, **options))
 
 
-def _settled(last: Estimate) -> str:
-    at = last.details.get("settled")
-    return NOTHING if at is None else str(at)
+def _five(numbers: Mapping[str, float | None]) -> tuple[float | None, ...]:
+    return tuple(numbers.values()) or (None,) * 5
 
 
-def _spread(values: np.ndarray) -> tuple[Cell, ...]:
-    """Mean, SD, interquartile range and the share below the bar of some scores."""
-    if not values.size:
-        return (NOTHING,) * 4
-    low, high = np.percentile(values, [25, 75])
-    deviation = float(values.std(ddof=1)) if values.size > 1 else None
+def _last_ends(curve: Curve) -> tuple[float | None, float | None]:
+    if not curve.values.size or np.isnan(curve.lows[-1]):
+        return None, None
+    return float(curve.lows[-1]), float(curve.highs[-1])
+
+
+def _package_curve(one: StoredAnswers, model: str, curve: Sequence[Estimate]) -> Curve:
+    """The scores of the first k repeats, with the package's intervals."""
+    mine = one.of(model, one.again)
+    order = mine["repeat"].unique().sort().to_list()
+    points = []
+    for step in curve:
+        if step.value is not None:
+            k = int(step.cell["repeats"])
+            first = mine.filter(pl.col("repeat").is_in(order[:k]))
+            points.append((k, step.value, *_row_ends(one, first)))
+    return Curve(*np.array(points, float).reshape(-1, 4).T)
+
+
+def _row_ends(one: StoredAnswers, frame: pl.DataFrame) -> tuple[float, float]:
+    made = one.take("intra_pss", frame, by=[], missing=one.unlabelled, resample="rows")[0]
+    low, high = made.low, made.high
+    return (np.nan, np.nan) if low is None or high is None else (low, high)
+
+
+def _neighbours(one: StoredAnswers, model: str) -> tuple[Cell, ...]:
+    """Mean, SD, interquartile range, ends, share below the bar and mean width of neighbouring repeats."""
+    near = [step for step in _of(one, model, "intra_pss_adjacent") if step.value is not None]
+    mine = one.of(model, one.again)
+    points = []
+    for place, step in enumerate(near):
+        pair = [int(k) for k in step.cell["repeats"].split(" and ")]
+        points.append((place, step.value, *_row_ends(one, mine.filter(pl.col("repeat").is_in(pair)))))
+    numbers = of_neighbours(Curve(*np.array(points, float).reshape(-1, 4).T)).values()
+    if not numbers:
+        return (decimal(near[0].value) if near else NOTHING, *(NOTHING,) * 6)
+    mean, deviation, spread, low, high, below, width = numbers
     return (
-        decimal(float(values.mean())),
-        decimal(deviation),
-        decimal(float(high - low)),
-        percentage(float((values < BAR).mean())),
+        *(decimal(each) for each in (mean, deviation, spread, low, high)),
+        percentage(below),
+        decimal(width),
     )
 
 
@@ -109,7 +157,7 @@ def _levels(one: StoredAnswers, model: str, **options: str) -> list[tuple[float,
     frame = one.of(model, one.reworded)
     if column is None or frame.is_empty():
         return []
-    found = one.take("inter_pss", frame, by=[column], missing="category", **options)
+    found = one.take("inter_pss", frame, by=[column], missing=one.unlabelled, **options)
     known = [(float(e.cell[column]), e) for e in found if e.cell.get(column)]
     return sorted(known, key=lambda pair: pair[0])
 
@@ -120,11 +168,11 @@ def inter_stability(answers: Answers) -> PublishedTable:
     for one, model in each_model(answers):
         ordered_by.add(distance_column(one))
         each = [(at, e) for at, e in _levels(one, model) if e.value is not None]
-        whole = one.one("inter_pss", model, one.reworded, missing="category")
+        whole = one.one("inter_pss", model, one.reworded, missing=one.unlabelled)
         found.append((f"{one.name}, {model}", whole))
         head = (one.name, model, str(one.items), str(len(each)))
         if not each:
-            rows.append((*head, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, decimal(whole.value)))
+            rows.append((*head, *(NOTHING,) * 9, decimal(whole.value)))
             continue
         values = np.array([e.value for _, e in each], float)
         at, worst = min(each, key=lambda pair: (pair[1].value, pair[0]))
@@ -132,10 +180,13 @@ def inter_stability(answers: Answers) -> PublishedTable:
             (
                 *head,
                 decimal(float(values.mean())),
+                decimal(float(values.std(ddof=1)) if values.size > 1 else None),
                 decimal(worst.value),
                 f"{at:g}",
                 ends(*_package_interval(one, model, at)),
                 interval_of(worst),
+                decimal(float(values.max())),
+                decimal(float(np.ptp(values))),
                 percentage(float((values < BAR).mean())),
                 decimal(whole.value),
             )
@@ -144,8 +195,11 @@ def inter_stability(answers: Answers) -> PublishedTable:
     return laid_out(
         "inter-stability",
         f"Inter-prompt stability by data set: Krippendorff's α over paraphrases, by {what}.",
-        "data set | model | n | temperatures | mean PSS | minimum PSS | at temperature | package's interval "
-        "| 95% interval | temperatures below 0.8 | all paraphrases",
+        (
+            *("data set", "model", "n", "temperatures", "mean PSS", "SD", "minimum PSS", "at temperature"),
+            *("package's interval", "95% interval", "maximum PSS", "range", "temperatures below 0.8"),
+            "all paraphrases",
+        ),
         rows,
         text=2,
         notes=[
@@ -192,7 +246,7 @@ def _point(one: Estimate | None) -> tuple[Cell, Cell]:
 
 
 _VIEWS: Sequence[tuple[str, dict[str, str]]] = (
-    ("original", {"missing": "category"}),
+    ("original", {}),
     ("filtered", {"missing": "drop", "view": "filtered"}),
     ("balanced", {"missing": "drop", "view": "balanced"}),
 )
@@ -205,7 +259,7 @@ def views(answers: Answers) -> PublishedTable:
         row: list[Cell] = [one.name, model]
         for measure, frame in (("intra_pss", one.again), ("inter_pss", one.reworded)):
             for _, options in _VIEWS:
-                made = one.one(measure, model, frame, **options)
+                made = one.one(measure, model, frame, **{"missing": one.unlabelled, **options})
                 found.append((f"{one.name}, {model}", made))
                 row.append(decimal(made.value))
         rows.append((*row, percentage(one.one("compliance", model).value)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from quaver.papers.paper_answers import StoredAnswers
 from quaver.papers.published_table import PublishedTable
@@ -53,8 +52,3 @@ def each_model(answers: Answers) -> Iterator[tuple[StoredAnswers, str]]:
     for one in answers:
         for model in one.models:
             yield one, model
-
-
-def present(values: Sequence[Any]) -> list[float]:
-    """The numbers among values that may be missing."""
-    return [float(value) for value in values if value is not None]

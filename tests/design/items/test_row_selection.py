@@ -41,6 +41,15 @@ def test_only_rows_that_meet_the_conditions_are_items_and_keep_their_numbers(tmp
     assert [item.id for item in resolved(written(tmp_path, text, ITEMS)).items] == ["2", "3"]
 
 
+def test_a_list_is_chosen_by_its_length(tmp_path: Path) -> None:
+    """As the hub has multiple choice: a list, an object with the texts, or either as JSON in a CSV."""
+    items = 'text,choices\nx,"[""a"", ""b""]"\ny,"{""text"": [""a""], ""label"": [1, 2]}"\nz,a\n'
+    text = STUDY.replace("  gold: truth\n", "").replace("{language: en}", "{choices: {entries: 2}}")
+    assert [item.id for item in resolved(written(tmp_path, text, items)).items] == ["1"]
+    with pytest.raises(ItemError, match=r"2 entries \(1\), 1 entries \(1\), 0 entries \(1\)"):
+        resolved(written(tmp_path, text.replace("entries: 2", "entries: 3"), items))
+
+
 @pytest.mark.parametrize(
     ("where", "kind", "said"),
     [

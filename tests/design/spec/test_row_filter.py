@@ -48,7 +48,16 @@ def test_a_cell_meets_a_condition(condition: Any, met: list[str], unmet: list[st
 
 
 @pytest.mark.parametrize(
-    "condition", [{}, [], {"at_lest": 3}, {"at_least": [1]}, [["a"]], {"empty": "perhaps"}]
+    "condition",
+    [
+        {},
+        [],
+        {"at_lest": 3},
+        {"at_least": [1]},
+        [["a"]],
+        {"empty": "perhaps"},
+        {"entries": 4, "empty": False},
+    ],
 )
 def test_what_is_no_condition(condition: Any) -> None:
     with pytest.raises(ValidationError):

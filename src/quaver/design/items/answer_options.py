@@ -70,17 +70,8 @@ def options_of(item: Item, labels: LabelSet) -> list[str]:
 
 
 def _listed(item: Item, column: str) -> list[Any]:
-    cell = item.fields.get(column)
-    if isinstance(cell, str):
-        try:
-            cell = json.loads(cell)
-        except (ValueError, RecursionError):
-            cell = None
-    if isinstance(cell, Mapping):
-        values = list(cell.values())
-        texts = cell.get("text")
-        cell = texts if isinstance(texts, list) else values
-    if not isinstance(cell, list):
+    cell = listed(item.fields.get(column))
+    if cell is None:
         raise ItemError(
             f"item {item.id} has no list of options",
             where=f"{_place(item)}: {column}",
@@ -88,6 +79,23 @@ def _listed(item: Item, column: str) -> list[Any]:
             found=repr(item.fields.get(column))[:120],
         )
     return [option.get("text") if isinstance(option, Mapping) else option for option in cell]
+
+
+def listed(cell: Any) -> list[Any] | None:
+    """The entries of a cell that holds a list, a mapping, or either as JSON; None where it holds neither.
+
+    >>> listed('["a", "b"]'), listed({"A": "a", "B": "b"}), listed("a")
+    (['a', 'b'], ['a', 'b'], None)
+    """
+    if isinstance(cell, str):
+        try:
+            cell = json.loads(cell)
+        except (ValueError, RecursionError):
+            return None
+    if isinstance(cell, Mapping):
+        texts = cell.get("text")
+        return texts if isinstance(texts, list) else list(cell.values())
+    return cell if isinstance(cell, list) else None
 
 
 def _place(item: Item) -> str:

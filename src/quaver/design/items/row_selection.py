@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from quaver.core.table_text import text_of
+from quaver.design.items.answer_options import listed
 from quaver.design.items.table_row import Row
 from quaver.design.spec.row_filter import Condition
 from quaver.design.spec.study_file import Positions
@@ -43,10 +44,10 @@ def rows_where(
         kept, texts = [], Counter[str]()
         for number, row in rows:
             where = f"{place_of(row, number, source, loc[:-1])}: {column}"
-            text = text_of(row.get(column), where)
+            text, entries = _in_words(row.get(column), condition, where)
             texts[text] += 1
             try:
-                if condition.met(text):
+                if condition.entries == entries and (entries is not None or condition.met(text)):
                     kept.append((number, row))
             except ValueError:
                 raise ItemError(
@@ -67,3 +68,11 @@ def rows_where(
             )
         rows = kept
     return rows
+
+
+def _in_words(cell: Any, condition: Condition, where: str) -> tuple[str, int | None]:
+    """A cell's text; or how many entries its list has, where the condition is about that."""
+    if condition.entries is None:
+        return text_of(cell, where), None
+    entries = len(listed(cell) or ())
+    return f"{entries} entries", entries

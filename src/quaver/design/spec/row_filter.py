@@ -47,6 +47,9 @@ class Condition(Part):
     below: Limit = Field(None, description="Less than this.")
     contains: str | None = Field(None, description="This text somewhere in it, in any case.")
     empty: bool | None = Field(None, description="true: only empty cells; false: none.")
+    entries: Annotated[int, Field(ge=0)] | None = Field(
+        None, description="A list with this many entries, such as the options of a question."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -57,6 +60,9 @@ class Condition(Part):
     def _something(self) -> Condition:
         if not self.model_fields_set or self.one_of == ():
             raise ValueError("this condition is empty")
+        given = [name for name in type(self).model_fields if getattr(self, name) is not None]
+        if self.entries is not None and given != ["entries"]:
+            raise ValueError("`entries` is about a list, every other condition about a text: give one")
         return self
 
     def met(self, text: str) -> bool:
