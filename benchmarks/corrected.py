@@ -1,20 +1,24 @@
-"""How often corrected intervals cover the truth, and what they gain: the table in docs/corrected.md.
+"""How often corrected intervals cover the truth, and what they gain: the tables in docs/corrected.md.
 
 Usage: python benchmarks/corrected.py [runs [part]]
+       python benchmarks/corrected.py nulls [runs [part]]
 
 Simulated items have a covariate, a true label that it explains, and the labels of eight prompts, whose
 errors are independent of everything, more frequent for one label, or more frequent where the covariate is
 high. A gold sample is drawn by design. Each line is many settings: how often intervals cover the truth when
 the labels of the best prompt are taken as they are, from gold labels alone, and corrected (the mean, the
 worst and the best setting); as how many gold labels 100 count, in the best prompt's PPI++ and in the stacked
-estimate; how often there is a reason instead of an interval; and how wide a stacked interval is at most,
-beside the one from gold labels alone.
+estimate (their geometric mean over settings); how often there is a reason instead of an interval; and how
+wide a stacked interval is at most, beside the one from gold labels alone.
+
+With ``nulls``, claims that are just not true are tested at 5%: that the share differs from what it is, and
+that the covariate, which then explains nothing, does. Each line says how often a test rejects.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import product
 from typing import Any
@@ -34,6 +38,12 @@ SHARES, ACCURACIES = (0.03, 0.1, 0.5), (0.6, 0.85, 0.95)
 ERRORS = ("independent", "by label", "with the covariate")
 GOLD = (50, 200, 500)
 SLOPE = 0.5
+DESIGNS: dict[str, dict[str, Any]] = {
+    "stratified": {"design": "stratified"},
+    "Poisson": {"design": "poisson"},
+    "weighted": {"weighted": True},
+}
+NAMES = ("naive", "gold alone", "PPI++", "DSL", "stacked")
 
 
 def world(
@@ -43,6 +53,7 @@ def world(
     accuracy: float,
     errors: str,
     groups: int | None = None,
+    slope: float = SLOPE,
 ) -> tuple[Any, Any, Any, Any]:
     """Items: covariate, true label, each prompt's label, group."""
     x, own, group = rng.standard_normal(items), np.zeros(items), None
@@ -50,7 +61,7 @@ def world(
         group = rng.permutation(np.arange(items) % groups)
         x = 0.8 * x + 0.6 * rng.standard_normal(groups)[group]
         own = 0.7 * rng.standard_normal(groups)[group]
-    true = rng.random(items) < chance(x, own, share)
+    true = rng.random(items) < chance(x, own, share, slope)
     base = np.full(items, 1.0)
     if errors == "by label":
         base = np.where(true, 1.4, 0.8)
@@ -63,8 +74,13 @@ def world(
     return x, true, labels, group
 
 
-def chance(x: Any, own: Any, share: float) -> Any:
-    return 1 / (1 + np.exp(-np.log(share / (1 - share)) - SLOPE * x - own))
+def chance(x: Any, own: Any, share: float, slope: float = SLOPE) -> Any:
+    return 1 / (1 + np.exp(-np.log(share / (1 - share)) - slope * x - own))
+
+
+def counted(x: Any, weighted: bool) -> Any:
+    """What each item counts for in the population: more where the covariate is high."""
+    return np.exp(0.4 * x) if weighted else np.ones(x.size)
 
 
 def drawn(rng: np.random.Generator, gold: int, labels: Any, design: str) -> tuple[Any, Any, Any]:
@@ -95,15 +111,17 @@ def columns(kind: str, x: Any) -> tuple[Any, Any, Any]:
 
 
 @cache
-def truth(kind: str, share: float, grouped: bool = False) -> float:
+def truth(
+    kind: str, share: float, grouped: bool = False, weighted: bool = False, slope: float = SLOPE
+) -> float:
     """The contrast in an endless population."""
     rng = np.random.default_rng(1)
     x = rng.standard_normal(400_000)
     own = 0.7 * rng.standard_normal(x.size) if grouped else 0.0
     matrix, contrast, regression = columns(kind, x)
-    found = solved(regression, matrix, chance(x, own, share)[:, None], np.ones(x.size))
+    found = solved(regression, matrix, chance(x, own, share, slope)[:, None], counted(x, weighted))
     assert found is not None
-    return float(contrast.ravel() @ found.ravel())
+    return 0.0 if kind != "share" and slope == 0 else float(contrast.ravel() @ found.ravel())
 
 
 def estimates(asked: Question, labels: Any, seed: int) -> dict[str, Corrected | None]:
@@ -149,14 +167,15 @@ class Tally:
 def setting(kind: str, share: float, accuracy: float, errors: str, gold: int, runs: int, **how: Any) -> Tally:
     """The runs of one setting."""
     design, items, groups = how.get("design", "simple"), how.get("items", 2000), how.get("groups")
-    tally = Tally(kind, truth(kind, share, bool(groups)))
+    weighted, slope = how.get("weighted", False), how.get("slope", SLOPE)
+    tally = Tally(kind, truth(kind, share, bool(groups), weighted, slope))
     for run in range(runs):
         rng = np.random.default_rng([run, gold, items, int(1000 * share), int(100 * accuracy)])
-        x, true, labels, group = world(rng, items, share, accuracy, errors, groups)
+        x, true, labels, group = world(rng, items, share, accuracy, errors, groups, slope)
         marked, probability, strata = drawn(rng, gold, labels, design)
         matrix, contrast, regression = columns(kind, x)
         outcome = np.where(marked, true, np.nan)[:, None]
-        sample = GoldSample(matrix, outcome, probability, np.ones(items), group, strata)
+        sample = GoldSample(matrix, outcome, probability, counted(x, weighted), group, strata)
         asked = Question(sample, contrast, regression)
         tally.add(asked, estimates(asked, labels, run))
     return tally
@@ -169,10 +188,12 @@ def line(title: str, tallies: list[Tally], least: int = 60) -> str:
     if not told:
         return f"| {title} | | | | | | | {refused:.0%} | |"
     cells = []
-    for name in ("naive", "gold alone", "PPI++", "DSL", "stacked"):
+    for name in NAMES:
         each = [float(np.mean(one.covered[name])) for one in told if name in one.covered]
         cells.append(f"{np.mean(each):.1%} ({min(each):.0%} to {max(each):.0%})")
-    gains = [f"{np.median([one.gain(name) for one in told]):.0f}" for name in ("PPI++", "stacked")]
+    gains = [
+        f"{np.exp(np.mean([np.log(one.gain(name)) for one in told])):.0f}" for name in ("PPI++", "stacked")
+    ]
     ratio = max(
         own / alone
         for one in told
@@ -181,44 +202,57 @@ def line(title: str, tallies: list[Tally], least: int = 60) -> str:
     return f"| {title} | {' | '.join(cells)} | {' → '.join(gains)} | {refused:.0%} | {ratio:.2f} |"
 
 
-def parts(runs: int, only: str) -> Iterator[tuple[str, list[Tally]]]:
-    """The table's rows whose titles hold a text."""
+def settings() -> Iterator[tuple[str, str, int, Iterable[tuple[float, float, str]], dict[str, Any]]]:
+    """The table's rows: title, kind of estimate, gold labels, settings, and how the sample comes to be."""
     for kind, gold in product(KINDS, GOLD):
-        if only not in f"{kind}, {gold} gold":
-            continue
-        every = product(SHARES, ACCURACIES, ERRORS[1:])
-        yield f"{kind}, {gold} gold", [setting(kind, *one, gold, runs) for one in every]
-    for design, kind in product(("stratified", "poisson"), KINDS):
-        if only not in f"{kind}, {design}, 200 gold":
-            continue
-        every = product((0.1, 0.5), (0.6, 0.95), ERRORS[2:])
-        yield f"{kind}, {design}, 200 gold", [setting(kind, *one, 200, runs, design=design) for one in every]
+        yield f"{kind}, {gold} gold", kind, gold, product(SHARES, ACCURACIES, ERRORS), {}
+    for (name, how), kind in product(DESIGNS.items(), KINDS):
+        some = product((0.1, 0.5), (0.6, 0.85, 0.95), ERRORS[1:])
+        yield f"{kind}, {name}, 200 gold", kind, 200, some, how
     for kind in KINDS:
-        if only not in f"{kind}, 100 groups, 300 gold":
-            continue
-        every = product((0.1, 0.5), (0.85,), ERRORS[1:])
-        some = [setting(kind, *one, 300, runs, groups=100) for one in every]
-        yield f"{kind}, 100 groups, 300 gold", some
+        some = product((0.1, 0.5), (0.6, 0.85, 0.95), ERRORS[1:])
+        yield f"{kind}, 100 groups, 300 gold", kind, 300, some, {"groups": 100}
     for items, kind in product((1000, 50_000), KINDS):
-        if only not in f"{kind}, 500 gold of {items:,}":
-            continue
-        yield (
-            f"{kind}, 500 gold of {items:,}",
-            [
-                setting(kind, share, 0.85, "with the covariate", 500, min(runs, 150), items=items)
-                for share in (0.1, 0.5)
-            ],
-        )
+        leaning = product((0.1, 0.5), (0.85,), ERRORS[2:])
+        yield f"{kind}, 500 gold of {items:,}", kind, 500, leaning, {"items": items}
+
+
+def null_settings() -> Iterator[tuple[str, str, int, Iterable[tuple[float, float, str]], dict[str, Any]]]:
+    """The rows of the table of claims that are not true: the covariate explains nothing."""
+    for kind, gold in product(KINDS, GOLD):
+        some = product((0.1, 0.5), ACCURACIES, ERRORS)
+        yield f"{kind}, {gold} gold", kind, gold, some, {"slope": 0.0}
+    for (name, how), kind in product(DESIGNS.items(), KINDS):
+        some = product((0.1, 0.5), (0.6, 0.95), ERRORS[1:])
+        yield f"{kind}, {name}, 200 gold", kind, 200, some, {"slope": 0.0, **how}
+    for kind in KINDS:
+        some = product((0.1, 0.5), (0.6, 0.95), ERRORS[1:])
+        yield f"{kind}, 100 groups, 300 gold", kind, 300, some, {"slope": 0.0, "groups": 100}
+
+
+def null_line(title: str, tallies: list[Tally], least: int = 60) -> str:
+    """A row of that table: how often each test rejects, on average and at most."""
+    told = [one for one in tallies if len(one.covered.get("stacked", ())) >= least]
+    refused = np.mean([one.refused / one.runs for one in tallies])
+    cells = []
+    for name in NAMES if told else ():
+        each = [1 - float(np.mean(one.covered[name])) for one in told if name in one.covered]
+        cells.append(f"{np.mean(each):.1%} (at most {max(each):.0%})")
+    return f"| {title} | {' | '.join(cells or [''] * len(NAMES))} | {refused:.0%} |"
 
 
 def main() -> None:
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 300
-    only = sys.argv[2] if len(sys.argv) > 2 else ""
-    print("| | naive | gold alone | PPI++ | DSL | stacked | 100 gold count as | refused | widest |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    given = sys.argv[1:]
+    nulls = given[:1] == ["nulls"]
+    given = given[nulls:]
+    runs, only = int(given[0]) if given else 300, given[1] if len(given) > 1 else ""
+    heads = [*NAMES, *(("refused",) if nulls else ("100 gold count as", "refused", "widest"))]
+    print(f"| | {' | '.join(heads)} |\n{'| --- ' * (len(heads) + 1)}|")
     with one_thread():
-        for title, tallies in parts(runs, only):
-            print(line(title, tallies), flush=True)
+        for title, kind, gold, some, how in null_settings() if nulls else settings():
+            if only in title:
+                tallies = [setting(kind, *one, gold, runs, **how) for one in some]
+                print((null_line if nulls else line)(title, tallies), flush=True)
 
 
 if __name__ == "__main__":

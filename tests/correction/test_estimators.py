@@ -9,7 +9,7 @@ from quaver.correction.gold_sample import GoldSample
 from quaver.correction.prediction_powered import ppi
 from quaver.correction.regressions import solved
 from quaver.correction.spread import interval
-from quaver.measures.corrected.corrected_estimate import best, ends
+from quaver.measures.corrected.corrected_estimate import best, ends, few_events
 
 
 def covers(made, truth):
@@ -139,3 +139,33 @@ def test_columns_that_tell_the_gold_labels_apart_have_no_estimate():
     asked = question(x, y, np.isfinite(y), np.full(6, 0.5), "logistic")
     assert gold_alone(asked) is None
     assert stacked(asked, np.ones((6, 1, 1))) is None
+
+
+def test_intervals_do_not_hang_on_whether_heavy_items_were_drawn():
+    x, y, _ = labels(np.random.default_rng(0), 200_000, 0.5)
+    truth = solved("linear", np.stack([np.ones(x.size), x], 1), y[:, None], np.ones(x.size))[0, 1]
+    covered, events = [], []
+    for run in range(60):
+        rng = np.random.default_rng([17, run])
+        x, y, _ = labels(rng, 2000, 0.5)
+        worth = np.where(rng.random(2000) < 0.3, 1.0, 4.0)
+        probability = 200 * worth / worth.sum()
+        asked = question(x, y, rng.random(2000) < probability, probability)
+        alone = gold_alone(asked)
+        assert few_events(asked, alone) is None
+        covered.append(covers(alone, truth))
+        events.append((alone.spread.events, alone.spread.expected))
+    assert np.mean(covered) >= 0.87  # 3 standard errors below 95%
+    shown, expected = np.array(events).T
+    assert expected.std() < 0.5 * shown.std()
+
+
+def test_unequal_weights_leave_fewer_events():
+    rng = np.random.default_rng(18)
+    x, y, _ = labels(rng, 2000, 0.5)
+    found = []
+    for ratio in (1.0, 4.0, 16.0):
+        worth = np.where(np.arange(2000) % 2 == 0, 1.0, ratio)
+        probability = 200 * worth / worth.sum()
+        found.append(gold_alone(question(x, y, rng.random(2000) < probability, probability)).spread.expected)
+    assert found[0] > 1.5 * found[1] > 2 * found[2]

@@ -14,7 +14,7 @@ import numpy as np
 from quaver.correction.gold_sample import GoldSample
 from quaver.correction.regressions import Kind, expected, inverse_times, levers, solved
 from quaver.correction.residual_predictions import Residuals
-from quaver.correction.spread import Spread, blended, design_freedom, spread_of
+from quaver.correction.spread import Spread, blended, design_freedom, expected_events, spread_of
 from quaver.correction.stacking import Stack, stacked_predictors, unused
 from quaver.correction.vote_shapes import vote_shapes
 from quaver.estimation.bootstrap import Floats
@@ -43,6 +43,11 @@ class Question(NamedTuple):
         """Whether it is a mean: a linear regression on a constant."""
         columns = self.sample.matrix
         return self.kind == "linear" and columns.shape[1] == 1 and bool(np.ptp(columns) == 0)
+
+    @property
+    def counts_events(self) -> bool:
+        """Whether the interval depends on how many events samples of this design have (not a mean's)."""
+        return self.sample.clusters is None and not self.mean
 
 
 class Corrected(NamedTuple):
@@ -80,7 +85,7 @@ def naive(asked: Question, prediction: Floats) -> Corrected | None:
     if found is None:
         return None
     mean = expected(kind, sample.matrix, found)
-    lever = levers(kind, sample.matrix, mean, sample.all_weights, contrast, sample.matrix)
+    lever = _all_levers(asked, found)
     if lever is None:
         return None
     each = sample.all_weights * (lever * (prediction - mean)).sum(1)
@@ -138,7 +143,7 @@ def stacked(
     assert lever is not None
     target = (lever * (outcome - mean)).sum(1)
     explained = np.einsum("io,iok->ik", lever, residuals.gold())
-    few = shapes.shape[2] if alone.spread.events < _MANY_EVENTS else 0
+    few = shapes.shape[2] if min(alone.spread.events, alone.spread.expected) < _MANY_EVENTS else 0
     stack = stacked_predictors(sample, target, explained, seed, alone=few)
     found = _adjusted(asked, residuals, stack)
     if found is None or not stack.tuning:
@@ -148,7 +153,7 @@ def stacked(
     together = blended(found.spread, alone.spread, missed)
     if together is None:
         return alone._replace(coefficients=np.zeros(predictions.shape[2]))
-    return found._replace(spread=together)
+    return found._replace(spread=together._replace(expected=alone.spread.expected))
 
 
 def _value(contrast: Floats, coefficients: Floats) -> float:
@@ -172,17 +177,27 @@ def _adjusted(asked: Question, residuals: Residuals | None, stack: Stack) -> Cor
     if lever is None:
         return None
     left = (lever * (outcome - mean)).sum(1)
+    alone = residuals is None
+    across = _all_levers(asked, found) if not alone or asked.counts_events else lever
+    if across is None:
+        return None
     explained = np.zeros(len(sample.matrix))
     if residuals is not None:
-        all_mean = expected(kind, sample.matrix, found)
-        across = levers(kind, sample.matrix, all_mean, sample.all_weights, contrast, sample.matrix)
-        if across is None:
-            return None
         explained = (across * residuals.combined(stack.mean)).sum(1)
     each = contributions(sample, left, explained)
     freedom, grouped = design_freedom(sample, lever), sample.clusters is not None
     spread = spread_of(sample.unit_sums(each), freedom, grouped=grouped)
+    if alone and asked.counts_events:
+        along = left / np.maximum(np.sqrt((lever**2).sum(1)), 1e-300)
+        spread = spread._replace(expected=expected_events(sample, across, along))
     return Corrected(_value(contrast, found), spread, stack.tuning, stack.mean, each, left)
+
+
+def _all_levers(asked: Question, coefficients: Floats) -> Floats | None:
+    """How far the contrast moves with each item's outcome, times its weight."""
+    sample, contrast, kind = asked
+    mean = expected(kind, sample.matrix, coefficients)
+    return levers(kind, sample.matrix, mean, sample.all_weights, contrast, sample.matrix)
 
 
 def contributions(sample: GoldSample, left: Floats, explained: Floats) -> Floats:

@@ -38,4 +38,5 @@ def forecast(found: Corrected, alone: Corrected, sample: GoldSample, gold: int) 
     grown = gold / labelled
     variance = whole + (spread.variance - whole) / grown
     skewness = spread.skewness * (spread.variance / variance) ** 1.5 / grown**2 if variance > 0 else 0.0
-    return Spread(variance, max(spread.freedom * grown, 1.0), skewness, spread.events * grown)
+    events, expected = spread.events * grown, spread.expected * grown
+    return Spread(variance, max(spread.freedom * grown, 1.0), skewness, events, expected)

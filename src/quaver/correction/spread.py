@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -24,21 +25,24 @@ class Spread(NamedTuple):
         skewness: Of the estimate.
         events: As how many items the variance counts: (Σ φ²)² / Σ φ⁴ of the contributions φ. Where a share's
             error rests on few wrong labels, about the number of these.
+        expected: What ``events`` is in samples of this design on average (see `expected_events`); infinite
+            where that is not known.
     """
 
     variance: float
     freedom: float
     skewness: float
     events: float
+    expected: float = inf
 
     @property
     def tail_freedom(self) -> float:
         """The degrees of freedom of Student's distribution: the design's, and at most twice the events.
 
         A sum of squares varies by 2 / ν of its own square with ν degrees of freedom; by 1 / events, where it
-        rests on few large ones.
+        rests on few large ones. A sample without the largest ones by luck shows more events than there are.
         """
-        return max(min(self.freedom, 2 * self.events), 1.0)
+        return max(min(self.freedom, 2 * self.events, 2 * self.expected), 1.0)
 
 
 def spread_of(contributions: Floats, freedom: float, *, grouped: bool = False) -> Spread:
@@ -102,6 +106,36 @@ def design_freedom(sample: GoldSample, lever: Floats) -> float:
     across = float(np.trace(twice @ twice) - (share * own) @ (share * own))
     below = float((left**2).sum()) + max(across, 0.0)
     return max(float(left.sum()) ** 2 / max(below, 1e-300), 1.0)
+
+
+def expected_events(sample: GoldSample, lever: Floats, residual: Floats) -> float:
+    """As how many items a variance is expected to count in samples of this design.
+
+    With q = w² l² for an item of weight w and lever l, drawn with probability π: (Σ q / π)² / Σ q² / π³ over
+    all items, over the kurtosis of the gold items' residuals. How few there are shows before anything is
+    drawn, where weights are unequal; in the sample itself it shows only if the heavy items are there.
+
+    Args:
+        sample: The items.
+        lever: Of all items, shape (items, outcomes).
+        residual: Of the gold items, along their levers.
+
+    Of 100 gold labels of a simple sample a tenth is 1: kurtosis (0.1 · 0.9⁴ + 0.9 · 0.1⁴) / 0.09² = 8.11.
+
+    >>> from quaver.correction.gold_sample import of_share
+    >>> outcome = np.r_[np.ones(10), np.zeros(90), np.full(900, np.nan)]
+    >>> sample = of_share(outcome, np.full(1000, 0.1))
+    >>> round(expected_events(sample, np.ones((1000, 1)), outcome[:100] - 0.1), 2)
+    12.33
+    """
+    weighted = sample.gold_weights * residual**2
+    total = float(weighted.sum())
+    if not total > 0:
+        return 0.0
+    kurtosis = float(weighted @ residual**2) / total**2
+    each = sample.all_weights**2 * (lever**2).sum(1)
+    fourth = float((each**2 / sample.probability**3).sum())
+    return float((each / sample.probability).sum()) ** 2 / max(fourth * kurtosis, 1e-300)
 
 
 def interval(value: float, spread: Spread, confidence_level: float) -> Interval:
