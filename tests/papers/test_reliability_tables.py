@@ -241,6 +241,27 @@ def test_reliability_of_stated_over_token_confidence(answers: list[StoredAnswers
     assert one["right"] == pytest.approx(right(known).mean())
 
 
+def test_the_curve_of_token_confidence_bin_by_bin(answers: list[StoredAnswers]) -> None:
+    """Means and shares of each bin, with Wilson's interval of single answers."""
+    for model in MODELS:
+        frame = part(answers, "logprob", model, "moved")
+        sure, hit = frame["confidence"].to_numpy(), right(frame)
+        at = np.ceil(np.round(sure * 10, 9)).astype(int)
+        made = reliability_tables.reliability(answers[0], frame)
+        assert [one["n"] for one in made] == [int((at == k).sum()) for k in np.unique(at)]
+        for one, k in zip(made, np.unique(at), strict=True):
+            assert one["confidence"] == pytest.approx(sure[at == k].mean())
+            assert one["right"] == pytest.approx(hit[at == k].mean())
+            n, share, z = (
+                one["n"],
+                one["right"],
+                stats.norm.ppf(0.975),
+            )
+            middle = (share + z**2 / 2 / n) / (1 + z**2 / n)
+            half = z * np.sqrt(share * (1 - share) / n + z**2 / 4 / n**2) / (1 + z**2 / n)
+            assert [one["right_low"], one["right_high"]] == pytest.approx([middle - half, middle + half])
+
+
 def test_figures_name_the_models(answers: list[StoredAnswers], tmp_path: Path) -> None:
     for drawn in (paper_figures.size_and_spread(answers), paper_figures.stated_over_token(answers)):
         chart = paper_figures.shown(drawn, "figure")

@@ -10,6 +10,7 @@ import pytest
 from tests.papers.planted import asked, items, noisy, tabled
 
 from quaver import Study
+from quaver.core.seeds import derive
 from quaver.errors import QuaverError
 from quaver.papers import figure, table
 from quaver.papers.paper_figures import save
@@ -76,6 +77,35 @@ def recommended(labels: np.ndarray, gold: np.ndarray) -> float:
     return float(np.mean([alike[upper & (gold[:, None] == c) & (gold[None] == c)].mean() for c in (0, 1)]))
 
 
+def known_alone(labels: np.ndarray) -> float:
+    """Sensitivity of the answers that have a label, over ln 2."""
+    known = np.stack([(labels == code).sum(1) for code in (0, 1)], 1)
+    p = known / known.sum(1, keepdims=True)
+    return float((-(p * np.log(np.where(p > 0, p, 1))).sum(1) / np.log(2)).mean())
+
+
+def pooled_f1(labels: np.ndarray, gold: np.ndarray) -> float:
+    """Micro-F1 of all answers: an answer without a label is a miss, and no false alarm."""
+    hits = (labels == gold[:, None]).sum()
+    return float(2 * hits / ((labels < 2).sum() + labels.size))
+
+
+def baselined(study: Study, strategy: str, kind: str) -> np.ndarray:
+    """The block with half of its labels swapped, or with all drawn, as the study's seed draws them."""
+    frame = study.annotations().with_columns(pl.col(pl.Categorical).cast(pl.String))
+    frame = frame.filter(pl.col("strategy") == strategy).with_row_index("place")
+    labels = np.array([{"left": 0, "right": 1, None: 2}[one] for one in frame["label"]])
+    given = np.flatnonzero(labels < 2)
+    rng = np.random.default_rng(derive(study.spec.seed, "baseline", kind))
+    if kind == "random":
+        labels[given] = rng.integers(0, 2, given.size)
+    else:
+        swapped = rng.choice(given, round(given.size / 2), replace=False)
+        labels[swapped] = 1 - labels[swapped]  # of two labels, the other one
+    order = frame.with_columns(pl.col("item").cast(pl.Int64)).sort("item", "paraphrase")["place"]
+    return labels[order.to_numpy()].reshape(SIZE, WAYS)
+
+
 def test_strategies_with_their_deviations(study: Study) -> None:
     made = table(study, "strategies")
     assert made.columns[:10] == (
@@ -95,6 +125,8 @@ def test_strategies_with_their_deviations(study: Study) -> None:
         assert row["micro-F1"] == pytest.approx(right.mean())
         assert row["micro-F1 SD over paraphrases"] == pytest.approx(right.std(ddof=1))
         assert row["Quaver's C"] == pytest.approx(recommended(labels, gold))
+        assert row["Quaver's S"] == pytest.approx(known_alone(labels))
+        assert row["Quaver's micro-F1"] == pytest.approx(pooled_f1(labels, gold))
         assert row["Quaver's S 95% interval low"] <= row["Quaver's S"] <= row["Quaver's S 95% interval high"]
 
 
@@ -108,7 +140,10 @@ def test_the_plane_by_class_beside_noise(study: Study) -> None:
         code = ["Left", "Right"].index(row["class"])
         assert row["S"] == pytest.approx(sensitivities(labels)[gold == code].mean())
         assert row["C"] == pytest.approx(pairs(labels, gold, code).mean())
-        assert row["random S"] > 0
+        for kind in ("noisy", "random"):
+            drawn = baselined(study, row["strategy"], kind)
+            assert row[f"{kind} S"] == pytest.approx(sensitivities(drawn)[gold == code].mean())
+            assert row[f"{kind} C"] == pytest.approx(pairs(drawn, gold, code).mean())
 
 
 def test_the_plane_by_item(study: Study) -> None:
@@ -123,6 +158,12 @@ def test_the_plane_by_item(study: Study) -> None:
         assert row["S"] == pytest.approx(sensitivities(labels)[at])
         assert row["C"] == pytest.approx(alike.mean())
         assert row["class"] == ["left", "right"][gold[at]]
+        for kind in ("noisy", "random"):
+            p = shares(baselined(study, row["strategy"], kind))
+            assert row[f"{kind} S"] == pytest.approx(
+                sensitivities(baselined(study, row["strategy"], kind))[at]
+            )
+            assert row[f"{kind} C"] == pytest.approx((1 - np.abs(p[at] - p[mine]).sum(1) / 2).mean())
 
 
 def test_what_the_violins_show(study: Study) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
-from tests.papers.planted import asked, items, noisy, tabled
+from scipy import optimize, special, stats
+from tests.papers.planted import asked, chance, items, noisy, tabled
 
 from quaver import Study
 from quaver.papers import table
@@ -108,20 +111,111 @@ def test_temperature_as_a_factor(study: Study) -> None:
             assert row["accuracy less lowest temperature"] is None
 
 
-def test_the_mixed_model_in_both_ways(study: Study) -> None:
+def of_items(text: str, prompt: str) -> str:
+    """Right more often about some items than about others, and less often where it is hard."""
+    asked_before[text, prompt] = time = asked_before.get((text, prompt), 0) + 1
+    odds = 0.8 + 1.5 * stats.norm.ppf(chance("item", text)) - (0.9 if "Hard" in prompt else 0)
+    right = text.split()[-1]
+    if chance("answer", text, prompt, time) < 1 / (1 + np.exp(-odds)):
+        return right
+    return {"left": "right", "right": "left"}[right]
+
+
+asked_before: dict[tuple[str, str], int] = {}
+
+
+@pytest.fixture(scope="module")
+def differing(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """Items that differ in difficulty, as a random intercept has it."""
+    folder = tmp_path_factory.mktemp("differing")
+    items(folder, 24)
+    return asked(folder / "quiz.yaml", STUDY, one=of_items)
+
+
+def laplace(theta: np.ndarray, design: np.ndarray, right: np.ndarray) -> float:
+    """Less the log likelihood of β and log sd, each item's integral by the Gaussian at its mode.
+
+    Args:
+        theta: β, then the logarithm of the intercepts' standard deviation.
+        design: Shape (items, answers, columns of the formula).
+        right: Whether each answer is right, shape (items, answers).
+    """
+    fixed, sd = design @ theta[:-1], np.exp(theta[-1])
+    u = np.zeros(len(right))
+    for _ in range(50):
+        p = special.expit(fixed + u[:, None])
+        curve = (p * (1 - p)).sum(1) + sd**-2
+        u += ((right - p).sum(1) - u / sd**2) / curve
+    full = fixed + u[:, None]
+    terms = (right * full - np.logaddexp(0, full)).sum(1) - u**2 / (2 * sd**2)
+    return -float((terms - np.log(sd) - np.log(curve) / 2).sum())
+
+
+def fitted(design: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """What maximises the likelihood, its standard errors by the curvature, and the log likelihood."""
+    size = design.shape[2] + 1
+    best = optimize.minimize(
+        laplace, np.zeros(size), (design, right), method="BFGS", options={"gtol": 1e-6}
+    ).x
+    steps = 1e-3 * np.eye(size)
+    curve = [
+        [
+            sum(a * b * laplace(best + a * e + b * f, design, right) for a in (1, -1) for b in (1, -1)) / 4e-6
+            for f in steps
+        ]
+        for e in steps
+    ]
+    return best, np.sqrt(np.diag(np.linalg.inv(np.array(curve)))), -laplace(best, design, right)
+
+
+Rows = dict[tuple[str, str], dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def rows(differing: Study) -> Rows:
+    """The table, by how the temperature enters and by term."""
     pytest.importorskip("gpboost")
+    return {(row["temperature"], row["term"]): row for row in tabled(differing, "mixed-model")}
+
+
+def test_the_mixed_model_is_the_maximum_of_its_likelihood(differing: Study, rows: Rows) -> None:
+    """Each cell of the intercepts' columns, by a fit of its own."""
+    frame = differing.annotations().with_columns(pl.col(pl.Categorical).cast(pl.String))
+    frame = frame.with_columns(pl.col("item").cast(pl.Int64)).sort(
+        "item", "treatment", "temperature", "repeat"
+    )
+    right = (frame["label"] == frame["gold"]).to_numpy().reshape(24, -1).astype(float)
+    hard, heat = (frame[name].to_numpy().reshape(24, -1) for name in ("treatment", "temperature"))
+    one, hard = np.ones_like(right), (hard == "T1").astype(float)
+    number = np.stack([one, hard, heat, hard * heat], 2)
+    factor = np.stack([one, hard, heat == 0.5, heat == 1.0], 2)
+    names = {
+        "as a number": ("Intercept", "treatment[T1]", "temperature", "treatment[T1]:temperature"),
+        "as a factor": ("Intercept", "treatment[T1]", "heat[0.5]", "heat[1.0]"),
+    }
+    for (kind, terms), design in zip(names.items(), (number, factor), strict=True):
+        best, errors, _ = fitted(design, right)
+        for term, value, error in zip(terms, best, errors, strict=False):
+            row = rows[kind, term]
+            assert row["estimate, intercepts"] == pytest.approx(value, abs=1e-3), (kind, term)
+            assert row["SE, intercepts"] == pytest.approx(error, rel=0.02), (kind, term)
+            assert row["odds ratio, intercepts"] == pytest.approx(np.exp(value), rel=1e-3)
+            assert row["p, intercepts"] == pytest.approx(2 * stats.norm.sf(abs(value / error)), abs=0.01)
+        spread = next(row for at, row in rows.items() if at[0] == kind and at[1].startswith("sd of"))
+        assert spread["estimate, intercepts"] == pytest.approx(np.exp(best[-1]), abs=2e-3), list(rows)
+    gain = 2 * (fitted(number, right)[2] - fitted(number[..., :3], right)[2])
+    row = rows["as a number", "interactions (χ²)"]
+    assert row["estimate, intercepts"] == pytest.approx(gain, abs=1e-3)
+
+
+def test_the_mixed_model_with_slopes_beside_it(differing: Study, rows: Rows) -> None:
     from quaver.measures import mixed_effects
 
-    rows = {(row["temperature"], row["term"]): row for row in tabled(study, "mixed-model")}
-    frame = study.annotations()
-    for random, which in (("intercept", "intercepts"), ("auto", "and slopes")):
-        found = mixed_effects(frame, formula="correct ~ treatment * temperature", random=random)
-        for one in found:
-            if one.measure != "mixed_effects" or one.value is None:
-                continue
-            row = rows["as a number", one.cell["term"]]
-            assert row[f"estimate, {which}"] == pytest.approx(one.value)
-            assert row[f"SE, {which}"] == pytest.approx(one.details["se"])
-            assert row[f"odds ratio, {which}"] == pytest.approx(np.exp(one.value))
-    assert ("as a number", "interactions (χ²)") in rows
-    assert any(kind == "as a factor" and "0.5" in term for kind, term in rows)
+    found = mixed_effects(differing.annotations(), formula="correct ~ treatment * temperature", random="auto")
+    for one in found:
+        if one.measure != "mixed_effects" or one.value is None:
+            continue
+        row = rows["as a number", one.cell["term"]]
+        assert row["estimate, and slopes"] == pytest.approx(one.value)
+        assert row["SE, and slopes"] == pytest.approx(one.details["se"])
+        assert row["odds ratio, and slopes"] == pytest.approx(np.exp(one.value))
