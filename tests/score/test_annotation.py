@@ -6,9 +6,10 @@ import polars as pl
 import pytest
 
 from quaver.core.annotations import ANNOTATION_COLUMNS
+from quaver.core.answer_rows import Row
 from quaver.core.records import Condition, Decoding, Item, Response, Token, Variant
 from quaver.errors import QuaverError, SpecError, StoreError
-from quaver.score.annotation import Annotator, Row, annotate
+from quaver.score.annotation import Annotator, annotate
 from quaver.score.evaluators.exact import Exact
 from quaver.score.evaluators.first_label import FirstLabel
 from quaver.score.evaluators.logprob import LogProb
@@ -108,8 +109,8 @@ class Counting(FirstLabel):
 
 def test_the_same_answer_to_the_same_variant_is_read_once() -> None:
     evaluator = Counting()
-    same = [(0, 0, k, Response("Dole", latency=k)) for k in range(100)]
-    other = [(1, 0, 0, Response("Dole")), (0, 0, 0, Response("Dole", finish="length"))]
+    same = [(0, 0, k, Response("Dole", latency=k), None) for k in range(100)]
+    other = [(1, 0, 0, Response("Dole"), None), (0, 0, 0, Response("Dole", finish="length"), None)]
     frame = annotate([same, other], annotator(counting=evaluator)).collect()
     assert evaluator.read == 3
     assert frame["truncated"].sum() == 1
@@ -117,9 +118,9 @@ def test_the_same_answer_to_the_same_variant_is_read_once() -> None:
 
 def test_what_is_remembered_is_bounded() -> None:
     one = annotator(first=FirstLabel())
-    for start in range(0, 50_000, 10_000):
-        one.frame([(0, 0, k, Response(f"Dole {k}")) for k in range(start, start + 10_000)])
-    assert len(one._memory) <= 20_000
+    for start in range(0, 150_000, 50_000):
+        one.frame([(0, 0, k, Response(f"Dole {k}"), None) for k in range(start, start + 50_000)])
+    assert len(one._readings[""][0]._known[0]) <= 100_000
 
 
 def test_a_factor_may_not_be_named_as_a_column() -> None:
@@ -174,7 +175,7 @@ def test_what_a_grid_varies_is_a_column_of_numbers() -> None:
         evaluators={"first": FirstLabel()},
         decodings=decodings,
     )
-    frame = annotate([[(0, 0, 0, Response("Dole")), (1, 0, 0, Response("Dole"))]], made).collect()
+    frame = annotate([[(0, 0, 0, Response("Dole"), None), (1, 0, 0, Response("Dole"), None)]], made).collect()
     assert frame["temperature"].to_list() == [0.5, 1.0]
     assert frame.schema["temperature"] == pl.Float64
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 import polars as pl
 
 from quaver.core.records import Status
+
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +88,12 @@ ADDED_COLUMNS: Final[frozenset[str]] = frozenset(GOLD_COLUMNS[1:])
 """Columns that were added after annotations had been published without them; they are null in these."""
 
 
-def with_added_columns(frame: pl.DataFrame) -> pl.DataFrame:
+def with_added_columns(frame: Frame) -> Frame:
     """Annotations of an earlier Quaver with the columns that were added since, null."""
+    known = frame.collect_schema().names()
     lacking = {name: kind for name, kind in ANNOTATION_COLUMNS.items() if name in ADDED_COLUMNS}
     return frame.with_columns(
         pl.lit(None, pl.Series(dtype=kind).dtype).alias(name)
         for name, kind in lacking.items()
-        if name not in frame.columns
+        if name not in known
     )

@@ -20,7 +20,7 @@ from quaver.design.calls.experiment import Experiment
 from quaver.design.spec import StudySpec
 from quaver.errors import QuaverError
 from quaver.report.findings.verdicts import Quality, quality
-from quaver.study.analysis.annotation_frame import annotations_of, rescore
+from quaver.study.analysis.annotation_frame import annotations_of, rescore, scan
 from quaver.study.analysis.study_estimates import (
     estimates_of_audit,
     estimates_of_charts,
@@ -257,7 +257,8 @@ class Study:
             evaluators: Registered names; the study's own evaluators by default.
 
         Returns:
-            The annotation frame, which is kept as ``annotations.parquet``.
+            The annotation frame, which is kept as ``annotations.parquet``: one file, or above 200,000 answers
+            a folder of that name with numbered parts, which Polars, pandas and Arrow read by the one name.
 
         Raises:
             StoreError: There are labels only, or nothing is stored yet.
@@ -276,6 +277,16 @@ class Study:
             StoreError: Nothing is stored yet.
         """
         return annotations_of(self.source)
+
+    def scan_annotations(self) -> pl.LazyFrame:
+        """The same frame, read as far as a query needs it, for annotations that do not fit into memory.
+
+        ``study.scan_annotations().group_by("variant", "label").len().collect()``
+
+        Raises:
+            StoreError: Nothing is stored yet.
+        """
+        return scan(self.source)
 
     @guarded
     def export(self, path: str | Path) -> int:

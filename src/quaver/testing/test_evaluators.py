@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import time
+from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from quaver.core import registry
 from quaver.core.annotations import Reading
-from quaver.core.records import Label, LabelSet, Response, Status, Token, Variant
+from quaver.core.records import Condition, Item, Label, LabelSet, Response, Status, Token, Variant
 from quaver.score import annotation
 from quaver.score.parsing.evaluator import Evaluator
 from quaver.testing.building import built, plugins
@@ -131,7 +132,33 @@ class TestEveryEvaluator:
         assert len(inspect.getdoc(registry.load("evaluators", name)) or "") > 100
 
     def test_it_says_what_it_reads(self, name: str) -> None:
-        assert getattr(made(name), "reads", "text") in ("text", "tokens", "pair")
+        assert getattr(made(name), "reads", "text") in ("text", "tokens", "pair", "response")
+
+    @settings(max_examples=10, deadline=None)
+    @given(some=st.lists(RESPONSES, max_size=8), repeats=st.integers(1, 3), size=st.integers(5, 30))
+    def test_answers_that_show_the_same_are_read_alike(
+        self, name: str, some: list[Response], repeats: int, size: int
+    ) -> None:
+        # Each comes again with other thinking, other counts and another time, among the others and apart.
+        labels, variant = TASKS["names"]
+        of = [replace(one, latency=at, prompt_tokens=at) for at in range(repeats) for one in some]
+        pair = getattr(made(name), "reads", "text") == "pair"
+        rows = [
+            (0, 0, at, Response("0.8") if pair else one, one if pair else None) for at, one in enumerate(of)
+        ]
+        reader = annotation.Annotator(
+            conditions=[Condition("m", variant.id, "d", 1)],
+            items=[Item("i", {})],
+            variants={variant.id: variant},
+            labels=labels,
+            evaluators={name: made(name)},
+        )
+        chunks = [rows[start : start + size] for start in range(0, len(rows), size)]
+        frames = [reader.frame(chunk) for chunk in chunks]
+        found = [row for frame in frames for row in frame.select("label", "status", "reason").rows()]
+        evaluator = made(name)
+        alone = [read(one, evaluator, labels, variant) for one in of]
+        assert found == [(one.label, one.status, one.reason) for one in alone]
 
     @pytest.mark.parametrize("task", TASKS)
     @settings(max_examples=25)

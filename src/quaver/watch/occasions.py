@@ -10,7 +10,7 @@ from quaver.collect.run.budget import Price
 from quaver.collect.run.progress import Progress
 from quaver.collect.run.runner import collect
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.responses import Stored
+from quaver.core.answer_rows import Row
 from quaver.core.model import Model, Placed, Probed
 from quaver.core.records import Request, Response
 from quaver.design.calls.call_plan import Plan
@@ -159,7 +159,7 @@ class Occasions:
             chunk = self._store.read_after(self._read, _CHUNK)
         return sorted(self._known.get((model, occasion), ()), key=lambda one: (one.number, one.prompt))
 
-    def _take_in(self, chunk: Sequence[tuple[int, Stored]]) -> None:
+    def _take_in(self, chunk: Sequence[tuple[int, Row]]) -> None:
         """Read answers' labels."""
         frame = self._annotator.frame([row for _, row in chunk]).select("label", "status").rows()
         for (stored, row), (label, status) in zip(chunk, frame, strict=True):

@@ -1,9 +1,9 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quaver.core.records import Response, Token
-from quaver.score.parsing.statuses import Judge, loops
+from quaver.score.parsing.statuses import _IN_DECLINES, DECLINES, Judge, loops
 from quaver.testing.tasks import TASKS
 
 JUDGE = Judge(*TASKS["names"])
@@ -148,3 +148,36 @@ def test_marks_stand_beside_any_status() -> None:
     judged = JUDGE(Response("<think>" + "so " * 30, finish="length"))
     assert judged.text is not None
     assert (judged.text.status, judged.truncated, judged.looping) == ("empty", True, True)
+
+
+@pytest.mark.parametrize("beginning", DECLINES)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_whatever_declines_has_one_of_the_words_that_are_looked_for_first(
+    beginning: str, data: st.DataObject
+) -> None:
+    said = data.draw(st.from_regex(beginning, fullmatch=False))
+    assert any(word in said for word in _IN_DECLINES)
+
+
+SAID = ["I'm sorry", "but", "Dole", "I cannot say", "as an AI", ".", "\n", "Désolé", "x" * 90]
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(
+        st.lists(
+            st.sampled_from(
+                ["I'm sorry", "but", "Dole", "I cannot say", "as an AI", ".", "\n", "Désolé", "x" * 90]
+            ),
+            max_size=6,
+        ).map(" ".join),
+        min_size=20,
+        max_size=60,
+    )
+)
+def test_many_are_judged_as_one_by_one(texts: list[str]) -> None:
+    judge = Judge(*TASKS["names"])
+    responses = [Response(text) for text in texts]
+    settled = [(one.text, one.tokens, one.truncated, one.looping) for one in judge.many(responses)]
+    assert settled == [(one.text, one.tokens, one.truncated, one.looping) for one in map(judge, responses)]

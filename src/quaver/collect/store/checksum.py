@@ -42,4 +42,8 @@ def is_damaged(kept: int | None, values: Sequence[Any]) -> bool:
         kept: The stored checksum, or None.
         values: The values of ``SUMMED``.
     """
-    return kept is not None and kept != checksum(*values)
+    if kept is None:
+        return False
+    # SQLite gives no other kind of integer, and this is half of what reading a million answers takes.
+    plain = [float(one) if one.__class__ is int else one for one in values]
+    return kept != zlib.crc32(to_json(plain, inf_nan_mode="null"))

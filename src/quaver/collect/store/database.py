@@ -63,6 +63,11 @@ class Database:
                 self._uri = live or read_only_uri(path) or self._copied()
             self._open()
 
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
+
     def _open(self) -> None:
         self._db = self._connect()
         self._db.execute("PRAGMA busy_timeout = 10000")

@@ -10,7 +10,6 @@ import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from itertools import islice
 from typing import Any, NamedTuple
 
 from quaver._secrets import without_keys
@@ -29,6 +28,7 @@ from quaver.collect.store.response_tables import (
     written_prompt,
 )
 from quaver.collect.store.tallies import column_of
+from quaver.core.answer_rows import AnswerRows, Row
 from quaver.core.call_terms import request_terms
 from quaver.core.meter import Traffic
 from quaver.core.records import Call, Request, Response
@@ -39,7 +39,13 @@ _PLACED = 5
 _WHOLE = _PLACED + len(SUMMED.split(", "))
 """Where an answer's values begin and end in a row that was read."""
 
-Stored = tuple[int, int, int, Response, Response | None]
+_SAID = _WHOLE - len(COLUMNS.split(", "))
+"""Where what a model said begins: text, finish, error, thinking, tokens."""
+
+CHUNK = 20_000
+"""How many answers are read at a time."""
+
+_LAST = 2**63 - 1
 
 
 class Adopted(NamedTuple):
@@ -226,20 +232,35 @@ class Responses(PlacedCalls):
                     found[key] = Response(text, finish)
         return found
 
-    def read(self, chunk: int = 20_000) -> Iterator[list[Stored]]:
-        """The study's responses, in the order of arrival.
+    def read(self, after: int = 0, last: int | None = None, chunk: int = CHUNK) -> Iterator[AnswerRows]:
+        """The study's responses, in the order of arrival, some thousands at a time.
 
-        Yields:
-            Lists of (condition position, item position, repeat, response, quoted response). The last is None
-            except for a follow-up that quotes an answer.
+        Args:
+            after: Only those with a higher number.
+            last: Only those up to this number.
+            chunk: How many at a time.
         """
         # A separate connection, because the annotation frame is written from another thread.
         with self._translated(), closing(self._connect(check_same_thread=False)) as reader:
-            rows = reader.execute(f"{_placed_answers(reader)} ORDER BY c.response")
-            while part := list(islice(rows, chunk)):
-                yield [self._stored(row) for row in part]
+            some = "WHERE c.response > ? AND c.response <= ? ORDER BY c.response"
+            rows = reader.execute(
+                f"{_placed_answers(reader)} {some}", (after, _LAST if last is None else last)
+            )
+            while part := rows.fetchmany(chunk):
+                yield self._answers(part)
 
-    def read_after(self, last: int, most: int, also: Sequence[int] = ()) -> list[tuple[int, Stored]]:
+    def spans(self, answers: int) -> list[tuple[int, int]]:
+        """The study's responses in parts of some many, by the numbers before each part and at its end."""
+        sql = "SELECT max(response) FROM (SELECT response FROM calls WHERE response > ? ORDER BY 1 LIMIT ?)"
+        found: list[tuple[int, int]] = []
+        after = 0
+        with self._translated():
+            while (last := self._db.execute(sql, (after, answers)).fetchone()[0]) is not None:
+                found.append((after, last))
+                after = last
+        return found
+
+    def read_after(self, last: int, most: int, also: Sequence[int] = ()) -> list[tuple[int, Row]]:
         """Some of the responses that arrived later, each with its number; no snapshot stays open.
 
         Args:
@@ -258,23 +279,30 @@ class Responses(PlacedCalls):
                 found += self._db.execute(some, (json.dumps(list(also)),)).fetchall()
         return [(row[3], self._stored(row)) for row in found]
 
-    def _stored(self, row: Sequence[Any]) -> Stored:
-        """The response in a row of place, id, checksum, values, and the values of the quoted answer.
+    def _stored(self, row: tuple[Any, ...]) -> Row:
+        """The response in a row of place, id, checksum, values, and the values of the quoted answer."""
+        (found,) = self._answers([row])
+        return found
+
+    def _answers(self, rows: Sequence[tuple[Any, ...]]) -> AnswerRows:
+        """The answers in such rows.
 
         Raises:
-            StoreError: The row has changed since it was stored.
+            StoreError: A row has changed since it was stored.
         """
-        condition, item, repeat, number, kept = row[:_PLACED]
-        if is_damaged(kept, row[_PLACED:_WHOLE]):
-            raise StoreError(
-                "a stored answer has changed",
-                where=str(self._path),
-                expected=f"checksum {kept}",
-                found=f"another checksum in row {number} of responses",
-                fix=REPAIR,
-            )
-        quoted = None if row[_WHOLE] is None else response_of(row[_WHOLE + 1 :])
-        return condition, item, repeat, response_of(row[_WHOLE - len(COLUMNS.split(", ")) : _WHOLE]), quoted
+        for row in rows:
+            if is_damaged(row[_PLACED - 1], row[_PLACED:_WHOLE]):
+                raise StoreError(
+                    "a stored answer has changed",
+                    where=str(self._path),
+                    expected=f"checksum {row[_PLACED - 1]}",
+                    found=f"another checksum in row {row[_PLACED - 2]} of responses",
+                    fix=REPAIR,
+                )
+        conditions, items, repeats = ([row[at] for row in rows] for at in range(3))
+        said = [row[_SAID:_WHOLE] for row in rows]
+        about = [None if row[_WHOLE] is None else row[_WHOLE + 1 :] for row in rows]
+        return AnswerRows(conditions, items, repeats, said, about, response_of)
 
     def sources(self) -> list[dict[str, Any]]:
         """Every engine that answered, with its provenance and number of responses."""

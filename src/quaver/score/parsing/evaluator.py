@@ -30,10 +30,13 @@ class Evaluator(Protocol):
     A class registered under ``quaver.evaluators``. Its constructor takes the rule's options as keyword
     arguments; its docstring states the rule exactly, since the report quotes it.
 
-    A class attribute ``reads = "tokens"`` means that it reads the tokens' log-probabilities instead of the
-    text, so that an empty or refusing text does not matter. ``reads = "pair"`` means that it reads a
-    follow-up with the answer that it quotes (``Answer.about``), and sets status and marks itself. A class
-    attribute ``of`` names the follow-up that it reads by default.
+    It is shown the answer's text, how the answer ended and whether there was thinking, and answers that show
+    the same are read once. A class attribute ``reads`` asks for more: ``"tokens"`` means that it reads the
+    tokens' log-probabilities instead of the text, so that an empty or refusing text does not matter;
+    ``"pair"`` that it reads a follow-up with the answer that it quotes (``Answer.about``), and sets status
+    and marks itself; ``"response"`` that it is shown the whole response (thinking, what else the model sent,
+    how long it took), so that every answer is read. A class attribute ``of`` names the follow-up that it
+    reads by default.
     """
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 
 # Combining marks by block: a vowel sign belongs to its word, as a letter does.
 _MARKS = (
@@ -23,6 +23,12 @@ _NEGATIONS = (
 )
 _BARE_NEGATIONS = ("不是", "并不", "并非", "没有", "不", "非")
 """Negations of a script without spaces, right before the form."""
+_IN_NEGATIONS = (
+    *("no", "n't", "never", "neither", "without", "than", "less", "hardly", "instead", "opposite", "lack"),
+    *("far from", "anything", "不", "没有", "非"),
+)
+"""Whatever negates has one of these."""
+_LONGEST_NEGATION = max(map(len, _NEGATIONS))
 _GAP = r"""[\s"'*_`(-]"""
 BEFORE = 64
 """How far before a form a negation with its words can begin."""
@@ -49,7 +55,7 @@ class Finder:
 
     def __init__(self, patterns: list[str], *, folded: bool) -> None:
         forms = "|".join(patterns)
-        self._forms = re.compile(forms)
+        self._forms = re.compile(f"({forms})")
         negated = rf"{_negation(folded)}(?:{forms})(?:\s(?:or|nor)\s(?:{forms})){{0,3}}"
         self._all = re.compile(rf"({forms})|{negated}")
 
@@ -58,7 +64,11 @@ class Finder:
         first = self._forms.search(text, start)
         if not first:
             return iter(())
-        return islice(self._all.finditer(text, max(start, first.start() - BEFORE)), _MOST)
+        begun = max(start, first.start() - BEFORE)
+        before = text[begun : first.start() + _LONGEST_NEGATION].lower()
+        if any(map(before.__contains__, _IN_NEGATIONS)):
+            return islice(self._all.finditer(text, begun), _MOST)
+        return islice(chain((first,), self._all.finditer(text, first.end())), _MOST)
 
     def match(self, text: str, start: int) -> re.Match[str] | None:
         """The pattern that matches at a place, without negations."""

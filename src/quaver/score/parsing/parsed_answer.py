@@ -21,8 +21,9 @@ import re
 import sys
 import unicodedata
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from quaver.core.answer_rows import tokens_of
 from quaver.core.records import Response
 
 _NAMES = "think|thinking|thought|reasoning"
@@ -81,9 +82,9 @@ def plain(text: str) -> str:
     >>> plain("\ufeffＡ\u200b “ok”")
     'A "ok"'
     """
-    text = _INVISIBLE.sub("", text)
     if text.isascii():
-        return text
+        return text if text.isprintable() else _INVISIBLE.sub("", text)
+    text = _INVISIBLE.sub("", text)
     if any(some.search(text) for some in _TO_TRANSLATE):
         text = text.translate(_PLAIN)
     if len(text) > _SHORT:
@@ -151,31 +152,63 @@ def without_thinking(text: str) -> Parted:
     return Parted("".join(kept), "".join(thought), opened)
 
 
+class Shown(NamedTuple):
+    """What an evaluator is shown of a response. Answers that show the same are read alike.
+
+    Attributes:
+        text: The answer as it came.
+        finish: Why it ended.
+        error: What went wrong.
+        thought: Whether the model returned thinking apart from it.
+        tokens: Its tokens, as JSON or parsed; None for an evaluator that reads text alone.
+    """
+
+    text: str
+    finish: Any
+    error: str | None
+    thought: bool
+    tokens: Any = None
+
+    def response(self) -> Response:
+        """A response with this and nothing else."""
+        return Response(self.text, self.finish, self.error, None, tokens_of(self.tokens))
+
+
 class Answer:
     """What an evaluator reads: the answer in a response.
 
     Args:
-        response: What came back.
+        response: What came back, or what is shown of it.
         about: For a follow-up, the response that it quotes.
 
     Attributes:
         text: The answer by the three rules of this module, without white space around it.
-        response: The response itself, for its tokens.
         about: As given.
         thought: Whether there was thinking beside the answer.
         unfinished: Whether that thinking was never closed, so that no answer began.
     """
 
-    __slots__ = ("_folded", "about", "response", "text", "thought", "unfinished")
+    __slots__ = ("_folded", "_response", "about", "text", "thought", "unfinished")
 
-    def __init__(self, response: Response, about: Response | None = None) -> None:
-        text, thinking, self.unfinished = without_thinking(response.text)
-        self.thought = thinking is not None or bool(response.thinking)
-        if "<" in text:
-            text = _TURN_END.split(text, maxsplit=1)[0]
+    def __init__(self, response: Response | Shown, about: Response | None = None) -> None:
+        text = response.text
+        self.thought = response.thought if isinstance(response, Shown) else bool(response.thinking)
+        self.unfinished = False
+        if "<" in text or "[" in text or "◁" in text:
+            text, thinking, self.unfinished = without_thinking(text)
+            self.thought = self.thought or thinking is not None
+            if "<" in text:
+                text = _TURN_END.split(text, maxsplit=1)[0]
         self.text = plain(text).strip()
-        self.response, self.about = response, about
+        self._response, self.about = response, about
         self._folded: str | None = None
+
+    @property
+    def response(self) -> Response:
+        """The response, as far as the evaluator is shown it (see `Evaluator`)."""
+        if isinstance(self._response, Shown):
+            self._response = self._response.response()
+        return self._response
 
     @property
     def folded(self) -> str:
@@ -187,7 +220,7 @@ class Answer:
     def cut(self, end: int) -> Answer:
         """The answer up to a place in its text."""
         shorter = Answer.__new__(Answer)
-        shorter.response, shorter.about = self.response, self.about
+        shorter._response, shorter.about = self._response, self.about
         shorter.thought, shorter.unfinished = self.thought, self.unfinished
         shorter.text = self.text[:end].strip()
         shorter._folded = None

@@ -25,12 +25,15 @@ Marks, beside any status:
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final, NamedTuple
+
+import polars as pl
 
 from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Response, Variant
 from quaver.score.parsing.label_forms import Forms, bare, forms_of
-from quaver.score.parsing.parsed_answer import Answer
+from quaver.score.parsing.parsed_answer import Answer, Shown
 
 DECLINES: Final[tuple[str, ...]] = (
     r"(?:i'm|i am|we're|we are|im)?\s?(?:very |so |really )?sorry"
@@ -57,6 +60,16 @@ DECLINES: Final[tuple[str, ...]] = (
 )
 """How a sentence begins that declines to answer: regular expressions over the text in lower case."""
 
+_IN_DECLINES: Final = (
+    *("sorry", "apolog", "regret", "unable", "declin", "refus", "impossible", "an ai", "a ai", "artificial"),
+    *("language model", "responsible", "leid", "ich kann", "als ki", "sprachmodell", "désolé", "ne peux pas"),
+    *("ne suis pas", "en tant qu", "lo siento", "no puedo", "como modelo", "como ia", "como inteligencia"),
+    *("i cannot", "i can't", "i can not", "i could not", "i couldn't", "i won't", "i will not", "i am not"),
+    *("i do not", "i don't", "i'm not", "rather not", "not possible", "抱歉", "对不起", "對不起", "我无法"),
+    *("我無法", "我不能", "作为一个", "作為一個"),
+)
+"""Whatever declines has one of these; looking for them is ten times as fast."""
+_MANY = 20
 _OPENING = 200
 _DECLINES = re.compile(
     r"(?:\A|[.!?:,;。！，]\s|\n|\bbut\s)[\s\"'*_>-]{0,3}"
@@ -76,6 +89,8 @@ def loops(text: str) -> bool:
     >>> loops("It is good. " + "Very good. " * 4), loops("very very good")
     (True, False)
     """
+    if len(text) < _LOOP_LEAST:
+        return False
     tail = text[-_LOOP_WINDOW:].rstrip()
     size = len(tail)
     if size < _LOOP_LEAST:
@@ -118,15 +133,26 @@ class Judge:
     def __init__(self, labels: LabelSet, variant: Variant) -> None:
         self._forms = forms_of(labels, variant)
 
-    def __call__(self, response: Response) -> Judged:
+    def __call__(self, response: Response | Shown) -> Judged:
         """Judge a response by the rules of this module."""
-        answer = Answer(response)
+        return self._judged(Answer(response), response, may_decline=True)
+
+    def many(self, responses: Sequence[Response | Shown]) -> list[Judged]:
+        """Judge some responses, which is twice as fast as one by one."""
+        if len(responses) < _MANY:
+            return [self(one) for one in responses]
+        answers = [Answer(one) for one in responses]
+        begun = pl.Series([one.folded[: 2 * _OPENING] for one in answers], dtype=pl.String)
+        may = begun.str.contains_any(list(_IN_DECLINES)).to_list()
+        return [self._judged(*one) for one in zip(answers, responses, may, strict=True)]
+
+    def _judged(self, answer: Answer, response: Response | Shown, may_decline: bool) -> Judged:
         text = tokens = _outcome(response)
         if text is None:
             if not answer.text:
                 text = _empty(answer)
                 tokens = None if response.tokens else text
-            elif _declines(answer.folded) and not _gives_label(answer, self._forms):
+            elif may_decline and _declines(answer.folded) and not _gives_label(answer, self._forms):
                 text = _DECLINED
         return Judged(answer, text, tokens, response.finish == "length", loops(response.text))
 
@@ -134,7 +160,7 @@ class Judge:
 _DECLINED = Reading(None, "refused", "the answer declines")
 
 
-def _outcome(response: Response) -> Reading | None:
+def _outcome(response: Response | Shown) -> Reading | None:
     if response.finish == "error":
         return Reading(None, "error", response.error or "no error message")
     if response.finish == "content_filter":

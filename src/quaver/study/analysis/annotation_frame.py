@@ -10,13 +10,16 @@ from typing import Any
 import polars as pl
 
 from quaver.collect.store.response_store import Store
-from quaver.core.annotations import with_added_columns
+from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS, with_added_columns
+from quaver.core.records import Item
 from quaver.errors import QuaverError, StoreError
 from quaver.gold.gold_columns import with_gold
 from quaver.score.annotation import Annotator, annotate
 from quaver.score.parsing.evaluator import Evaluator
 from quaver.score.rule_fingerprint import mark_of_rules
+from quaver.study.analysis.scored_parts import score
 from quaver.study.sources.gold_files import GoldFiles
+from quaver.study.sources.kept_annotations import rewrite_kept, scan_kept
 from quaver.study.sources.study_source import StudySource
 
 
@@ -26,10 +29,24 @@ def annotations_of(study: StudySource) -> pl.DataFrame:
     Raises:
         StoreError: Nothing is stored yet.
     """
+    try:
+        return scan(study).collect()
+    except (OSError, pl.exceptions.PolarsError):
+        if study.annotations is not None:
+            raise
+        return rescore(study)  # what was kept is damaged, and nothing is lost with it
+
+
+def scan(study: StudySource) -> pl.LazyFrame:
+    """The annotation frame, to be read as it is needed: memory does not grow with its rows.
+
+    Raises:
+        StoreError: Nothing is stored yet.
+    """
     if study.annotations is not None:
-        return _with_gold_of(study, with_added_columns(study.annotations), GoldFiles(study.folder))
+        return _with_gold_of(study, with_added_columns(study.annotations), GoldFiles(study.folder)).lazy()
     kept = _kept(study)
-    return rescore(study) if kept is None else kept
+    return rescored(study) if kept is None else kept
 
 
 def rescore(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.DataFrame:
@@ -39,6 +56,11 @@ def rescore(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.D
         StoreError: Nothing is stored yet.
         QuaverError: No evaluator is named, or one that does not exist.
     """
+    return rescored(study, evaluators).collect()
+
+
+def rescored(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.LazyFrame:
+    """The same, with a frame that is read as it is needed."""
     if evaluators is not None and not evaluators:
         raise QuaverError(
             "no evaluator is named",
@@ -47,15 +69,16 @@ def rescore(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.D
             found="none",
         )
     of = readable(study, study.plugins.follow_ups(evaluators))
-    annotator = annotator_of(study, study.plugins.evaluators(evaluators), of)
+    gold = GoldFiles(study.folder)
+    digest = gold.digest()
+    design = _design(study, study.plugins.evaluators(evaluators), of)
+    design |= {"gold": _gold_columns(study, gold) if digest else None}
     with study.answers() as store:
-        path = None if store.read_only else study.files.annotations
-        frame = annotate(store.read(), annotator, path).collect()
-        gold = GoldFiles(study.folder)
-        if digest := gold.digest():
-            frame = _with_gold_of(study, frame, gold)
-            if path is not None:
-                study.files.write_annotations(frame)
+        if store.read_only:
+            frame = annotate(store.read(), Annotator(**design))
+        else:
+            score(store, design, study.files.annotations)
+            frame = scan_kept(study.files.annotations)
         if (store.noted("gold") or "") != digest:  # noting it anew would change the store's bytes
             store.note("gold", digest)
         store.note("annotations", _mark(study, store))
@@ -64,9 +87,15 @@ def rescore(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.D
 
 def gold_labels(study: StudySource) -> list[str | None]:
     """The items' gold labels in the study's order, with the gold sample as it is now."""
+    return _gold_columns(study, GoldFiles(study.folder))["gold"].cast(pl.String).to_list()
+
+
+def _gold_columns(study: StudySource, files: GoldFiles) -> pl.DataFrame:
+    """The items' columns about gold labels, in the study's order, with the gold sample as it is now."""
     rows = [(item.id, item.gold) for item in study.experiment.items]
     items = pl.DataFrame(rows, schema={"item": pl.String, "gold": pl.String}, orient="row")
-    return _with_gold_of(study, items, GoldFiles(study.folder))["gold"].cast(pl.String).to_list()
+    found = _with_gold_of(study, items, files)
+    return found.select(pl.col(name).cast(ANNOTATION_COLUMNS[name]) for name in GOLD_COLUMNS if name in found)
 
 
 def _with_gold_of(study: StudySource, frame: pl.DataFrame, files: GoldFiles) -> pl.DataFrame:
@@ -82,19 +111,26 @@ def annotator_of(
     study: StudySource, evaluators: Mapping[str, Evaluator], of: Mapping[str, str] | None = None
 ) -> Annotator:
     """What reads the answers of a study's design; ``of`` names the follow-ups that evaluators read."""
+    return Annotator(**_design(study, evaluators, of))
+
+
+def _design(
+    study: StudySource, evaluators: Mapping[str, Evaluator], of: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """The arguments of the same, which another process can be given."""
     experiment = study.experiment
-    return Annotator(
-        conditions=experiment.conditions,
-        items=experiment.items,
-        variants={variant.id: variant for variant in experiment.variants},
-        labels=experiment.labels,
-        evaluators=evaluators,
-        decodings=experiment.decodings,
-        of=of or {},
-    )
+    return {
+        "conditions": experiment.conditions,
+        "items": [Item(item.id, {}, item.gold, item.groups) for item in experiment.items],
+        "variants": {variant.id: variant for variant in experiment.variants},
+        "labels": experiment.labels,
+        "evaluators": evaluators,
+        "decodings": experiment.decodings,
+        "of": of or {},
+    }
 
 
-def _kept(study: StudySource) -> pl.DataFrame | None:
+def _kept(study: StudySource) -> pl.LazyFrame | None:
     """The frame as it is kept; None where it cannot be read, or answers came in or the study changed since.
 
     Raises:
@@ -105,22 +141,21 @@ def _kept(study: StudySource) -> pl.DataFrame | None:
     with study.answers() as store:
         fresh = is_current(study, store)
         same_gold = (store.noted("gold") or "") == digest
-    if not fresh:
+    if not fresh or not (same_gold or digest):  # outdated, or the sample was moved away
         return None
+    kept = study.files.annotations
     try:
-        frame = with_added_columns(pl.read_parquet(study.files.annotations))
+        frame = scan_kept(kept)
     except (OSError, pl.exceptions.PolarsError):  # it is missing or damaged, and nothing is lost with it
         return None
     if same_gold:
         return frame
-    if not digest:
-        return None  # the sample was moved away
-    frame = _with_gold_of(study, frame, gold)
     with study.answers() as store:
-        if not store.read_only:
-            study.files.write_annotations(frame)
-            store.note("gold", digest)
-    return frame
+        if store.read_only:
+            return _with_gold_of(study, frame.collect(), gold).lazy()
+        rewrite_kept(kept, lambda part: _with_gold_of(study, part, gold))
+        store.note("gold", digest)
+    return scan_kept(kept)
 
 
 def is_current(study: StudySource, store: Store) -> bool:

@@ -23,6 +23,7 @@ from quaver.design.frozen.freeze_record import Entry
 from quaver.design.paraphrase.paraphrase_draft import Paraphrase
 from quaver.design.spec.former_names import renamed_lock, renamed_paraphrases
 from quaver.errors import StoreError
+from quaver.study.sources.kept_annotations import replacing_kept
 
 
 class _Draft(TypedDict):
@@ -296,7 +297,7 @@ class StudyFolder:
     def write_annotations(self, frame: pl.DataFrame) -> None:
         """Keep the annotation frame."""
         self.make()
-        with replacing(self.annotations) as part:
+        with replacing_kept(self.annotations) as part:
             frame.write_parquet(part)
 
 

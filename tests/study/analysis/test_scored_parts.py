@@ -1,0 +1,209 @@
+"""Answers that are scored in parts, by several processes, are scored as by one."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.cli.commands import environment
+from tests.studies import written
+
+from quaver.collect.store.response_store import Store
+from quaver.errors import StoreError
+from quaver.score.annotation import annotate
+from quaver.score.evaluators.first_label import FirstLabel
+from quaver.study.analysis import annotation_frame, scored_parts
+from quaver.study.analysis.annotation_frame import annotator_of, scan
+from quaver.study.analysis.study_estimates import measurable
+from quaver.study.session import Study
+from quaver.study.sources.kept_annotations import parts_of
+
+STUDY = """\
+task:
+  labels: [positive, negative]
+items: {source: items.csv, id: id, text: "{{ text }}", gold: truth}
+prompt: {instruction: Is this positive or negative?}
+variants:
+  - {use: instructions, factor: wording, texts: {other: "Positive, or negative?"}}
+models:
+  - {name: fake, use: function}
+repeats: 3
+decoding: {warm: {temperature: 1.0}}
+evaluators: [first_label, exact]
+"""
+ITEMS = "id,text,truth\n" + "".join(f"i{n},Text {n}.,{'positive' if n % 2 else ''}\n" for n in range(20))
+ANSWERS = 120
+
+
+def answer(text: str, prompt: str) -> str:
+    return "positive" if len(prompt) % 2 else f"I say negative to {text}"
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    opened = Study.open(written(tmp_path_factory.mktemp("parts"), STUDY, ITEMS), functions={"fake": answer})
+    opened.run()
+    return opened
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part has 20 answers, so that the study has six."""
+    monkeypatch.setattr(scored_parts, "PART", 20)
+
+
+def design(study: Study, *names: str) -> dict[str, Any]:
+    return annotation_frame._design(study.source, study.source.plugins.evaluators(names or None))
+
+
+def scored(study: Study, kept: Path, asked: dict[str, Any], processes: int) -> pl.DataFrame:
+    with study.source.answers() as store:
+        scored_parts.score(store, asked, kept, processes)
+    return pl.read_parquet(parts_of(kept))
+
+
+@settings(max_examples=8, deadline=None)
+@given(part=st.integers(1, ANSWERS + 20), chunk=st.integers(1, ANSWERS + 20))
+def test_whatever_the_parts_the_annotations_are_the_same(part: int, chunk: int) -> None:
+    opened, kept = STATE["study"], STATE["folder"] / "annotations.parquet"
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(scored_parts, "PART", part)
+        patched.setattr(Store.read, "__defaults__", (0, None, chunk))
+        found = scored(opened, kept, design(opened, "first_label"), 1)
+    assert kept.is_dir() == (2 * part < ANSWERS)
+    assert found.equals(one_by_one(opened))
+
+
+STATE: dict[str, Any] = {}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def known(study: Study, tmp_path_factory: pytest.TempPathFactory) -> None:
+    STATE.update(study=study, folder=tmp_path_factory.mktemp("kept"))
+
+
+def one_by_one(study: Study) -> pl.DataFrame:
+    """Each answer alone, by an annotator that remembers nothing."""
+    evaluators = study.source.plugins.evaluators(["first_label"])
+    with study.source.answers() as store:
+        rows = [row for some in store.read() for row in some]
+    return pl.concat([annotator_of(study.source, evaluators).frame([row]) for row in rows])
+
+
+@pytest.mark.usefixtures("small")
+def test_two_processes_make_what_one_makes(study: Study, tmp_path: Path) -> None:
+    alone = scored(study, tmp_path / "a.parquet", design(study), 1)
+    together = scored(study, tmp_path / "b.parquet", design(study), 3)
+    assert together.equals(alone)
+    assert alone.height == 2 * ANSWERS
+    names = [[part.name for part in parts_of(tmp_path / name)] for name in ("a.parquet", "b.parquet")]
+    assert names[0] == names[1] == [f"part-{n:06}.parquet" for n in range(6)]
+
+
+@pytest.mark.usefixtures("small")
+def test_a_study_keeps_parts_and_everything_reads_them(study: Study) -> None:
+    whole = study.annotations()
+    with study.source.answers() as store:
+        store.note("annotations", "")
+    kept = study.source.files.annotations
+    found = study.annotations()
+    assert kept.is_dir()
+    assert found.sort(pl.all()).equals(whole.sort(pl.all()))
+    assert scan(study.source).collect().equals(found)
+    assert study.scan_annotations().select(pl.len()).collect().item() == 2 * ANSWERS
+    assert measurable(study.source).height == 2 * ANSWERS
+    assert pl.read_parquet(kept).equals(found)
+    frame = pd.read_parquet(kept)
+    assert pl.from_pandas(frame)["label"].cast(pl.String).equals(found["label"].cast(pl.String))
+    calls = study.folder / "calls.parquet"
+    assert study.export(calls) == ANSWERS
+    study.source.files.write_annotations(whole)  # and a file takes its place again
+    assert kept.is_file()
+    assert pl.read_parquet(kept).equals(whole)
+
+
+class Local(FirstLabel):
+    """A user's evaluator."""
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("place", ["inside a function", "in a module that only this process knows"])
+def test_an_evaluator_that_cannot_be_sent_is_read_here_and_says_so(
+    study: Study, tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Inner(FirstLabel):
+        pass
+
+    used: type[FirstLabel] = Inner
+    if place != "inside a function":
+        module = types.ModuleType("known_here_alone")
+        used = type("Elsewhere", (FirstLabel,), {"__module__": module.__name__})
+        module.Elsewhere = used  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    asked = design(study, "first_label") | {"evaluators": {"first_label": used()}}
+    with pytest.warns(UserWarning, match="by one process"):
+        found = scored(study, tmp_path / "a.parquet", asked, 2)
+    assert found.equals(scored(study, tmp_path / "b.parquet", design(study, "first_label"), 1))
+
+
+@pytest.mark.usefixtures("small")
+def test_what_a_helper_leaves_is_made_here(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # It takes one part, and is killed.
+    dies = scored_parts._START.replace("work()", "import sys\nprint('\"ready\"', flush=True)\nsys.exit(1)")
+    monkeypatch.setattr(scored_parts, "_START", dies)
+    found = scored(study, tmp_path / "a.parquet", design(study), 3)
+    assert found.equals(scored(study, tmp_path / "b.parquet", design(study), 1))
+
+
+@pytest.mark.usefixtures("small")
+def test_a_changed_answer_is_an_error_and_the_old_annotations_stay(study: Study, tmp_path: Path) -> None:
+    with study.source.answers() as store:
+        whole = annotate(store.read(), annotator_of(study.source, {"first_label": FirstLabel()})).collect()
+        whole.write_parquet(tmp_path / "annotations.parquet")
+        store._db.execute("UPDATE responses SET text = text || '!' WHERE id = 90")
+        try:
+            with pytest.raises(StoreError, match="has changed"):
+                scored_parts.score(store, design(study), tmp_path / "annotations.parquet", 2)
+        finally:
+            store._db.execute("UPDATE responses SET text = rtrim(text, '!') WHERE id = 90")
+    assert pl.read_parquet(tmp_path / "annotations.parquet").equals(whole)
+    assert [one.name for one in tmp_path.iterdir()] == ["annotations.parquet"]
+
+
+KILLED = """
+import os, signal, sys
+from quaver.study.analysis import scored_parts
+from tests.study.analysis.test_scored_parts import Study, answer
+scored_parts.PART = 20
+write = scored_parts.write_part
+def write_and_die(store, annotator, folder, part):
+    write(store, annotator, folder, part)
+    if part.number == int(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGKILL)
+scored_parts.write_part = write_and_die
+scored_parts._cores = lambda: 1
+Study.open(sys.argv[1], functions={"fake": answer}).rescore()
+"""
+
+
+@pytest.mark.parametrize("part", [0, 5])
+def test_a_killed_process_leaves_no_part(study: Study, tmp_path: Path, part: int) -> None:
+    before = study.annotations()
+    folder = study.source.positions.path
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, str(folder), str(part)], env=environment(), cwd=Path.cwd(), check=False
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert pl.read_parquet(study.source.files.annotations).equals(before)
+    assert study.annotations().equals(before)
