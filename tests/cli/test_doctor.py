@@ -37,6 +37,16 @@ def test_a_model_by_name(
     ]
 
 
+def test_a_model_that_does_not_repeat_itself_is_told_how_it_would(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ("doctor", "smollm2-135m-instruct", "--prompts", "2", "--mode", "fast")
+    done = here(tmp_path, *asked, monkeypatch=monkeypatch, capsys=capsys)
+    rows = [line.split() for line in done.stdout.splitlines() if line.startswith("smollm2")]
+    differs = any(row[3] != "0" or row[5] != row[2] for row in rows)
+    assert ("mode: repeatable" in done.stdout) == differs
+
+
 def test_a_study_keeps_the_figure_for_its_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -360,8 +360,13 @@ def test_repeats_are_not_shared_where_the_server_cannot() -> None:
 
 
 def test_only_llamacpps_server_asked_one_call_at_a_time_repeats_itself() -> None:
+    for preset, start in (("vllm", "VLLM_BATCH_INVARIANT=1"), ("sglang", "--enable-deterministic-inference")):
+        with pytest.raises(SpecError, match=r"llama\.cpp") as caught:
+            OpenAICompatible(model="m", preset=preset, mode="repeatable")
+        assert start in str(caught.value.fix)
+        assert start in OpenAICompatible(model="m", preset=preset).steadied_by()
     with pytest.raises(SpecError, match=r"llama\.cpp"):
-        OpenAICompatible(model="m", preset="vllm", mode="repeatable")
+        OpenAICompatible(model="m", base_url="http://127.0.0.1:9/v1", mode="repeatable")
     with pytest.raises(SpecError, match="one call"):
         OpenAICompatible(model="m", preset="llamacpp_server", mode="repeatable", concurrency=8)
 

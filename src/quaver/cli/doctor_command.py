@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
@@ -13,6 +14,7 @@ import typer
 from quaver.cli.console import say, screen, table
 from quaver.cli.study_options import FunctionOption, open_study
 from quaver.core import registry
+from quaver.core.model import Model, Steadied
 from quaver.errors import QuaverError
 
 if TYPE_CHECKING:
@@ -60,13 +62,17 @@ def command(
         _play(port)
         return
     path = Path(target)
+    asked: dict[str, Model]
     if path.is_dir() or path.suffix in (".yaml", ".yml", ".zip"):
-        found = open_study(path, function).noise(prompts)
+        from quaver.study.sources.study_file_source import asking
+
+        study = open_study(path, function)
+        found, asked = study.noise(prompts), dict(asking(study.source).models)
     else:
         from quaver.collect.run.engine_noise import engine_noise, probes
 
         model = registry.load("models", "llamacpp")(model=target, mode=mode.value)
-        found = {target: engine_noise(model, probes(prompts))}
+        found, asked = {target: engine_noise(model, probes(prompts))}, {target: model}
     rows = [(model, row.way, *_cells(row)) for model, ways in found.items() for row in ways]
     heads = (
         "model",
@@ -78,6 +84,15 @@ def command(
         "largest shift",
     )
     screen.print(table(heads, rows, "Compared with a cold engine, greedy:"))
+    for name, ways in found.items():
+        if how := _steadied_by(asked[name], ways):
+            say(f"To have {name} give the same answer to the same call: {how}")
+
+
+def _steadied_by(model: Model, ways: Sequence[Noise]) -> str:
+    """What would make a model's answers the same, if they were not."""
+    differ = any(row.other_text or row.identical not in (None, row.answers) for row in ways)
+    return model.steadied_by() if differ and isinstance(model, Steadied) else ""
 
 
 def _play(port: int) -> None:

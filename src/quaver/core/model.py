@@ -129,6 +129,15 @@ class Probed(Protocol):
 
 
 @runtime_checkable
+class Steadied(Protocol):
+    """A model that knows what would make its answers repeat themselves."""
+
+    def steadied_by(self) -> str:
+        """What to change so that the same call gets the same answer; empty where nothing is known."""
+        ...
+
+
+@runtime_checkable
 class Keyed(Protocol):
     """A model that may need a key."""
 

@@ -190,6 +190,12 @@ class OpenAICompatible(Defaults):
             **self._found,
         }
 
+    def steadied_by(self) -> str:
+        """How the server is started so that its answers repeat themselves."""
+        if self._is_repeatable or not self._kind.steady:
+            return ""
+        return f"start the server with: {self._kind.steady.replace('MODEL', self._model)}"
+
     def probe(self, needs: Needs) -> None:
         """Reach the server and test the features that the study needs.
 

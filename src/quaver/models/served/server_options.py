@@ -28,11 +28,14 @@ def check_repeatable(preset: str | None, repeats: str, concurrency: int | None) 
         SpecError: It does not.
     """
     if preset != "llamacpp_server":
+        steady = PRESETS[preset].steady if preset else ""
         raise SpecError(
             "only llama.cpp's server has a repeatable mode",
             where="mode",
             found=f"mode: repeatable, with {f'preset: {preset}' if preset else 'no preset'}",
-            fix="leave `mode` out, or `preset: llamacpp_server`; `quaver doctor` measures the noise",
+            fix=f"leave `mode` out, and start the server with: {steady}"
+            if steady
+            else "leave `mode` out, or `preset: llamacpp_server`; `quaver doctor` measures the noise",
         )
     if repeats == "shared" or concurrency not in (None, 1):
         raise SpecError(
