@@ -24,7 +24,7 @@ _ENVIRONMENT = {
     "VLLM_LOGGING_LEVEL": "ERROR",
     "VLLM_NO_USAGE_STATS": "1",
 }
-"""What vLLM reads when it is imported, unless the user has said otherwise."""
+"""What vLLM reads when it is imported, unless the user has set it."""
 
 _FIXES = {
     "batch invarian": "`mode: fast`, or another `engine: {attention_backend: …}`",
@@ -129,7 +129,7 @@ def _choose_kernels(invariant: bool) -> None:
     """Say which kernels to use, before vLLM looks.
 
     Raises:
-        ModelError: It has looked, and been told otherwise.
+        ModelError: It has looked already.
     """
     wanted = str(int(invariant))
     if os.environ.get(_INVARIANT, "0") == wanted:
