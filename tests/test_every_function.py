@@ -24,6 +24,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "mixed_logit": {"formula": "original ~ model"},
     "partiality": {"toward": "party"},
     "position_bias": {"order": "paraphrase", "backward": "short"},
+    "verbosity_bias": {"padding": "paraphrase", "padded": "short"},
     "view": {"kind": "filtered"},
 }
 """Arguments without a default."""

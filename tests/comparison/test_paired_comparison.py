@@ -157,7 +157,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[quaver.Study, quaver.
     return study(folder / "a", right, VARIED), study(folder / "b", curtly, VARIED)
 
 
-LACKING = {"partiality": "toward", "position_bias": "option_order"}
+LACKING = {"partiality": "toward", "position_bias": "option_order", "verbosity_bias": "padding"}
 """Measures that need what these studies do not have."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,30 @@ def test_no_text_breaks_a_table(study: Study, name: str) -> None:
     assert not re.search(
         r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", latex + made.as_("markdown")
     )
+
+
+KNOWN = re.compile(r"[\x20-\x7e\n\u00a1-\u017f–“”‘’]*")
+"""What pdfLaTeX's own fonts and input encoding know."""
+
+
+def test_every_heading_and_note_is_latex(study: Study) -> None:
+    """What the tables say themselves: environments that end, braces in pairs, no sign that pdfLaTeX lacks."""
+    for name in tables():
+        made = table(study, name)
+        latex = replace(made, table=replace(made.table, rows=())).as_("latex")
+        assert KNOWN.fullmatch(latex), (name, set(KNOWN.sub("", latex)))
+        opened = re.findall(r"\\(begin|end){(\w+)}", latex)
+        assert opened == [
+            ("begin", "table"),
+            ("begin", "tabular"),
+            ("end", "tabular"),
+            ("end", "table"),
+        ]
+        signs = re.sub(r"\\[{}$]", "", latex)
+        assert signs.count("{") == signs.count("}")
+        assert signs.count("$") % 2 == 0
+        (kinds,) = re.findall(r"\\begin{tabular}{(\w+)}", latex)
+        assert len(kinds) == len(made.columns)
 
 
 def test_some_of_them_have_rows(study: Study) -> None:

@@ -95,6 +95,7 @@ _BUILT_IN: Mapping[str, Options] = {
     "readiness": {"options": {"second": "f", "token": "e"}, "evaluators": 2},
     "spread": {"floored": True},
     "recovered_share": {"options": {"variant": "v00"}, "evaluators": 2},
+    "verbosity_bias": {"options": {"padding": "length", "plain": "short", "padded": "long"}},
     "verbal_calibration": {"options": {"columns": {"confidence": "stated"}}},
 }
 _BESIDE = (

@@ -726,6 +726,23 @@ def verbal_calibration(
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
+def verbosity_bias(
+    annotations: Frame,
+    *,
+    padding: str = "padding",
+    plain: str = "original",
+    padded: str = "padded",
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence_level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    columns: Columns | None = None,
+    group: str | None = None,
+    interval: IntervalKind | None = "jackknife",
+    keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
+) -> Estimates: ...
 def conclusion(
     annotations: Frame,
     *,

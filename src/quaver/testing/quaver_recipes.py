@@ -168,6 +168,7 @@ _VARIANTS: Mapping[str, VariantRecipe] = {
     ),
     "label_order": VariantRecipe({"orders": "rotations"}),
     "option_order": VariantRecipe(prompt=replace(PROMPT, answers={"pos": "A", "neg": "B"})),
+    "padding": VariantRecipe({"answer": "text"}),
     "paraphrases": VariantRecipe({"engine": "surface", "k": 2}, rewords=True),
     "perturbations": VariantRecipe({"paraphrase": "Good or bad?"}, sets_length=True, rebuilds=True),
     "position": VariantRecipe(original={"position": "after"}),
@@ -197,6 +198,9 @@ _MEASURES: Mapping[str, MeasureRecipe] = {
     "partiality": MeasureRecipe(options={"toward": "ben"}),
     "position_bias": MeasureRecipe(
         options={"order": "variant", "forward": "v0", "backward": "v1"}, ordered_by=("variant",)
+    ),
+    "verbosity_bias": MeasureRecipe(
+        options={"padding": "variant", "plain": "v0", "padded": "v1"}, ordered_by=("variant",)
     ),
     # Found by an optimiser, to so many digits; a group has the intercept that items have else.
     "mixed_effects": MeasureRecipe(digits=5, is_closed=False),

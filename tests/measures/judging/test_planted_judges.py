@@ -19,6 +19,7 @@ from quaver.measures import (
     leniency,
     partiality,
     position_bias,
+    verbosity_bias,
 )
 from quaver.study.session import Study
 
@@ -129,6 +130,75 @@ def test_the_values_are_those_of_a_few_lines_of_numpy() -> None:
     )
     expected = (by_item["judge"] - by_item["people"].cast(pl.Float64)).mean()
     assert partiality(frame, by=[], toward="longer")[0].value == pytest.approx(expected)
+
+
+def padded_pairs(share: float, seed: int) -> pl.DataFrame:
+    """Right, but in a share of cases for what is padded: A in one prompt, B in another, none in a third."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        {
+            "item": pair["pair"],
+            "model": "judge",
+            "variant": padding,
+            "padding": padding,
+            "repeat": repeat,
+            "label": padding if padding != "original" and rng.random() < share else pair["better"],
+        }
+        for pair in PAIRS
+        for padding in ("original", "A", "B")
+        for repeat in range(2)
+    ]
+    return pl.DataFrame(rows)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_padding_that_helps_is_found(share: float) -> None:
+    """Half of the padded answers were right anyway, so that half of the share is what padding does."""
+    frames = [padded_pairs(share, seed) for seed in range(20)]
+    found = [verbosity_bias(frame, by=[])[0] for frame in frames]
+    assert np.mean([one.value for one in found]) == pytest.approx(share / 2, abs=0.02)
+    if share:
+        assert sum((one.low or 0) <= share / 2 <= (one.high or 0) for one in found) >= 17
+    frame = frames[0]
+    shares = {
+        (padding, label): frame.filter(pl.col("padding") == padding)
+        .group_by("item")
+        .agg((pl.col("label") == label).mean())
+        .sort("item")["label"]
+        .to_numpy()
+        for padding in ("original", "A", "B")
+        for label in ("A", "B")
+    }
+    gains = [shares[label, label] - shares["original", label] for label in ("A", "B")]
+    assert found[0].value == pytest.approx(float(np.mean(gains)))
+    chosen = (shares["A", "A"] + shares["B", "B"]).mean() / 2
+    assert found[0].details["padded"] == pytest.approx(float(chosen))
+
+
+def test_padding_and_scores() -> None:
+    rng = np.random.default_rng(3)
+    true = rng.integers(1, 5, 50)
+    kind = true + (rng.random(50) < 0.6)  # one grade more for what is padded, in six cases of ten
+    frame = pl.DataFrame(
+        {
+            "item": [*range(50), *range(50)],
+            "padding": ["original"] * 50 + ["padded"] * 50,
+            "variant": ["original"] * 50 + ["padded"] * 50,
+            "label": [str(one) for one in (*true, *kind)],
+        }
+    )
+    found = verbosity_bias(frame, by=[])[0]
+    assert found.value == pytest.approx((kind - true).mean())
+    assert found.details["plain"] == pytest.approx(true.mean())
+    assert found.details["padded"] == pytest.approx(kind.mean())
+    alone = verbosity_bias(frame.filter(pl.col("padding") == "original"), by=[])[0]
+    assert (alone.value, bool(alone.reason)) == (None, True)
+    words = frame.with_columns(label=pl.lit("good"))
+    assert verbosity_bias(words, by=[])[0].reason == "there is only one score"
+    kinds = LabelSet((Label("good", "good"), Label("poor", "poor")), "nominal")
+    assert verbosity_bias(words, by=[], labels=kinds)[0].reason == "the labels are no numbers"
+    with pytest.raises(QuaverError):
+        verbosity_bias(frame, by=[], padding="elsewhere")
 
 
 def test_an_order_that_was_not_asked_leaves_the_bias_undefined() -> None:
@@ -253,6 +323,38 @@ def test_a_study_of_pairs_maps_choices_back_and_finds_the_planted_bias(tmp_path:
     assert found["position_bias"].value == 1.0
     assert found["position_bias"].details["alike"] == 0.0
     assert found["partiality"].details["judge"] == 0.5
+
+
+def test_a_study_of_pairs_pads_one_answer_at_a_time(tmp_path: Any) -> None:
+    """A judge that chooses the longer answer, in both orders: whatever is padded most wins."""
+
+    def longer(text: str, prompt: str) -> str:
+        lines = {line[0]: len(line) for line in text.splitlines() if line[1:2] == ")"}
+        return max(lines, key=lambda letter: lines[letter])
+
+    study = {
+        "task": {"labels": ["A", "B"], "options": ["answer_a", "answer_b"]},
+        "items": {
+            "source": "judged_answers",
+            "id": "pair",
+            "text": "Question: {{ question }}\n\n{{ options }}",
+            "groups": ["longer"],
+        },
+        "prompt": {"instruction": "Which answer is better?", "postfix": "A or B?"},
+        "variants": [
+            {"use": "option_order", "orders": "reversed"},
+            {"use": "padding", "after": " Well. " * 99},
+        ],
+        "models": [{"name": "judge", "use": "function"}],
+        "evaluators": ["first_character"],
+        "measures": [{"use": "verbosity_bias", "by": ["model"]}, {"use": "position_bias", "by": ["model"]}],
+    }
+    opened = Study.open(study, folder=tmp_path / "judge", functions={"judge": longer})
+    opened.run()
+    found = {one.measure: one for one in opened.estimates()}
+    assert [found["verbosity_bias"].details[name] for name in ("plain", "padded")] == [0.5, 1.0]
+    assert found["verbosity_bias"].value == 0.5
+    assert found["position_bias"].value == 0.0
 
 
 def test_scores_on_another_scale_are_the_same_grades(tmp_path: Any) -> None:

@@ -14,7 +14,7 @@ from quaver.estimation.declaration import measure
 from quaver.estimation.reading import Reading
 from quaver.measures.corrected.corrected_estimate import SOURCE, Correcting, Sampling
 from quaver.measures.corrected.labelled_items import LabelledItems, filled, populations
-from quaver.measures.judging.leniency import NO_SCORES, numbers_of
+from quaver.measures.judging.judged_scores import NO_SCORES, numbers_of
 
 
 @measure(

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell
 from quaver.estimation.declaration import measure
 from quaver.estimation.statistic import Statistic
+from quaver.measures.judging.judged_scores import NO_SCORES, ONE_SCORE, scores_of
 from quaver.measures.judging.signed_mean import mean_over_items
 from quaver.measures.variation.label_shares import ASKING
-
-NO_SCORES = "the labels are no numbers"
 
 
 @measure(
@@ -43,7 +41,7 @@ def leniency(cell: Cell) -> Iterator[Statistic]:
     >>> leniency(frame)[0].value
     0.5
     """
-    scores = _scores(cell)
+    scores = scores_of(cell)
     said = Statistic(
         method="mean over items of the judge's scores less the gold score",
         null=0.0,
@@ -52,7 +50,7 @@ def leniency(cell: Cell) -> Iterator[Statistic]:
         reason="no item has both a score and a gold score" if cell.items else "no annotations",
     )
     if scores is None or scores.size == 1:
-        yield replace(said, reason=NO_SCORES if scores is None else "there is only one score")
+        yield replace(said, reason=NO_SCORES if scores is None else ONE_SCORE)
         return
     if not cell.codes.size or cell.gold is None:
         yield said
@@ -66,24 +64,3 @@ def leniency(cell: Cell) -> Iterator[Statistic]:
     details = {"judge": float(judge[used].mean()), "people": float(people[used].mean())} if used.any() else {}
     wide = float(np.ptp(scores))
     yield mean_over_items(cell, np.where(used, judge - people, np.nan), said, (-wide, wide), details)
-
-
-def _scores(cell: Cell) -> Floats | None:
-    """What each label of a cell counts as; None where it counts as nothing."""
-    numbers = numbers_of(cell.labels)
-    if numbers is None and (cell.label_set is None or cell.label_set.level != "nominal"):
-        return np.arange(1.0, len(cell.labels) + 1)
-    return numbers
-
-
-def numbers_of(labels: Sequence[str]) -> Floats | None:
-    """What labels count as, as numbers; None where one is no number.
-
-    >>> numbers_of(["1", "2.5"]).tolist(), numbers_of(["1", "good"])
-    ([1.0, 2.5], None)
-    """
-    try:
-        found = np.array([float(label) for label in labels], np.float64)
-    except ValueError:
-        return None
-    return found if np.isfinite(found).all() else None

@@ -14,7 +14,7 @@ from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Encoded, encode
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
-from quaver.measures.judging.signed_mean import mean_over_items
+from quaver.measures.judging.signed_mean import mean_over_items, shares_at
 from quaver.measures.variation.label_shares import ASKING
 
 
@@ -79,7 +79,7 @@ def _statistic(cell: Cell, levels: Encoded, forward: str, backward: str) -> Stat
     )
     if not cell.codes.size or len(cell.labels) < 2:
         return said
-    both = [_shares(cell, levels, level) for level in (forward, backward)]
+    both = [shares_at(cell, levels, level) for level in (forward, backward)]
     signs = (1.0, -1.0)
     each = sum(0.5 * sign * (one[:, 0] - one[:, -1]) for sign, one in zip(signs, both, strict=True))
     values = np.asarray(each, np.float64)
@@ -88,16 +88,6 @@ def _statistic(cell: Cell, levels: Encoded, forward: str, backward: str) -> Stat
     same = (alike[0] == alike[1]) & (alike[0] >= 0)
     details = {"alike": float(same.mean())} if known.any() else {}
     return mean_over_items(cell, values, said, (-1.0, 1.0), details)
-
-
-def _shares(cell: Cell, levels: Encoded, level: str) -> Floats:
-    """Each item's share of each label in one order; NaN where it has no label."""
-    code = levels.values.index(level) if level in levels.values else -2
-    at = np.where(cell.rows >= 0, levels.codes[np.maximum(cell.rows, 0)], -3)
-    codes = np.where(at == code, cell.codes, -1).reshape(len(cell.items), -1)
-    counts = np.stack([(codes == one).sum(1) for one in range(len(cell.labels))], 1).astype(np.float64)
-    total = counts.sum(1, keepdims=True)
-    return np.asarray(np.where(total > 0, counts / np.maximum(total, 1), np.nan))
 
 
 def _sole_most(shares: Floats) -> np.ndarray:

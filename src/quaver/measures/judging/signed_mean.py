@@ -10,6 +10,7 @@ import numpy as np
 
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell
+from quaver.estimation.encoding import Encoded
 from quaver.estimation.intervals import Interval
 from quaver.estimation.means import differing, ratio
 from quaver.estimation.statistic import Statistic
@@ -54,3 +55,13 @@ def mean_over_items(
         values=values,
         details=details or {},
     )
+
+
+def shares_at(cell: Cell, levels: Encoded, level: str) -> Floats:
+    """Each item's share of each label where a column has one level; NaN where it has no label there."""
+    code = levels.values.index(level) if level in levels.values else -2
+    at = np.where(cell.rows >= 0, levels.codes[np.maximum(cell.rows, 0)], -3)
+    codes = np.where(at == code, cell.codes, -1).reshape(len(cell.items), -1)
+    counts = np.stack([(codes == one).sum(1) for one in range(len(cell.labels))], 1).astype(np.float64)
+    total = counts.sum(1, keepdims=True)
+    return np.asarray(np.where(total > 0, counts / np.maximum(total, 1), np.nan))

@@ -130,6 +130,30 @@ def plain(cell: str | Markup) -> str:
 
 # --------------------------------------------------------------------------- print
 
+_SMALL_GREEK = [
+    rf"$\{name}$"
+    for name in (
+        *(
+            "alpha",
+            "beta",
+            "gamma",
+            "delta",
+            "epsilon",
+            "zeta",
+            "eta",
+            "theta",
+            "iota",
+            "kappa",
+            "lambda",
+            "mu",
+        ),
+        *("nu", "xi", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega"),
+    )
+]
+_LARGE_GREEK = [
+    rf"$\{name}$"
+    for name in ("Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega")
+]
 _LATEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -145,13 +169,18 @@ _LATEX = {
     "-": "-{}",
     "−": "$-$",
     "×": r"$\times$",
-    "α": r"$\alpha$",
     "—": "---",
     "…": r"\ldots{}",
     "\u00a0": "~",
     "⟨": r"\textless{}",
     "⟩": r"\textgreater{}",
+    "≤": r"$\le$",
+    "≥": r"$\ge$",
+    "≈": r"$\approx$",
+    "→": r"$\to$",
     **{sign: "\\" + sign for sign in "&%$#_"},
+    **dict(zip("αβγδεζηθικλμνξπρστυφχψω", _SMALL_GREEK, strict=True)),
+    **dict(zip("ΓΔΘΛΞΠΣΥΦΨΩ", _LARGE_GREEK, strict=True)),
 }
 _MARKDOWN = {
     **{sign: "\\" + sign for sign in "\\`*_[]|#~!$"},
@@ -199,8 +228,8 @@ def _latex_row(row: Sequence[str]) -> str:
 def latex_text(text: str) -> str:
     r"""A text on one line in which nothing is a command to LaTeX.
 
-    >>> print(latex_text("50% of a_b"))
-    50\% of a\_b
+    >>> print(latex_text("50% of a_b: χ², ρ ≤ 1"))
+    50\% of a\_b: $\chi$², $\rho$ $\le$ 1
     """
     return "".join(map(_latex_sign, _line(text)))
 
