@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.cli.commands import quaver
+from tests.papers.planted import alphas
 
 from quaver import measure_agreement
 from quaver.errors import QuaverError, SpecError, UnknownName
@@ -81,6 +83,54 @@ def test_files_of_promptstability_are_read_as_they_are(tmp_path: Path) -> None:
     assert found.holds
     beside = measure_agreement(tmp_path / "within.csv", item="id", rater="iteration", label="annotation")
     assert found.numbers[0].estimate.value == pytest.approx(beside[0].value)
+
+
+def scored(folder: Path, name: str, column: str, scores: dict[int, tuple[float, float, float]]) -> None:
+    """A file as promptstability writes it: three repeats of LABELS, the last two alike, and its scores."""
+    rows = [
+        f"{at},text {at},{pair[min(repeat, 1)]},{repeat},"
+        + ",".join(map(str, scores.get(repeat, ("", "", ""))))
+        for repeat in range(3)
+        for at, pair in enumerate(LABELS)
+    ]
+    head = f"id,text,annotation,{column},ka_mean,ka_lower,ka_upper\n"
+    (folder / name).write_text(head + "\n".join(rows), encoding="utf-8")
+
+
+def test_the_scores_in_promptstabilitys_files_are_published_numbers(tmp_path: Path) -> None:
+    three = [[[pair[0], pair[1], pair[1]].count(label) for label in "ab"] for pair in LABELS]
+    whole = float(alphas(np.array([three], float))[0])
+    scored(tmp_path, "within.csv", "iteration", {1: (alpha() + 0.004, 0.3, 0.5), 2: (whole + 0.02, 0.2, 0.4)})
+    found = replicate(tmp_path)
+    assert [one.where for one in found.numbers] == ["within.csv, iteration 1", "within.csv, iteration 2"]
+    first, second = found.numbers
+    assert first.estimate.value == pytest.approx(alpha())
+    assert second.estimate.value == pytest.approx(whole)
+    assert [one.verdict for one in found.numbers] == ["reproduced", "differs"]
+    assert (first.low, first.high) == (0.3, 0.5)
+    assert first.times_as_wide is not None
+    assert first.times_as_wide > 1
+    text = "files: {within: {file: within.csv, scores: 1}}\n"
+    (tmp_path / "published.yaml").write_text(text, encoding="utf-8")
+    assert [one.digits for one in replicate(tmp_path).numbers] == [1, 1]
+    (tmp_path / "published.yaml").write_text(text.replace(", scores: 1", ""), encoding="utf-8")
+    with pytest.raises(SpecError, match="no number is published"):
+        replicate(tmp_path)
+
+
+def test_scores_by_temperature(tmp_path: Path) -> None:
+    rows = [
+        f"{at},text {at},{label},{prompt},{heat},{alpha() if heat == '0.5' else ''},0.1,0.6"
+        for heat in ("0.5", "5.0")
+        for prompt in range(2)
+        for at, pair in enumerate(LABELS)
+        for label in [pair[prompt]]
+    ]
+    head = "id,text,annotation,prompt_id,temperature,ka_mean,ka_lower,ka_upper\n"
+    (tmp_path / "between.csv").write_text(head + "\n".join(rows), encoding="utf-8")
+    (one,) = replicate(tmp_path).numbers
+    assert (one.verdict, one.estimate.value) == ("reproduced", pytest.approx(alpha()))
+    assert one.estimate.cell["temperature"] == "0.5"
 
 
 def test_the_tables_have_both_numbers(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from quaver.cli.console import say, screen, table
 
 def command(
     folder: Annotated[
-        Path, typer.Argument(help="A folder with published.yaml and the published annotations.")
+        Path, typer.Argument(help="A folder with published.yaml, or with promptstability's files.")
     ] = Path(),
     to: Annotated[
         Path | None,

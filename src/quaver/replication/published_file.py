@@ -7,11 +7,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from quaver.core.arguments import excerpt
 from quaver.design.spec.complaints import translated
-from quaver.design.spec.spec_part import Part
+from quaver.design.spec.spec_part import Part, PlacedError
 from quaver.design.spec.study_file import Positions
 from quaver.design.spec.yaml_file import read_yaml
 from quaver.errors import SpecError, UnknownName
@@ -36,6 +36,11 @@ class AnnotationFile(Part):
     encoding: str = Field("utf-8", description="Of a text file.")
     separator: str | None = Field(None, description="Between the cells of CSV and TSV.")
     sheet: str | None = Field(None, description="Of a spreadsheet.")
+    scores: Annotated[int, Field(ge=0, le=12)] | None = Field(
+        None,
+        description="The scores that promptstability wrote into the file are published numbers too, to so "
+        "many decimals.",
+    )
 
 
 class PublishedNumber(Part):
@@ -62,7 +67,13 @@ class PublishedSpec(Part):
 
     source: str = Field("", description="The publication.")
     files: dict[str, AnnotationFile] = Field(description="The files of annotations, by name.", min_length=1)
-    numbers: list[PublishedNumber] = Field(description="The published numbers.", min_length=1)
+    numbers: list[PublishedNumber] = Field([], description="The published numbers.")
+
+    @model_validator(mode="after")
+    def _something(self) -> PublishedSpec:
+        if not self.numbers and all(file.scores is None for file in self.files.values()):
+            raise PlacedError("no number is published", "numbers", expected="numbers, or scores of a file")
+        return self
 
 
 def read_published(folder: Path) -> tuple[PublishedSpec, Positions]:

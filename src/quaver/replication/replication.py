@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +15,8 @@ from quaver.core.records import Estimate
 from quaver.core.rows import Rows
 from quaver.design.spec.study_file import Positions
 from quaver.errors import SpecError
-from quaver.replication.published_file import AnnotationFile, PublishedNumber, Written, read_published
+from quaver.replication.package_scores import package_numbers, spec_of_files
+from quaver.replication.published_file import NAME, AnnotationFile, PublishedNumber, Written, read_published
 from quaver.study.imports.label_columns import Roles
 from quaver.study.imports.label_import import import_annotations
 from quaver.study.session import Study
@@ -128,7 +129,8 @@ def replicate(folder: str | Path) -> Replication:
 
     Args:
         folder: A folder with ``published.yaml`` (`published_file.PublishedSpec`), or that file. It names
-            files of annotations, which are read as `import_annotations` reads them, and the numbers.
+            files of annotations, which are read as `import_annotations` reads them, and the numbers. In a
+            folder without it, the scores that promptstability wrote into its files are the numbers.
 
     Returns:
         Each number beside the recomputed one, with Quaver's interval and a verdict.
@@ -138,18 +140,46 @@ def replicate(folder: str | Path) -> Replication:
         ItemError: A file of annotations cannot be read.
         UnknownName: There is no such measure, column or file.
     """
-    spec, source = read_published(Path(folder))
+    found_files = None if (Path(folder) / NAME).exists() else spec_of_files(Path(folder))
+    if found_files is None:
+        spec, source = read_published(Path(folder))
+    else:
+        spec, source = found_files, Positions(Path(folder) / NAME, {})
+    numbers = [
+        *spec.numbers,
+        *(
+            number
+            for name, file in spec.files.items()
+            if file.scores is not None
+            for number in package_numbers(name, source.path_of(file.file), file, file.scores)
+        ),
+    ]
     with tempfile.TemporaryDirectory(prefix="quaver-") as home:
         studies = {
             name: _imported(file, source, Path(home) / name)
             for name, file in spec.files.items()
-            if any(number.of == name for number in spec.numbers)
+            if any(number.of == name for number in numbers)
         }
+        measured = _Measured(studies)
         found = [
-            _replicated(number, studies[number.of], source.where("numbers", at))
-            for at, number in enumerate(spec.numbers)
+            _replicated(number, measured, source.where("numbers", at)) for at, number in enumerate(numbers)
         ]
     return Replication(spec.source, found)
+
+
+class _Measured:
+    """The estimates of imported studies, each measure with the same options once."""
+
+    def __init__(self, studies: Mapping[str, Study]) -> None:
+        self._studies = studies
+        self._known: dict[str, Sequence[Estimate]] = {}
+
+    def of(self, number: PublishedNumber) -> Sequence[Estimate]:
+        """The estimates among which a number is."""
+        key = repr((number.of, number.measure, number.options))
+        if key not in self._known:
+            self._known[key] = self._studies[number.of].measure(number.measure, **number.options)
+        return self._known[key]
 
 
 def _imported(file: AnnotationFile, source: Positions, home: Path) -> Study:
@@ -175,21 +205,21 @@ def _imported(file: AnnotationFile, source: Positions, home: Path) -> Study:
     return study
 
 
-def _replicated(number: PublishedNumber, study: Study, where: str) -> Replicated:
+def _replicated(number: PublishedNumber, measured: _Measured, where: str) -> Replicated:
     value, digits = read_number(number.value, where)
     low, high = (None if end is None else read_number(end, where)[0] for end in (number.low, number.high))
     kept = number.digits if number.digits is not None else digits
-    return Replicated(number.where, value, low, high, kept, _estimate(number, study, where))
+    return Replicated(number.where, value, low, high, kept, _estimate(number, measured.of(number), where))
 
 
-def _estimate(number: PublishedNumber, study: Study, where: str) -> Estimate:
+def _estimate(number: PublishedNumber, made: Sequence[Estimate], where: str) -> Estimate:
     """The one estimate that a published number is.
 
     Raises:
         SpecError: There is none in this cell, or several are.
     """
     wanted = {column: str(level) for column, level in number.cell.items()}
-    name, made = number.estimate or number.measure, study.measure(number.measure, **number.options)
+    name = number.estimate or number.measure
     every = [one for one in made if one.measure == name]
     if not every:
         raise SpecError(
