@@ -13,8 +13,9 @@ from quaver.core.arguments import excerpt
 from quaver.core.records import Label, LabelSet, Level
 from quaver.errors import MeasureError
 from quaver.estimation.cell import Cell
-from quaver.estimation.cells import Missing, cells, frame_of
+from quaver.estimation.cells import Missing, cells
 from quaver.estimation.encoding import encode
+from quaver.estimation.gathered import frame_of
 
 
 def label_set_of(labels: LabelSet | Sequence[Any] | None, level: Level = "nominal") -> LabelSet | None:

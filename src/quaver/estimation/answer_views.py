@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -11,9 +10,9 @@ import polars as pl
 
 from quaver.core.records import LabelSet
 from quaver.core.seeds import derive
-from quaver.estimation.cells import frame_of
 from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.encoding import combine, encode, encode_labels
+from quaver.estimation.gathered import frame_of
 from quaver.estimation.measure_protocol import guarded
 from quaver.estimation.reading import Reading
 
@@ -113,7 +112,7 @@ def viewed(reading: Reading, kind: View, across: str | None, within: Sequence[st
         label=column("label"),
         seed=reading.resampling.seed,
     )
-    return replace(reading, frame=kept)
+    return reading.of(kept)
 
 
 def _others(frame: pl.DataFrame, named: Sequence[str]) -> list[str]:

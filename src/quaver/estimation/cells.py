@@ -10,15 +10,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from quaver.core.arguments import excerpt
 from quaver.core.records import NO_LABEL, LabelSet
 from quaver.errors import MeasureError
-from quaver.estimation.cell import Arrangement, Cell, Ints
+from quaver.estimation.arrangement import Arrangement, split
+from quaver.estimation.cell import Cell
 from quaver.estimation.column_roles import ColumnReader, Columns
-from quaver.estimation.encoding import Codes, combine, encode
+from quaver.estimation.encoding import Codes
+from quaver.estimation.gathered import Gathered
+from quaver.estimation.grid import Ints, smallest
 
 Missing = Literal["drop", "category", "wrong"]
 """What an answer without a label counts as: it is left out, it is one more label, or (for
@@ -38,36 +40,6 @@ def checked(missing: Missing, known: Sequence[Missing]) -> Missing:
     return missing
 
 
-def frame_of(annotations: Any, where: str = "annotations") -> pl.DataFrame:
-    """The polars frame in a polars or pandas frame, or a mapping of columns.
-
-    Raises:
-        MeasureError: It is none of these, or a column mixes types.
-    """
-    if isinstance(annotations, pl.DataFrame):
-        return annotations
-    if isinstance(annotations, pl.LazyFrame):
-        return annotations.collect()
-    try:
-        if isinstance(annotations, Mapping):
-            return pl.DataFrame(dict(annotations))
-        if type(annotations).__module__.partition(".")[0] == "pandas":
-            return pl.from_pandas(annotations)
-    except (TypeError, ValueError, pl.exceptions.PolarsError, ImportError) as error:
-        if type(error).__module__.startswith(("polars", "pyarrow", "builtins")):
-            raise MeasureError(
-                "the frame cannot be read",
-                where=where,
-                expected="columns of one type each",
-                found=" ".join(str(error).split()),
-                fix="give labels one type, for instance text: frame['label'].astype(str)",
-            ) from error
-        raise
-    raise MeasureError(
-        "not a frame", where=where, expected="a polars or pandas DataFrame", found=type(annotations).__name__
-    )
-
-
 def cells(
     annotations: Any,
     *,
@@ -83,7 +55,7 @@ def cells(
     """Arrange annotations as items × strata × raters, a cell at a time.
 
     Args:
-        annotations: The long frame, a row an annotation.
+        annotations: The long frame, a row an annotation; or a `Gathered`, which keeps what is cut.
         raters: The roles whose combinations label an item independently: repeats, variants.
         within: The roles whose combinations are strata, where the frame has them and ``by`` does not.
         by: The frame's columns whose combinations are the cells.
@@ -100,39 +72,64 @@ def cells(
         MeasureError: Two annotations stand in one place, there are several evaluators, an item has
             two gold labels or groups, a label is not finite, or a column does not exist.
     """
-    frame, by = frame_of(annotations), names_of(by)
+    gathered, by = Gathered.of(annotations), names_of(by)
     _check_kind("labels", labels, LabelSet, "a label set")
     checked(missing, ("drop", "category"))
-    reader = _reader(frame, columns)
+    reader = _reader(gathered, columns)
     if "evaluator" not in raters:
         reader.one_evaluator(by)
-    items = reader.together(["item"], needed=True)
-    parts = combine([(name, encode(reader.column(name, "by"), name)) for name in by], frame.height)
+    apart, layers = reader.beside(by, raters), reader.beside(by, within)
+    roles = tuple(reader.of(role) for role in ("item", "label", "gold", "status"))
+    key = (by, apart, layers, roles, labels, missing, group, gold)
+
+    def cut() -> list[Cell]:
+        reader.items()
+        parts = reader.by(by)
+        columns_of = _arrangement(reader, labels, missing, group, gold, layers, apart)
+        rows = gathered.kept(("rows", by), lambda: split(parts.codes, len(parts.values)))
+        if not by and not rows:
+            return [columns_of.cell({}, np.zeros(0, np.int32))]
+        return [columns_of.cell(dict(parts.values[index]), some) for index, some in rows]
+
+    return gathered.cells(key, cut)
+
+
+def _arrangement(
+    reader: ColumnReader,
+    labels: LabelSet | None,
+    missing: Missing,
+    group: str | None,
+    gold: bool,
+    layers: tuple[str, ...],
+    apart: tuple[str, ...],
+) -> Arrangement:
+    """What the cells are cut out of."""
+    items = reader.items()
     names, label, truth = reader.labels(labels, gold)
-    status = reader.status(label)
+    status = reader.status(labels, gold)
     if missing == "category":
         names, label = _with_no_label(names, label)
-    columns_of = Arrangement(
+    return Arrangement(
         items=items,
-        names=[" | ".join(value.values()) for value in items.values],
-        strata=reader.together([role for role in within if not reader.plays(role, by)]),
-        raters=reader.together([role for role in raters if not reader.plays(role, by)]),
+        names=reader.gathered.kept(
+            ("names", reader.of("item")), lambda: tuple(" | ".join(value.values()) for value in items.values)
+        ),
+        strata=reader.gathered.together(*layers),
+        raters=reader.gathered.together(*apart),
         label=label,
         labels=names,
         status=status,
-        gold=None if truth is None else _per_item(items, truth, "gold"),
+        gold=None
+        if truth is None
+        else reader.gathered.kept(
+            ("gold", reader.of("item"), reader.of("gold"), labels), lambda: _per_item(items, truth, "gold")
+        ),
         clusters=_clusters(reader, items, group),
         unit=group or "item",
     )
-    rows = _split(parts.codes, len(parts.values))
-    if not by and not rows:
-        return [columns_of.cell({}, np.zeros(0, np.int64))]
-    return [columns_of.cell(dict(parts.values[index]), some) for index, some in rows]
 
 
-def _with_no_label(
-    names: tuple[str, ...], label: NDArray[np.int32]
-) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+def _with_no_label(names: tuple[str, ...], label: NDArray[Any]) -> tuple[tuple[str, ...], NDArray[Any]]:
     """Labels and codes with a label more, which answers without one have."""
     if NO_LABEL in names:
         raise MeasureError(
@@ -141,10 +138,11 @@ def _with_no_label(
             expected="another name for it, where missing='category'",
             found=NO_LABEL,
         )
-    return (*names, NO_LABEL), np.where(label < 0, len(names), label).astype(np.int32)
+    kind = smallest(len(names) + 1)
+    return (*names, NO_LABEL), np.where(label < 0, kind(len(names)), label).astype(kind)
 
 
-def _reader(frame: pl.DataFrame, columns: Columns | None) -> ColumnReader:
+def _reader(frame: Gathered, columns: Columns | None) -> ColumnReader:
     _check_kind("columns", columns, Mapping, "the frame's columns by role: {'label': 'code'}")
     return ColumnReader(frame, dict(columns or {}))
 
@@ -154,7 +152,8 @@ def _clusters(reader: ColumnReader, items: Codes, group: str | None) -> Ints | N
     _check_kind("group", group, str, "the name of a column")
     if group is None:
         return None
-    return _per_item(items, encode(reader.column(group, "group"), group).codes, f"group {group!r}")
+    reader.column(group, "group")
+    return _per_item(items, reader.gathered.encoded(group).codes, f"group {group!r}")
 
 
 def _check_kind(where: str, given: object, kind: type, expected: str) -> None:
@@ -179,7 +178,7 @@ def names_of(names: Sequence[str]) -> tuple[str, ...]:
     return found
 
 
-def _per_item(items: Codes, codes: Ints, what: str) -> Ints:
+def _per_item(items: Codes, codes: NDArray[Any], what: str) -> Ints:
     """One code an item, from one a row; -1 for an item that has none."""
     found = np.full(len(items.values), -1, np.int64)
     known = codes >= 0
@@ -194,10 +193,3 @@ def _per_item(items: Codes, codes: Ints, what: str) -> Ints:
             found=f"item {' | '.join(item.values())}",
         )
     return found
-
-
-def _split(codes: Ints, count: int) -> list[tuple[int, Ints]]:
-    """The rows of each code, in the order of the codes."""
-    order = np.argsort(codes, kind="stable")
-    edges = np.searchsorted(codes[order], np.arange(count + 1))
-    return [(i, order[edges[i] : edges[i + 1]]) for i in range(count)]

@@ -11,13 +11,13 @@ import polars as pl
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell
-from quaver.estimation.cells import frame_of
 from quaver.estimation.column_roles import Columns, UnknownColumn
-from quaver.estimation.encoding import Ints
+from quaver.estimation.gathered import Gathered, frame_of
+from quaver.estimation.grid import Ints
 from quaver.estimation.judgements import judge
 
 
-def column_for(frame: pl.DataFrame, role: str, columns: Columns | None) -> str | None:
+def column_for(frame: pl.DataFrame | Gathered, role: str, columns: Columns | None) -> str | None:
     """The one column that plays a role; None where the frame has none.
 
     Raises:
@@ -49,7 +49,7 @@ def numbers_of(
     Raises:
         MeasureError: It holds something other than numbers, infinities, or numbers outside the range.
     """
-    frame = frame_of(annotations)
+    frame = Gathered.of(annotations)
     name = column_for(frame, role, columns)
     if name is None:
         return None

@@ -20,7 +20,8 @@ A measure is a function with the arithmetic on one cell of the data, under a dec
         label.
 
         >>> import polars as pl
-        >>> from quaver.measures import accuracy
+        >>> from quaver.estimation.gathered import Gathered
+from quaver.measures import accuracy
         >>> frame = pl.DataFrame({"item": [1, 2, 3, 4], "label": list("aaab"), "gold": list("aabb")})
         >>> accuracy(frame)[0].value
         0.75
@@ -91,9 +92,10 @@ from quaver.core.presentation import Better, Drawn, Presentation, Unit
 from quaver.core.records import Estimand, Estimate, LabelSet
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.bootstrap import IntervalKind, Resampling
-from quaver.estimation.cells import Missing, checked, frame_of, names_of
+from quaver.estimation.cells import Missing, checked, names_of
 from quaver.estimation.column_roles import Columns
 from quaver.estimation.estimands import checked_estimand, over_prompts
+from quaver.estimation.gathered import Gathered
 from quaver.estimation.measure_protocol import Frame
 from quaver.estimation.reading import Reading, checked_keep
 from quaver.estimation.signature import Declared
@@ -204,7 +206,8 @@ class Measure(Declared):
 
         Args:
             annotations: A frame with a row an annotation: the columns of ``annotation_frame`` that
-                the measure needs, of one evaluator (or with ``"evaluator"`` in ``by``).
+                the measure needs, of one evaluator (or with ``"evaluator"`` in ``by``). A lazy one is read a
+                column at a time; a `Gathered` keeps what other measures need too.
             labels: The label set; without it, the labels and gold labels that occur, as nominal ones.
             by: Columns whose combinations are the cells, each measured by itself.
             confidence_level: Nominal level of the intervals.
@@ -230,10 +233,10 @@ class Measure(Declared):
         """
         own = self._checked(options)
         resampling = Resampling(confidence_level, resamples, seed, interval or self.interval)
-        frame = frame_of(annotations)
+        gathered = Gathered.of(annotations)
         wanted = checked_estimand(estimand, self.estimands)
         reading = Reading(
-            self, frame, labels, names_of(by), columns, group, resampling, checked_keep(keep), wanted
+            self, gathered, labels, names_of(by), columns, group, resampling, checked_keep(keep), wanted
         )
         taken = partial(self._estimates, own=own)
         if self.estimands == ("fixed",):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -11,21 +11,26 @@ from numpy.typing import NDArray
 
 from quaver.core.table_text import composed
 from quaver.errors import MeasureError
+from quaver.estimation.grid import Small, smallest
 
-Ints = NDArray[np.int64]
+_SPAN = 2**22
+"""A table of so many codes is quicker than a sort, however few occur."""
 
 
 class Encoded(NamedTuple):
-    """A column: each row's code (-1 where it is null) and the value of each code, as text, in order."""
+    """A column: each row's code (-1 where it is null) and the value of each code, as text, in order.
 
-    codes: Ints
+    The codes take as few bytes as they can: widen them before you multiply them.
+    """
+
+    codes: Small
     values: tuple[str, ...]
 
 
 class Codes(NamedTuple):
-    """Columns taken together: each row's code, and what each code means, by column, in order."""
+    """Columns taken together: each row's code, as small as it goes, and what each code means, by column."""
 
-    codes: Ints
+    codes: Small
     values: tuple[dict[str, str], ...]
 
 
@@ -48,15 +53,16 @@ def encode(column: pl.Series, name: str) -> Encoded:
     Raises:
         MeasureError: It holds infinities, or things that are neither text nor numbers.
 
-    >>> encode(pl.Series(["b", None, "a", "b"]), "label")
-    Encoded(codes=array([ 1, -1,  0,  1]), values=('a', 'b'))
+    >>> found = encode(pl.Series(["b", None, "a", "b"]), "label")
+    >>> found.codes.tolist(), found.values
+    ([1, -1, 0, 1], ('a', 'b'))
     """
     if column.dtype.is_float():
         if column.is_infinite().any():
             raise MeasureError("an infinite value", where=name, expected="finite numbers", found="inf")
         column = column.fill_nan(None)
     if column.dtype == pl.Null:
-        return Encoded(np.full(column.len(), -1, np.int64), ())
+        return Encoded(np.full(column.len(), -1, np.int8), ())
     if column.dtype.is_nested() or column.dtype in (pl.Object, pl.Binary):
         raise MeasureError(
             "a column without single values",
@@ -74,8 +80,8 @@ def encode(column: pl.Series, name: str) -> Encoded:
 def encode_labels(column: pl.Series, name: str) -> Encoded:
     """The same of a column of labels: one whose accents are written in two ways is one label.
 
-    >>> encode_labels(pl.Series(["\u00e9", "e\u0301", "b"]), "label").codes
-    array([1, 1, 0])
+    >>> encode_labels(pl.Series(["\u00e9", "e\u0301", "b"]), "label").codes.tolist()
+    [1, 1, 0]
     """
     found = encode(column, name)
     first: dict[str, str] = {}
@@ -84,13 +90,22 @@ def encode_labels(column: pl.Series, name: str) -> Encoded:
     if len(first) == len(found.values):
         return found
     place = {value: at for at, value in enumerate(first.values())}
-    table = np.array([place[first[composed(value)]] for value in found.values] + [-1], np.int64)
+    table = np.array([place[first[composed(value)]] for value in found.values] + [-1], smallest(len(place)))
     return Encoded(table[found.codes], tuple(place))
 
 
 def _numbers(column: pl.Series) -> Encoded:
-    known = column.is_not_null().to_numpy()
-    distinct, inverse = np.unique(column.drop_nulls().to_numpy(), return_inverse=True)
+    known = column.drop_nulls()
+    distinct = known.unique().sort().to_numpy()
+    kind = smallest(distinct.size)
+    values = known.to_numpy()
+    if distinct.size and distinct.dtype.kind == "i" and int(distinct[-1]) - int(distinct[0]) < _SPAN:
+        least = int(distinct[0])
+        table = np.zeros(int(distinct[-1]) - least + 1, kind)
+        table[distinct.astype(np.int64) - least] = np.arange(distinct.size)
+        inverse = table[values.astype(np.int64) - least]
+    else:
+        inverse = np.searchsorted(distinct, values).astype(kind)
     if (
         distinct.dtype.kind == "f"
         and (distinct == np.round(distinct)).all()
@@ -98,24 +113,24 @@ def _numbers(column: pl.Series) -> Encoded:
     ):
         # Integers with gaps arrive as floats (pandas has no other way): 48.0 is the label 48.
         distinct = distinct.astype(np.int64)
-    codes = np.full(column.len(), -1, np.int64)
-    codes[known] = inverse
+    codes = inverse
+    if known.len() < column.len():
+        codes = np.full(column.len(), -1, kind)
+        codes[column.is_not_null().to_numpy()] = inverse
     return Encoded(codes, tuple(str(value) for value in distinct.tolist()))
 
 
 def _categories(column: pl.Series) -> Encoded:
-    physical = column.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
-    if not physical.size:
-        return Encoded(physical.astype(np.int64), ())
+    present = column.drop_nulls().unique()
+    names, place = present.cast(pl.String).to_list(), present.to_physical().to_numpy().astype(np.int64)
+    rank = {name: at for at, name in enumerate(ordered(names))}
     # The physical codes are few and small, so a table is quicker than a sort of the column.
-    last = np.full(physical.max() + 2, -1, np.int64)
-    last[physical] = np.arange(physical.size)
-    present = np.flatnonzero(last[:-1] >= 0)
-    names = column.gather(last[present]).cast(pl.String).to_list()
-    rank = {name: place for place, name in enumerate(ordered(names))}
-    table = np.full(last.size, -1, np.int64)
-    table[present] = [rank[name] for name in names]
-    return Encoded(table[physical], tuple(rank))
+    table = np.full(int(place.max(initial=-1)) + 2, -1, smallest(len(names)))
+    table[place] = [rank[name] for name in names]
+    physical = column.to_physical()
+    if physical.null_count():
+        physical = physical.cast(pl.UInt32).fill_null(len(table) - 1)
+    return Encoded(table[physical.to_numpy()], tuple(rank))
 
 
 def combine(columns: Sequence[tuple[str, Encoded]], height: int) -> Codes:
@@ -128,28 +143,35 @@ def combine(columns: Sequence[tuple[str, Encoded]], height: int) -> Codes:
 
     >>> codes = combine([("a", encode(pl.Series(["x", "x", "y"]), "a")),
     ...                  ("b", encode(pl.Series([2, 1, 1]), "b"))], 3)
-    >>> codes.codes, codes.values[0]
-    (array([1, 0, 2]), {'a': 'x', 'b': '1'})
+    >>> codes.codes.tolist(), codes.values[0]
+    ([1, 0, 2], {'a': 'x', 'b': '1'})
     """
     if not columns:
-        return Codes(np.zeros(height, np.int64), ({},) if height else ())
-    combined = np.zeros(height, np.int64)
+        return Codes(np.zeros(height, np.int8), ({},) if height else ())
+    if len(columns) == 1 and not (columns[0][1].codes < 0).any():
+        ((name, alone),) = columns
+        return Codes(alone.codes, tuple({name: value} for value in alone.values))
     sizes = [len(encoded.values) + 1 for _, encoded in columns]
+    span = np.prod([float(size) for size in sizes])
+    combined: NDArray[Any] = np.zeros(height, np.int32 if span < 2**31 else np.int64)
     for (_, encoded), size in zip(columns, sizes, strict=True):
-        combined = combined * size + encoded.codes + 1
-        if np.prod([float(size) for size in sizes]) > 2**62:
+        combined *= size
+        combined += encoded.codes
+        combined += 1
+        if span > 2**62:
             combined = np.unique(combined, return_inverse=True)[1]
-    if np.prod([float(size) for size in sizes]) > 2**22:
+    if span > max(_SPAN, 2 * height):
         first, codes = np.unique(combined, return_index=True, return_inverse=True)[1:]
+        at = [encoded.codes[first] for _, encoded in columns]
     else:
-        last = np.full(int(np.prod(sizes)), -1, np.int64)
-        last[combined] = np.arange(height)
-        present = last >= 0
-        first, codes = last[present], (np.cumsum(present) - 1)[combined]
+        present = np.zeros(int(span), bool)
+        present[combined] = True
+        there = np.flatnonzero(present)
+        codes = (np.cumsum(present) - 1).astype(smallest(there.size))[combined]
+        at = [one - 1 for one in np.unravel_index(there, sizes)]
     names = [(name, (*encoded.values, "")) for name, encoded in columns]
-    at = [encoded.codes[first] for _, encoded in columns]
     values = tuple(
         {name: options[code] for (name, options), code in zip(names, row, strict=True)}
         for row in zip(*(codes.tolist() for codes in at), strict=True)
     )
-    return Codes(codes.astype(np.int64), values)
+    return Codes(codes.astype(smallest(len(values))), values)

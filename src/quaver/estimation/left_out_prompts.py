@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from quaver.core.records import Estimate
 from quaver.core.seeds import derive
 from quaver.estimation.cell import Cell
 from quaver.estimation.column_roles import ColumnReader, Columns
-from quaver.estimation.encoding import Codes, combine, encode
+from quaver.estimation.gathered import Gathered
+from quaver.estimation.grid import Grid, Ints
 from quaver.estimation.reading import Reading
 
 _PARTS = 40
@@ -23,10 +23,10 @@ _GROUPS = 40
 """Of more units than this, random groups are taken together: they show an interaction as well."""
 
 
-def prompt_columns(frame: pl.DataFrame, columns: Columns | None) -> tuple[str, ...]:
+def prompt_columns(gathered: Gathered, columns: Columns | None) -> tuple[str, ...]:
     """The columns whose combinations are the prompts: those in the role ``prompt``, else ``variant``."""
     named = dict(columns or {})
-    return ColumnReader(frame, named).of("prompt" if "prompt" in named else "variant")
+    return ColumnReader(gathered, named).of("prompt" if "prompt" in named else "variant")
 
 
 class Prompts:
@@ -35,15 +35,16 @@ class Prompts:
     def __init__(self, reading: Reading) -> None:
         self._columns, self._by = reading.columns, tuple(reading.by)
         self._seed = reading.resampling.seed
-        self.columns = prompt_columns(reading.frame, reading.columns)
-        self._known: dict[int, tuple[pl.DataFrame, Codes]] = {}
+        gathered = reading.gathered
+        self.columns = prompt_columns(gathered, reading.columns)
         self._parts: dict[tuple[str, ...], dict[str, int]] = {}
-        frame = reading.frame
-        cells = combine([(name, encode(frame[name], name)) for name in self._by], frame.height)
-        asked = self._of(frame)
-        if not self.columns or not frame.height:
+        self._left: dict[int, tuple[Grid, _LeftOut]] = {}
+        cells, asked = gathered.together(*self._by), gathered.together(*self.columns)
+        if not self.columns or not gathered.height:
             return
-        pairs = np.unique(cells.codes * len(asked.values) + asked.codes)
+        there = np.zeros((len(cells.values), len(asked.values)), bool)
+        there[cells.codes, asked.codes] = True
+        pairs = np.flatnonzero(there)
         for place in np.unique(pairs // len(asked.values)).tolist():
             own = pairs[pairs // len(asked.values) == place] % len(asked.values)
             names = [_name(asked.values[index]) for index in own.tolist()]
@@ -74,7 +75,7 @@ class Prompts:
         """How many parts there are, in the cell that has most."""
         return max((max(of.values()) + 1 for of in self._parts.values() if len(of) > 1), default=0)
 
-    def without(self, part: int, cell: Cell, frame: pl.DataFrame) -> Cell | None:
+    def without(self, part: int, cell: Cell, gathered: Gathered) -> Cell | None:
         """A cell without some of its prompts; None where it has no such part, or none would be left.
 
         Its units are few random groups of the cell's: enough to see how items and prompts interact.
@@ -82,21 +83,15 @@ class Prompts:
         known = self._parts.get(self.key(cell) or (), {})
         if len(known) < 2 or part not in known.values():
             return None
-        codes = self._of(frame)
-        leaves = np.array([known.get(_name(value), -1) == part for value in codes.values] + [False])
-        of = np.append(codes.codes, -1)  # a place without an annotation is of row -1
-        return _coarse(_lacking(cell, leaves[of[cell.rows]]), self._seed)
+        if id(cell.grid) not in self._left:
+            asked = gathered.together(*self.columns)
+            of = np.array([known.get(_name(value), -1) for value in asked.values] + [-1], np.int16)
+            self._left[id(cell.grid)] = cell.grid, _LeftOut.of(cell, of, asked.codes)
+        return _coarse(self._left[id(cell.grid)][1].lacking(part, cell), self._seed)
 
-    def whole(self, cell: Cell, frame: pl.DataFrame) -> Cell:
+    def whole(self, cell: Cell, gathered: Gathered) -> Cell:
         """A cell with all its prompts, its units in the random groups that `without` takes."""
         return _coarse(cell, self._seed)
-
-    def _of(self, frame: pl.DataFrame) -> Codes:
-        """Each row's prompt."""
-        if id(frame) not in self._known:
-            encoded = [(name, encode(frame[name], name)) for name in self.columns]
-            self._known[id(frame)] = frame, combine(encoded, frame.height)
-        return self._known[id(frame)][1]
 
 
 def _name(value: Mapping[str, str]) -> str:
@@ -121,22 +116,59 @@ def _coarse(cell: Cell, seed: int) -> Cell:
     return replace(cell, clusters=group if cell.clusters is None else group[cell.clusters])
 
 
-def _lacking(cell: Cell, gone: NDArray[np.bool_]) -> Cell:
-    """A cell without the annotations that are marked; strata and raters that have none left go too."""
-    rows = np.where(gone, -1, cell.rows).astype(np.int32)
-    there = rows >= 0
-    strata, raters = np.flatnonzero(there.any((0, 2))), np.flatnonzero(there.any((0, 1)))
+@dataclass(frozen=True, slots=True)
+class _LeftOut:
+    """Which answers of a cell are of which part of the prompts.
 
-    def kept(values: NDArray[Any], nothing: Any) -> NDArray[Any]:
-        return np.where(gone, nothing, values)[:, strata][:, :, raters].astype(values.dtype)
+    Attributes:
+        axis: 1 where each stratum is of one part, 2 where each rater is; 0 where neither is.
+        parts: The part of each stratum or rater; of each place, shape as ``codes``, where neither has one.
+            -1 is none.
+    """
 
+    axis: int
+    parts: NDArray[np.int16]
+
+    @classmethod
+    def of(cls, cell: Cell, part: NDArray[np.int16], asked: NDArray[Any]) -> _LeftOut:
+        """Of a cell, the part of each prompt, and each row's prompt."""
+        rows = cell.rows
+        there = rows >= 0
+        places = np.where(there, part[asked[rows]], -1)
+        for axis, others in ((2, (0, 1)), (1, (0, 2))):
+            most = places.max(others, initial=-1)
+            if not (there & (places != np.expand_dims(most, others))).any():
+                return cls(axis, most)
+        return cls(0, places)
+
+    def lacking(self, part: int, cell: Cell) -> Cell:
+        """The cell without a part; strata and raters that have no answers left go too."""
+        taken = cell.grid.taken
+        if self.axis == 2:
+            raters = np.flatnonzero(self.parts != part)
+            strata = np.flatnonzero(taken[:, raters].any(1))
+        elif self.axis == 1:
+            strata = np.flatnonzero(self.parts != part)
+            raters = np.flatnonzero(taken[strata].any(0))
+        else:
+            return _emptied(cell, self.parts == part)
+        return _of_part(cell, cell.grid.part(strata, raters), strata, raters)
+
+
+def _emptied(cell: Cell, gone: NDArray[np.bool_]) -> Cell:
+    """A cell without the answers that are marked."""
+    grid = cell.grid.emptied(gone)
+    strata, raters = np.flatnonzero(grid.taken.any(1)), np.flatnonzero(grid.taken.any(0))
+    numbers = {role: np.where(gone, np.nan, values) for role, values in cell.numbers.items()}
+    return _of_part(replace(cell, numbers=numbers), grid.part(strata, raters), strata, raters)
+
+
+def _of_part(cell: Cell, grid: Grid, strata: Ints, raters: Ints) -> Cell:
+    """A cell with some of its strata and raters."""
     return replace(
         cell,
-        codes=kept(cell.codes, -1),
-        unanswered=kept(cell.unanswered, False),
-        undecided=kept(cell.undecided, False),
-        rows=rows[:, strata][:, :, raters],
-        numbers={role: kept(values, np.nan) for role, values in cell.numbers.items()},
+        grid=grid,
+        numbers={role: values[:, strata][:, :, raters] for role, values in cell.numbers.items()},
         strata=tuple(cell.strata[index] for index in strata),
         raters=tuple(cell.raters[index] for index in raters),
     )

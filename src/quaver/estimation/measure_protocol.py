@@ -13,7 +13,9 @@ from quaver.errors import MeasureError
 if TYPE_CHECKING:
     import pandas as pd
 
-Frame: TypeAlias = "pl.DataFrame | pd.DataFrame"
+    from quaver.estimation.gathered import Gathered
+
+Frame: TypeAlias = "pl.DataFrame | pl.LazyFrame | pd.DataFrame | Gathered"
 
 OUTPUT: Final = "output"
 """The column of the answers as they were written, for measures that read them."""

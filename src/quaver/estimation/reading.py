@@ -16,6 +16,7 @@ from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing, cells
 from quaver.estimation.column_roles import Columns
 from quaver.estimation.confidences import arranged, column_for, numbers_of
+from quaver.estimation.gathered import Gathered
 from quaver.estimation.statistic import Keep, Sampler
 
 
@@ -34,7 +35,7 @@ class Reading:
 
     Attributes:
         measure: The measure that reads.
-        frame: The annotations.
+        gathered: The annotations, and what was made of them for other measures.
         labels: The label set.
         by: The columns that make the cells.
         columns: Other names for the frame's columns.
@@ -50,7 +51,7 @@ class Reading:
     """
 
     measure: _Measure
-    frame: pl.DataFrame
+    gathered: Gathered
     labels: LabelSet | None
     by: Sequence[str]
     columns: Columns | None
@@ -58,11 +59,20 @@ class Reading:
     resampling: Resampling
     keep: frozenset[Keep] = frozenset()
     estimand: Estimand = "fixed"
-    cuts: dict[Any, tuple[pl.DataFrame, list[Cell]]] | None = field(default=None, repr=False)
-    without: Callable[[Cell, pl.DataFrame], Cell | None] | None = field(default=None, repr=False)
+    cuts: dict[Any, tuple[Gathered, list[Cell]]] | None = field(default=None, repr=False)
+    without: Callable[[Cell, Gathered], Cell | None] | None = field(default=None, repr=False)
     _numbers: dict[tuple[str, Any], Floats | None] = field(
         init=False, default_factory=dict, repr=False, compare=False
     )
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The annotations as a frame in memory."""
+        return self.gathered.frame
+
+    def of(self, frame: pl.DataFrame) -> Reading:
+        """A reading of other annotations, in the same way."""
+        return replace(self, gathered=Gathered(frame))
 
     def cells(
         self,
@@ -85,7 +95,7 @@ class Reading:
         how = (tuple(raters), tuple(within), gold, missing == "category", tuple(numbers))
         found = self._cut(*how)
         if self.without is not None:
-            found = [less for cell in found if (less := self.without(cell, self.frame)) is not None]
+            found = [less for cell in found if (less := self.without(cell, self.gathered)) is not None]
         return [replace(cell, sampler=self.sampler(cell)) for cell in found]
 
     def _cut(
@@ -97,11 +107,11 @@ class Reading:
         numbers: tuple[str, ...],
     ) -> list[Cell]:
         """The cells with all of their prompts; those that were cut before, where they are kept."""
-        key = (id(self.frame), raters, within, gold, unlabelled, numbers)
+        key = (id(self.gathered), raters, within, gold, unlabelled, numbers)
         if self.cuts is not None and key in self.cuts:
             return self.cuts[key][1]
         found = cells(
-            self.frame,
+            self.gathered,
             raters=raters,
             within=within,
             by=self.by,
@@ -121,7 +131,7 @@ class Reading:
             for cell in found
         ]
         if self.cuts is not None:
-            self.cuts[key] = self.frame, found
+            self.cuts[key] = self.gathered, found
         return found
 
     def sampler(self, cell: Cell) -> Sampler:
@@ -138,12 +148,12 @@ class Reading:
     def numbers(self, role: str, within: tuple[float, float] | None = (0.0, 1.0)) -> Floats | None:
         """A role's column as numbers, NaN where it is null; None where the frame has no such column."""
         if (role, within) not in self._numbers:
-            self._numbers[role, within] = numbers_of(self.frame, role, self.columns, within=within)
+            self._numbers[role, within] = numbers_of(self.gathered, role, self.columns, within=within)
         return self._numbers[role, within]
 
     def column(self, role: str) -> str | None:
         """The one column that plays a role; None where the frame has none."""
-        return column_for(self.frame, role, self.columns)
+        return column_for(self.gathered, role, self.columns)
 
     def measured(
         self, measure: _Measure, frame: pl.DataFrame | None = None, **options: Any
@@ -156,7 +166,7 @@ class Reading:
             **options: The other measure's own.
         """
         return measure(
-            self.frame if frame is None else frame,
+            self.gathered if frame is None else frame,
             labels=self.labels,
             by=self.by,
             confidence_level=self.resampling.confidence_level,

@@ -11,7 +11,7 @@ from scipy import special
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.confidences import Graded
-from quaver.estimation.encoding import Ints
+from quaver.estimation.grid import Ints
 
 Binning = Literal["width", "mass"]
 """Bins of one width, or bins that hold equally many answers."""

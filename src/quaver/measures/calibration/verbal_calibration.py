@@ -139,7 +139,7 @@ def _beside(reading: Reading, token: str) -> Reading:
             found=", ".join(names) or "annotations without an evaluator",
             fix="name the evaluator of stated confidence: evaluator: …",
         )
-    return replace(reading, frame=beside(reading.frame, (others[0], token), columns=reading.columns))
+    return reading.of(beside(reading.frame, (others[0], token), columns=reading.columns))
 
 
 class _Stated:

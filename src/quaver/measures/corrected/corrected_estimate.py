@@ -14,7 +14,7 @@ from quaver.correction.estimators import Corrected, Question, gold_alone, stacke
 from quaver.correction.spread import interval
 from quaver.correction.strata_interval import strata_interval
 from quaver.estimation.bootstrap import Floats, Resampling, Units, bootstrap
-from quaver.estimation.cell import Ints
+from quaver.estimation.grid import Ints
 from quaver.estimation.intervals import Interval, Kept, effective
 from quaver.estimation.statistic import Keep
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.encoding import Ints
+from quaver.estimation.grid import Ints
 from quaver.measures.correctness._laplace_fit import Component, Counted, Fitted
 
 _MOST_EFFECTS: Final = 100

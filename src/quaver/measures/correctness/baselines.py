@@ -13,9 +13,9 @@ import polars as pl
 from quaver.core.records import LabelSet
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
-from quaver.estimation.cells import frame_of
 from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.encoding import encode_labels, ordered
+from quaver.estimation.gathered import frame_of
 from quaver.estimation.measure_protocol import guarded
 
 

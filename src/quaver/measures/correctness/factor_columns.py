@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 
 from quaver.core.annotations import ANNOTATION_COLUMNS
-from quaver.estimation.cells import frame_of
 from quaver.estimation.column_roles import Columns
 from quaver.estimation.confidences import column_for
+from quaver.estimation.gathered import frame_of
 
 
 def factors_of(

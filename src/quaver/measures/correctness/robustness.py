@@ -16,8 +16,8 @@ from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
 from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.declaration import measure
-from quaver.estimation.encoding import Ints
 from quaver.estimation.gaps import Gap, gap, within
+from quaver.estimation.grid import Ints
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.judgements import judge, treatment
 from quaver.estimation.means import over_strata

@@ -23,8 +23,8 @@ import polars as pl
 
 from quaver.core.records import Estimate, LabelSet
 from quaver.estimation.bootstrap import Floats, Resampling, Units
-from quaver.estimation.cells import frame_of
 from quaver.estimation.gaps import gap, within
+from quaver.estimation.gathered import frame_of
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.item_groups import ItemGroups, item_groups
 from quaver.estimation.means import differing, ratio

@@ -19,7 +19,7 @@ from scipy import special
 
 from quaver.core.records import Estimate, LabelSet
 from quaver.estimation.bootstrap import Floats, Resampling, Units, Weighted
-from quaver.estimation.cells import frame_of
+from quaver.estimation.gathered import frame_of
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.item_groups import item_groups
 from quaver.estimation.means import differing, ratio

@@ -17,7 +17,7 @@ import numpy as np
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell
 from quaver.estimation.column_roles import Columns
-from quaver.estimation.encoding import Ints
+from quaver.estimation.grid import Ints
 
 Facets = frozenset[str]
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Resampling
-from quaver.estimation.cells import frame_of
+from quaver.estimation.gathered import frame_of
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.item_groups import item_groups
 from quaver.estimation.means import differing, ratio

@@ -14,7 +14,8 @@ from quaver.agreement.disagreement import Disagreement
 from quaver.agreement.stratified_alpha import rarest_labels, scaled
 from quaver.core.records import IntervalWarning, Level
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.cell import Cell, label_counts
+from quaver.estimation.cell import Cell
+from quaver.estimation.grid import label_counts
 from quaver.estimation.means import none_goes_far
 from quaver.estimation.statistic import Statistic
 
@@ -130,7 +131,7 @@ def _sides(found: Coded, level: Level | None) -> tuple[_Side, _Side]:
 
 def _side(cell: Cell, codes: Ints, about: Sequence[frozenset[str]], level: Level | None) -> _Side:
     at, values = scaled(cell.labels, level, cell.label_set, "drop")
-    alphas = Disagreement(replace(cell, codes=codes.astype(np.int32)).counts(), at, values)
+    alphas = Disagreement(label_counts(codes, len(cell.labels)), at, values)
     return _Side(alphas, about, np.array([reason is None for reason in alphas.reasons()]))
 
 

@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 from quaver.core.records import Estimate
 from quaver.correction.regressions import Kind
-from quaver.estimation.cells import Missing, frame_of
+from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
+from quaver.estimation.gathered import frame_of
 from quaver.estimation.reading import Reading
 from quaver.measures.corrected.labelled_items import designed, label_names, populations
 from quaver.measures.validity.conclusion_cell import ConclusionCell

@@ -15,8 +15,8 @@ from quaver.correction.estimators import Corrected, Question
 from quaver.correction.gold_power import Pilot
 from quaver.correction.prediction_powered import dsl, ppi
 from quaver.correction.regressions import Kind
-from quaver.estimation.cells import frame_of
 from quaver.estimation.declaration import measure
+from quaver.estimation.gathered import frame_of
 from quaver.estimation.reading import Reading
 from quaver.measures.corrected.corrected_estimate import SOURCE, Correcting, Sampling
 from quaver.measures.corrected.labelled_items import LabelledItems, filled, label_names, populations

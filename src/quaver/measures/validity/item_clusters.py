@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from quaver.core.records import Estimate
 from quaver.core.seeds import derive
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.cells import frame_of
+from quaver.estimation.gathered import frame_of
 from quaver.estimation.intraclass import Likeness, Partition
 from quaver.estimation.measure_protocol import Frame, guarded
 from quaver.estimation.multiple_testing import adjusted

@@ -14,7 +14,7 @@ from quaver.correction.gold_sample import GoldSample
 from quaver.correction.regressions import Kind
 from quaver.correction.spread import interval
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.cell import Ints
+from quaver.estimation.grid import Ints
 from quaver.estimation.statistic import Statistic
 
 _FEW_EVENTS = 8.0

@@ -20,9 +20,9 @@ import polars as pl
 from quaver.core.deviation_tables import Deviations
 from quaver.core.records import NO_LABEL, Estimate
 from quaver.estimation.bootstrap import Floats, Resampling, Units
-from quaver.estimation.cells import frame_of
 from quaver.estimation.column_roles import ColumnReader
 from quaver.estimation.gaps import gap, within
+from quaver.estimation.gathered import Gathered, frame_of
 from quaver.estimation.intervals import Interval, mean_within
 from quaver.estimation.item_groups import ItemGroups, item_groups
 from quaver.estimation.means import differing, ratio
@@ -54,7 +54,7 @@ def deviations(annotations: Frame, *, group: str | None = None) -> Deviations | 
     [('x', 1.0), ('v', 0.0), ('w', 0.0)]
     """
     frame = frame_of(annotations)
-    ColumnReader(frame, {}).one_evaluator(())
+    ColumnReader(Gathered(frame), {}).one_evaluator(())
     counted = _counted(frame)
     if counted.is_empty():
         return None

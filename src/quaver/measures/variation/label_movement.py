@@ -16,9 +16,9 @@ import polars as pl
 from quaver.agreement.stratified_alpha import rarest_labels
 from quaver.core.records import NO_LABEL, Estimate, LabelSet
 from quaver.estimation.bootstrap import Draws, Floats, Resampling, Units
-from quaver.estimation.cells import frame_of
 from quaver.estimation.column_roles import ColumnReader, UnknownColumn
 from quaver.estimation.gaps import gap, within
+from quaver.estimation.gathered import Gathered, frame_of
 from quaver.estimation.intervals import Interval, mean_within
 from quaver.estimation.item_groups import ItemGroups, item_groups
 from quaver.estimation.means import differing, ratio
@@ -99,7 +99,7 @@ def label_movement(
     given = frame_of(annotations)
     if given.is_empty():
         return []
-    ColumnReader(given, {}).one_evaluator(())
+    ColumnReader(Gathered(given), {}).one_evaluator(())
     known = list(labels.codes)
     groups, resampling = item_groups(given, group), Resampling(resamples=resamples, seed=seed)
     frame = _text(given, factors, known)

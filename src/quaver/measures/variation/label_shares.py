@@ -122,12 +122,12 @@ def distinct_annotations(reading: Reading) -> Iterator[Estimate]:
 
 def _of_outputs(reading: Reading) -> tuple[Reading, bool]:
     """The same with the answers as labels, where there are any; and whether there are."""
-    frame, roles = reading.frame, dict(reading.columns or {})
+    known, roles = reading.gathered.columns, dict(reading.columns or {})
     output = roles.pop(OUTPUT, OUTPUT)
-    if output not in frame.columns:
+    if output not in known:
         if OUTPUT in (reading.columns or {}):
-            raise UnknownColumn(str(output), frame.columns, where=f"columns[{OUTPUT!r}]")
+            raise UnknownColumn(str(output), known, where=f"columns[{OUTPUT!r}]")
         return replace(reading, columns=roles), False
     status = roles.pop("status", "status")  # an answer without a label is an annotation, too
-    frame = frame.drop([one for one in (status,) if one in frame.columns])
-    return replace(reading, frame=frame, columns=roles | {"label": output}, labels=None), True
+    frame = reading.frame.drop([one for one in (status,) if one in known])
+    return replace(reading.of(frame), columns=roles | {"label": output}, labels=None), True

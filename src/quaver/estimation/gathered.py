@@ -1,0 +1,147 @@
+"""Annotations that several measures are taken of: each column coded once, each arrangement cut once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, TypeVar
+
+import polars as pl
+
+from quaver.errors import MeasureError
+from quaver.estimation.cell import Cell
+from quaver.estimation.encoding import Codes, Encoded, combine, encode, encode_labels
+
+_KEPT = 600_000_000
+"""Bytes of cells that are kept, beside the last ones cut."""
+
+_T = TypeVar("_T")
+
+
+class Gathered:
+    """Annotations, as a frame in memory or a lazy one, with what measures need of them.
+
+    A measure turns text into codes and arranges these as items × strata × raters. Give several measures one
+    ``Gathered`` in place of a frame, and each of these steps is taken once. A lazy frame is read a column at
+    a time, so that what is kept are the codes, of one to four bytes, and not the frame.
+
+    Args:
+        annotations: A polars or pandas frame, a lazy frame, or a mapping of columns.
+
+    Raises:
+        MeasureError: It is none of these, or a column mixes types.
+
+    >>> from quaver.measures import accuracy, f1
+    >>> both = Gathered({"item": [1, 2], "label": ["a", "b"], "gold": ["a", "a"]})
+    >>> accuracy(both)[0].value, both.columns, both.height
+    (0.5, ['item', 'label', 'gold'], 2)
+    """
+
+    def __init__(self, annotations: Any) -> None:
+        read = _read(annotations, "annotations")
+        self._lazy = read if isinstance(read, pl.LazyFrame) else None
+        self._frame = read if isinstance(read, pl.DataFrame) else None
+        self.schema = read.collect_schema()
+        self._height: int | None = None
+        self._made: dict[Hashable, Any] = {}
+        self._cut: OrderedDict[Hashable, list[Cell]] = OrderedDict()
+
+    @classmethod
+    def of(cls, annotations: Any) -> Gathered:
+        """The same, where it is one already."""
+        return annotations if isinstance(annotations, cls) else cls(annotations)
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """All of it as a frame in memory."""
+        if self._frame is None:
+            assert self._lazy is not None
+            self._frame = self._lazy.collect()
+        return self._frame
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns' names."""
+        return self.schema.names()
+
+    @property
+    def height(self) -> int:
+        """How many rows there are."""
+        if self._height is None:
+            if self._frame is None:
+                assert self._lazy is not None
+                self._height = int(self._lazy.select(pl.len()).collect().item())
+            else:
+                self._height = self._frame.height
+        return self._height
+
+    def __getitem__(self, name: str) -> pl.Series:
+        """A column; of a lazy frame, read anew each time."""
+        if self._frame is not None:
+            return self._frame[name]
+        assert self._lazy is not None
+        return self._lazy.select(name).collect().to_series()
+
+    def kept(self, key: Hashable, make: Callable[[], _T]) -> _T:
+        """What was made under a key before, or is made now."""
+        if key not in self._made:
+            self._made[key] = make()
+        found: _T = self._made[key]
+        return found
+
+    def encoded(self, name: str, *, labels: bool = False) -> Encoded:
+        """A column as codes (see `encoding.encode`); of labels, those written in two ways are one."""
+        how = encode_labels if labels else encode
+        return self.kept(("encoded", name, labels), lambda: how(self[name], name))
+
+    def together(self, *names: str) -> Codes:
+        """The combinations of some columns, as codes."""
+        return self.kept(
+            ("together", names), lambda: combine([(name, self.encoded(name)) for name in names], self.height)
+        )
+
+    def cells(self, key: Hashable, cut: Callable[[], list[Cell]]) -> list[Cell]:
+        """The cells of an arrangement, cut now or before; of too many, those asked for last are kept."""
+        if key not in self._cut:
+            self._cut[key] = cut()
+        self._cut.move_to_end(key)
+        size = sum(cell.grid.bytes for cells in self._cut.values() for cell in cells)
+        while size > _KEPT and len(self._cut) > 1:
+            _, dropped = self._cut.popitem(last=False)
+            size -= sum(cell.grid.bytes for cell in dropped)
+        return self._cut[key]
+
+
+def frame_of(annotations: Any, where: str = "annotations") -> pl.DataFrame:
+    """The polars frame in a polars or pandas frame, or a mapping of columns.
+
+    Raises:
+        MeasureError: It is none of these, or a column mixes types.
+    """
+    if isinstance(annotations, Gathered):
+        return annotations.frame
+    found = _read(annotations, where)
+    return found.collect() if isinstance(found, pl.LazyFrame) else found
+
+
+def _read(annotations: Any, where: str) -> pl.DataFrame | pl.LazyFrame:
+    if isinstance(annotations, pl.DataFrame | pl.LazyFrame):
+        return annotations
+    try:
+        if isinstance(annotations, Mapping):
+            return pl.DataFrame(dict(annotations))
+        if type(annotations).__module__.partition(".")[0] == "pandas":
+            return pl.from_pandas(annotations)
+    except (TypeError, ValueError, pl.exceptions.PolarsError, ImportError) as error:
+        if type(error).__module__.startswith(("polars", "pyarrow", "builtins")):
+            raise MeasureError(
+                "the frame cannot be read",
+                where=where,
+                expected="columns of one type each",
+                found=" ".join(str(error).split()),
+                fix="give labels one type, for instance text: frame['label'].astype(str)",
+            ) from error
+        raise
+    raise MeasureError(
+        "not a frame", where=where, expected="a polars or pandas DataFrame", found=type(annotations).__name__
+    )
