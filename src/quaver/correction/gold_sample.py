@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+from quaver.estimation.answer_grid import Ints
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.grid import Ints
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from quaver.correction.regressions import (
 )
 from quaver.correction.spread import design_freedom, spread_of
 from quaver.correction.stacking import folds_of
+from quaver.estimation.answer_grid import Ints
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.grid import Ints
 
 _RIDGE = 1e-3
 """A little of it, so that a prediction that never varies in a fold does no harm."""

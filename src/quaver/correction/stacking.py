@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from quaver.correction.gold_sample import GoldSample
+from quaver.estimation.answer_grid import Ints
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.grid import Ints
 
 _FOLDS = 25
 _PENALTIES = 10.0 ** np.arange(-2.0, 2.1, 0.5)

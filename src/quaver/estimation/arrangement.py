@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quaver.errors import MeasureError
+from quaver.estimation.answer_grid import UNANSWERED, UNDECIDED, Grid, Ints, smallest
 from quaver.estimation.cell import Cell
 from quaver.estimation.encoding import Codes, Encoded
-from quaver.estimation.grid import UNANSWERED, UNDECIDED, Grid, Ints, smallest
 
 TIED = "valid, without a label"
 """The kind of the answers that did as they were asked and prefer no label: tied scores."""

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quaver.core.records import Estimate, LabelSet
+from quaver.estimation.answer_grid import Grid, Ints
 from quaver.estimation.bootstrap import Draws, Floats, Resampling, Units, Weighted
-from quaver.estimation.grid import Grid, Ints
 from quaver.estimation.statistic import Sampler, Statistic
 
 

@@ -12,10 +12,10 @@ from quaver.core.arguments import excerpt
 from quaver.core.records import NO_LABEL, LabelSet
 from quaver.core.table_text import composed
 from quaver.errors import MeasureError, UnknownName
+from quaver.estimation.answer_grid import smallest
 from quaver.estimation.arrangement import TIED
 from quaver.estimation.encoding import Codes, Encoded, ordered
 from quaver.estimation.gathered import Gathered
-from quaver.estimation.grid import smallest
 
 Columns = Mapping[str, str | Sequence[str]]
 """Role -> the frame's column (or columns, taken together) that plays it. Roles are the names of

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 
 from quaver.errors import MeasureError
+from quaver.estimation.answer_grid import Ints
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell
 from quaver.estimation.column_roles import Columns, UnknownColumn
 from quaver.estimation.gathered import Gathered, frame_of
-from quaver.estimation.grid import Ints
 from quaver.estimation.judgements import judge
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from quaver.core.table_text import composed
 from quaver.errors import MeasureError
-from quaver.estimation.grid import Small, smallest
+from quaver.estimation.answer_grid import Small, smallest
 
 _SPAN = 2**22
 """A table of so many codes is quicker than a sort, however few occur."""

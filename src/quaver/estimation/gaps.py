@@ -65,7 +65,7 @@ def inverted_sum(parts: Floats, units: Units, norm: Norm, resampling: Resampling
     freedom = len(sums) - 1
     covariance = apart.T @ apart * len(sums) / freedom
     noise = deviations(covariance, draws=draws, freedom=freedom, seed=derive(resampling.seed, "noise", *of))
-    over = resampling.confidence_level
+    over, noise = resampling.confidence_level, np.asfortranarray(noise)  # a norm adds up components
     return inverted(sums.sum(0), noise, lambda x: norm(x.reshape(-1, *shape)), over)
 
 

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -151,9 +152,11 @@ class _Line(NamedTuple):
         def over(c: float) -> bool:
             theta = c * self.way
             values = self.norm(theta + self.noise(theta))
-            apart, error = float(values.mean()) - self.floor, float(values.std())
-            above = _above(self.level, apart / error if error > 0 else np.inf)
-            return bool((values >= value).mean() >= share(above))
+            mean = float(np.add.reduce(values)) / values.size
+            apart = values - mean
+            error = sqrt(float(np.add.reduce(apart * apart)) / values.size)
+            above = _above(self.level, (mean - self.floor) / error if error > 0 else np.inf)
+            return int(np.count_nonzero(values >= value)) / values.size >= share(above)
 
         if over(0.0) or not self.way.any():
             return 0.0

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from quaver.core.records import Estimate
 from quaver.core.seeds import derive
+from quaver.estimation.answer_grid import Grid, Ints
 from quaver.estimation.cell import Cell
 from quaver.estimation.column_roles import ColumnReader, Columns
 from quaver.estimation.gathered import Gathered
-from quaver.estimation.grid import Grid, Ints
 from quaver.estimation.reading import Reading
 
 _PARTS = 40

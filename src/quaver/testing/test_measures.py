@@ -14,6 +14,7 @@ from quaver.core import registry
 from quaver.core.records import AND_PROMPT, Estimate, Label, LabelSet
 from quaver.errors import MeasureError, QuaverError
 from quaver.estimation.declaration import Measure
+from quaver.estimation.gathered import Gathered
 from quaver.testing.building import plugins
 from quaver.testing.frames import LABELS, noisy_annotations
 from quaver.testing.recipes import MeasureRecipe, recipe_of
@@ -115,6 +116,14 @@ class TestEveryMeasure:
     def test_gives_estimates_with_a_value(self, name: str) -> None:
         found = measured(name, noisy_annotations(30, models=TWO))
         assert any(estimate.value is not None for estimate in found)
+
+    def test_gives_the_same_of_a_lazy_frame_and_of_one_that_others_were_taken_of(self, name: str) -> None:
+        frame = with_another_evaluator(name, noisy_annotations(models=TWO))
+        plain, gathered = measured(name, frame, by=["model"]), Gathered(frame)
+        measured(name, gathered)
+        measured(name, gathered, group="author")
+        assert measured(name, frame.lazy(), by=["model"]) == plain
+        assert measured(name, gathered, by=["model"]) == plain
 
     def test_repeats_itself(self, name: str) -> None:
         frame = noisy_annotations()

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from quaver.core.records import IntervalWarning
+from quaver.estimation.answer_grid import Ints
 from quaver.estimation.bootstrap import Floats, Units
 from quaver.estimation.confidences import Graded
-from quaver.estimation.grid import Ints
 from quaver.estimation.inversion import deviations
 from quaver.estimation.means import none_goes_far
 from quaver.measures.calibration.calibration_bins import Bins

@@ -13,8 +13,8 @@ from quaver.core.records import Estimate
 from quaver.correction.estimators import Corrected, Question, gold_alone, stacked
 from quaver.correction.spread import interval
 from quaver.correction.strata_interval import strata_interval
+from quaver.estimation.answer_grid import Ints
 from quaver.estimation.bootstrap import Floats, Resampling, Units, bootstrap
-from quaver.estimation.grid import Ints
 from quaver.estimation.intervals import Interval, Kept, effective
 from quaver.estimation.statistic import Keep
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from quaver.correction.gold_sample import GoldSample
 from quaver.errors import MeasureError
+from quaver.estimation.answer_grid import Ints
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.encoding import Codes, combine, encode, encode_labels
-from quaver.estimation.grid import Ints
 from quaver.estimation.reading import Reading
 
 ASKED = ("model", "decoding", "evaluator", "variant")

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from quaver.estimation.answer_grid import Ints
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
-from quaver.estimation.grid import Ints
 from quaver.estimation.judgements import judge, treatment
 from quaver.estimation.means import share_of
 from quaver.estimation.statistic import Statistic

@@ -11,13 +11,13 @@ import numpy as np
 from quaver.core.presentation import Presentation
 from quaver.core.records import Estimand, Estimate
 from quaver.errors import UnknownName
+from quaver.estimation.answer_grid import Ints
 from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
 from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.declaration import measure
 from quaver.estimation.gaps import Gap, gap, within
-from quaver.estimation.grid import Ints
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.judgements import judge, treatment
 from quaver.estimation.means import over_strata

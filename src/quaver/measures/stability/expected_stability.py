@@ -14,12 +14,12 @@ from scipy import special
 from quaver.agreement.stratified_alpha import rarest_labels
 from quaver.core.records import Decoding, Estimate
 from quaver.errors import MeasureError
+from quaver.estimation.answer_grid import label_counts
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
 from quaver.estimation.confidences import arranged
 from quaver.estimation.declaration import measure
-from quaver.estimation.grid import label_counts
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import over_strata
 from quaver.estimation.reading import Reading

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from quaver.estimation.answer_grid import Ints
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.grid import Ints
 from quaver.estimation.measure_protocol import guarded
 
 _MOST = (1000, 100)

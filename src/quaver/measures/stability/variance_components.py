@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from quaver.estimation.answer_grid import Ints
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell
 from quaver.estimation.column_roles import Columns
-from quaver.estimation.grid import Ints
 
 Facets = frozenset[str]
 

@@ -12,11 +12,11 @@ from scipy import stats
 from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate, Level
 from quaver.errors import MeasureError
+from quaver.estimation.answer_grid import label_counts
 from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
-from quaver.estimation.grid import label_counts
 from quaver.estimation.means import ratio
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic

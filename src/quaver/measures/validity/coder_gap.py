@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from quaver.agreement.disagreement import Disagreement
 from quaver.agreement.stratified_alpha import rarest_labels, scaled
 from quaver.core.records import IntervalWarning, Level
+from quaver.estimation.answer_grid import label_counts
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell
-from quaver.estimation.grid import label_counts
 from quaver.estimation.means import none_goes_far
 from quaver.estimation.statistic import Statistic
 

@@ -13,11 +13,11 @@ from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate, IntervalWarning, Level
 from quaver.core.table_text import composed
 from quaver.errors import MeasureError
+from quaver.estimation.answer_grid import Grid, label_counts
 from quaver.estimation.cell import Cell
 from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Encoded, encode_labels
-from quaver.estimation.grid import Grid, label_counts
 from quaver.estimation.means import none_goes_far
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic

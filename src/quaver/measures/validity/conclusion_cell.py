@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from quaver.core.records import Estimate, IntervalWarning
 from quaver.correction.regressions import Kind
+from quaver.estimation.answer_grid import label_counts
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
-from quaver.estimation.grid import label_counts
 from quaver.estimation.intervals import Interval, clopper_pearson
 from quaver.estimation.means import differing
 from quaver.estimation.regression import contrast_bound, linear, logistic

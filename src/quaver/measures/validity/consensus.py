@@ -10,10 +10,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from quaver.core.records import LabelSet
+from quaver.estimation.answer_grid import label_counts
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cells import cells
 from quaver.estimation.column_roles import Columns
-from quaver.estimation.grid import label_counts
 from quaver.estimation.measure_protocol import Frame, guarded
 from quaver.estimation.one_thread import one_thread
 

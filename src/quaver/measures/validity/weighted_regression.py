@@ -13,8 +13,8 @@ from quaver.correction.estimators import Question, gold_alone
 from quaver.correction.gold_sample import GoldSample
 from quaver.correction.regressions import Kind
 from quaver.correction.spread import interval
+from quaver.estimation.answer_grid import Ints
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.grid import Ints
 from quaver.estimation.statistic import Statistic
 
 _FEW_EVENTS = 8.0

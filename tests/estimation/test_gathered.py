@@ -1,0 +1,112 @@
+"""Codes, cells and counts that several measures share are those of the rows."""
+
+from itertools import product
+
+import numpy as np
+import polars as pl
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quaver.core.records import NO_LABEL
+from quaver.estimation.bootstrap import Resampling
+from quaver.estimation.cells import cells
+from quaver.estimation.gathered import Gathered
+from quaver.estimation.left_out_prompts import Prompts
+from quaver.estimation.reading import Reading
+from quaver.measures import inter_pss
+
+ROLES = ("variant", "repeat")
+
+
+@st.composite
+def frames(draw) -> pl.DataFrame:
+    """Some of the answers to a few items, in any order."""
+    places = list(product("xyz", "vwu", range(3)))
+    kept = draw(st.lists(st.sampled_from(places), min_size=1, unique=True))
+    labels = draw(st.lists(st.sampled_from(["a", "b", "c", None]), min_size=len(kept), max_size=len(kept)))
+    item, variant, repeat = zip(*kept, strict=True)
+    kind = draw(st.sampled_from([pl.String, pl.Categorical]))
+    frame = pl.DataFrame({"item": item, "variant": variant, "repeat": repeat, "label": labels})
+    return frame.with_columns(pl.col("item", "variant", "label").cast(kind))
+
+
+def counted(frame: pl.DataFrame, cell, within: str, missing: str) -> np.ndarray:
+    """Counts of the rows themselves, as a cell has them."""
+    found = np.zeros((len(cell.items), len(cell.strata), len(cell.labels)))
+    for row in frame.cast({pl.Categorical: pl.String}).iter_rows(named=True):
+        label = row["label"] or (NO_LABEL if missing == "category" else None)
+        if label is not None:
+            stratum = [str(row[within])] if within else []
+            at = [list(one.values()) for one in cell.strata].index(stratum)
+            found[cell.items.index(row["item"]), at, cell.labels.index(label)] += 1
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(frames(), st.sampled_from(["drop", "category"]), st.sampled_from(["", *ROLES]))
+def test_a_cells_counts_are_those_of_the_rows(frame, missing, within):
+    raters = [role for role in ROLES if role != within]
+    gathered = Gathered(frame.lazy())
+    for _ in range(2):
+        (cell,) = cells(gathered, raters=raters, within=[within] if within else [], missing=missing)
+        assert (cell.counts() == counted(frame, cell, within, missing)).all()
+    assert int((cell.rows >= 0).sum()) == frame.height
+    shown = frame["label"].cast(pl.String).to_list()
+    there = cell.rows >= 0
+    named = [None if code < 0 else cell.labels[code] for code in cell.codes[there]]
+    assert named == [shown[row] or (NO_LABEL if missing == "category" else None) for row in cell.rows[there]]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    frames(),
+    st.sampled_from([("variant", "repeat"), ("repeat", "variant"), ("variant", None), (None, "repeat")]),
+)
+def test_a_prompt_left_out_on_counts_is_one_left_out_of_the_rows(frame, roles):
+    """Whether prompts are raters, strata, or neither (two columns of one rater)."""
+    rater, stratum = roles
+    raters = [one for one in ROLES if one != stratum] if rater is None else [rater]
+    raters = [*ROLES] if stratum is None else raters
+    within = [] if stratum is None else [stratum]
+    reading = Reading(inter_pss, Gathered(frame), None, (), None, None, Resampling())
+    prompts = Prompts(reading)
+    (whole,) = reading.cells(raters=raters, within=within)
+    names = sorted(set(frame["variant"].cast(pl.String)))
+    for part, name in enumerate(names):
+        less = prompts.without(part, whole, reading.gathered)
+        if len(names) < 2:
+            assert less is None
+            continue
+        left = frame.filter(pl.col("variant").cast(pl.String) != name)
+        assert less.strata == tuple(one for one in whole.strata if _occurs(left, one))
+        assert (less.counts() == counted(left, less, stratum or "", "drop")).all()
+        assert (less.codes >= 0).sum() == left["label"].count()
+        assert less.codes.shape == (len(whole.items), len(less.strata), len(less.raters))
+
+
+def _occurs(frame: pl.DataFrame, stratum: dict[str, str]) -> bool:
+    return bool(
+        frame.filter(
+            pl.all_horizontal(pl.lit(True), *(pl.col(n).cast(pl.String) == v for n, v in stratum.items()))
+        ).height
+    )
+
+
+def test_where_a_rater_has_several_prompts_their_answers_alone_go():
+    frame = pl.DataFrame(
+        {"item": list("xxyy"), "repeat": [0, 1] * 2, "variant": list("vwwv"), "label": list("abba")}
+    )
+    reading = Reading(inter_pss, Gathered(frame), None, (), None, None, Resampling())
+    (whole,) = reading.cells(raters=("repeat",))
+    less = Prompts(reading).without(0, whole, reading.gathered)
+    assert less.codes[:, 0].tolist() == [[-1, 1], [1, -1]]
+    assert less.counts()[:, 0].tolist() == [[0.0, 1.0], [0.0, 1.0]]
+
+
+def test_of_many_cells_the_last_ones_are_kept(monkeypatch):
+    monkeypatch.setattr("quaver.estimation.gathered._KEPT", 1)
+    gathered = Gathered({"item": [1, 1, 2], "repeat": [0, 1, 0], "label": ["a", "b", "a"]})
+    first = cells(gathered, raters=("repeat",))
+    assert cells(gathered, raters=("repeat",))[0] is first[0]
+    cells(gathered, raters=(), by=["repeat"])
+    assert cells(gathered, raters=("repeat",))[0] is not first[0]
