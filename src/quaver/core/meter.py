@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable
+from operator import add
 from typing import NamedTuple, Protocol, runtime_checkable
 
 TOKENS_A_CHARACTER = 1 / 3
@@ -41,7 +42,7 @@ class Traffic(NamedTuple):
 
     def plus(self, other: Traffic) -> Traffic:
         """The sum of both."""
-        return Traffic._make(one + more for one, more in zip(self, other, strict=True))
+        return Traffic._make(map(add, self, other))
 
 
 NO_TRAFFIC = Traffic()

@@ -16,8 +16,7 @@ from httpx2 import Response as SdkReply
 
 from quaver._secrets import Keys
 from quaver.core.records import Response
-from quaver.models.served.http_pool import Endpoint, HttpPool, endpoint
-from quaver.models.served.http_reply import HttpReply
+from quaver.models.served.http_pool import Endpoint, HttpPool, HttpReply
 from quaver.models.served.rate_limits import Limits, read_limits
 from quaver.models.served.server_faults import Address, Passing, read_failure
 from quaver.models.served.unreached import lost, was_dropped
@@ -32,13 +31,15 @@ _KEYLESS = "none"
 """A placeholder, which the SDK requires if a server takes no key."""
 
 
+_SUCCESS = range(200, 300)
+
+
 class Connection:
     """A client of one server, used on one event loop.
 
     The SDK makes the first request to a path. Later ones differ only in their body, so they reuse its address
-    and headers over connections of their own (``http_pool``): what the SDK and the clients below it do for
-    each call costs several times what the call itself does. Where a proxy is to be used, they go over the
-    SDK's connections.
+    and headers (``http_pool``): what the SDK and the clients below it do for each call costs several times
+    what the call itself does. Where a proxy is to be used, the SDK makes them all.
 
     Args:
         address: The server.
@@ -53,7 +54,7 @@ class Connection:
         self._secret = Keys.of(key)
         self._replied = False
         self._endpoints: dict[str, Endpoint | None] = {}
-        self._pool = HttpPool(_CONNECT)
+        self._pool = HttpPool(most + 2, _CONNECT, httpx2.create_ssl_context)
         whole = httpx2.Timeout(None, connect=_CONNECT)
         limits = Connections(max_connections=most + 2, max_keepalive_connections=most + 2)
         self._client = openai.AsyncOpenAI(
@@ -89,9 +90,9 @@ class Connection:
         """
         if to := self._endpoints.get(path):
             content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
-            reply = await self._sent(lambda afresh: self._pool.post(to, content, afresh=afresh))
+            reply = await self._sent(lambda: self._pool.post(to, content))
         else:
-            reply = await self._sent(lambda _: self._first(path, body))
+            reply = await self._sent(lambda: self._first(path, body))
         if isinstance(reply, Response):
             return reply
         return self._redacted(reply.content), _limits(reply)
@@ -102,7 +103,7 @@ class Connection:
         if path not in self._endpoints:
             first = reply.request
             head = [one for one in first.headers.raw if not one[0].lower().startswith(_OWN)]
-            self._endpoints[path] = endpoint(str(first.url), head, httpx2.create_ssl_context)
+            self._endpoints[path] = self._pool.endpoint(str(first.url), head)
         return _as_reply(reply)
 
     async def get(self, path: str) -> bytes:
@@ -112,13 +113,13 @@ class Connection:
             Passing: A retry may succeed.
             ModelError: A retry will not succeed.
         """
-        reply = await self._sent(lambda _: self._got(path))
+        reply = await self._sent(lambda: self._got(path))
         return b"" if isinstance(reply, Response) else self._redacted(reply.content)
 
     async def _got(self, path: str) -> HttpReply:
         return _as_reply(await self._client.get(path, cast_to=SdkReply))
 
-    async def _sent(self, send: Callable[[bool], Awaitable[HttpReply]]) -> HttpReply | Response:
+    async def _sent(self, send: Callable[[], Awaitable[HttpReply]]) -> HttpReply | Response:
         try:
             async with asyncio.timeout(self._timeout):
                 reply = await self._sent_afresh(send)
@@ -129,7 +130,7 @@ class Connection:
         except Exception as error:  # of the SDK or of any layer below it
             raise lost(error, self._host) from None
         self._replied = True
-        if reply.is_success:
+        if reply.status in _SUCCESS:
             return reply
         content = self._redacted(reply.content)
         found = read_failure(reply.status, reply.headers, content, self._address)
@@ -137,17 +138,17 @@ class Connection:
             return found
         raise found
 
-    async def _sent_afresh(self, send: Callable[[bool], Awaitable[HttpReply]]) -> HttpReply:
+    async def _sent_afresh(self, send: Callable[[], Awaitable[HttpReply]]) -> HttpReply:
         """Send once more where a connection that had been kept open turns out to be closed.
 
         A server may close it at any time without a word, and a call that was about to use it is not at fault.
         """
         try:
-            return await send(False)
+            return await send()
         except Exception as error:
             if not (self._replied and was_dropped(error)):
                 raise
-        return await send(True)
+        return await send()
 
     def _redacted(self, content: bytes) -> bytes:
         """The content without the key, in case the server repeats it."""
@@ -155,10 +156,12 @@ class Connection:
 
 
 def _as_reply(reply: SdkReply) -> HttpReply:
-    return HttpReply(reply.status_code, reply.headers, reply.content, stays=True)
+    return HttpReply(reply.status_code, reply.headers, reply.content)
 
 
 def _limits(reply: HttpReply) -> Limits | None:
     """The limits in headers; most replies have none, and parsing is slow."""
-    found = {name: value for name, value in reply.headers.items() if name.startswith("x-ratelimit")}
+    found = {
+        name.lower(): value for name, value in reply.headers.items() if name[:11].lower() == "x-ratelimit"
+    }
     return read_limits(found) if found else None

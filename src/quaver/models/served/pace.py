@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from quaver.models.served.rate import Rate
@@ -145,6 +145,21 @@ class Pace:
         if busy:
             self._one_more(wait)
         self._came_back(sent, busy=busy)
+
+    # ------------------------------------------------------------------ sharing
+
+    has_room = True
+    """Whether the budget allows a call that was billed to be sent again, as far as is known here."""
+
+    def state(self) -> tuple[float, ...]:
+        """What is known of the server's rates and pauses, as plain numbers."""
+        return (self._level, self._level_at, self._held, self._in_a_row, *self._rate.state())
+
+    def restore(self, state: Sequence[float]) -> None:
+        """Take up what ``state`` gave, here or in another process."""
+        self._level, self._level_at, self._held, in_a_row, *rate = state
+        self._in_a_row = int(in_a_row)
+        self._rate.restore(rate)
 
     # ------------------------------------------------------------------ inside
 

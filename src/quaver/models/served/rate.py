@@ -8,6 +8,8 @@ changes nothing.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from operator import attrgetter
 
 _TOO_MANY, _AT_FIRST = 0.05, 0.1
 """Share of refusals above which the rate is too high; the same while no limit is known."""
@@ -39,6 +41,13 @@ _MEMORY = 60.0
 
 _CATCH_UP, _AT_ONCE = 0.05, 4
 """Seconds, and calls, by which delays may be caught up."""
+
+
+_CHANGING = (
+    "a_second", "_next", "_held", "_quiet", "_cut_at", "_calm_calls", "_doubled", "_since", "_calls",
+    "_refused", "_waited",
+)  # fmt: skip
+_CHANGING_OF = attrgetter(*_CHANGING)
 
 
 class Rate:
@@ -97,6 +106,17 @@ class Rate:
                 self._judge(now)
             self._begin(now)
 
+    def state(self) -> tuple[float, ...]:
+        """All that changes, as plain numbers."""
+        taken = self._taken
+        return (*_CHANGING_OF(self), taken.since, taken.at, taken.level)
+
+    def restore(self, state: Sequence[float]) -> None:
+        """Take up what ``state`` gave."""
+        *own, self._taken.since, self._taken.at, self._taken.level = state
+        for name, value in zip(_CHANGING, own, strict=True):
+            setattr(self, name, value)
+
     # ------------------------------------------------------------------ inside
 
     def _begin(self, now: float) -> None:
@@ -137,15 +157,15 @@ class _Average:
     """
 
     def __init__(self, since: float) -> None:
-        self._since = self._at = since
-        self._level = 0.0
+        self.since = self.at = since
+        self.level = 0.0
 
     def add(self, now: float) -> None:
         """Count an event."""
-        self._level = self._level * math.exp((self._at - now) / _MEMORY) + 1
-        self._at = now
+        self.level = self.level * math.exp((self.at - now) / _MEMORY) + 1
+        self.at = now
 
     def a_second(self, now: float) -> float:
         """The rate."""
-        seen = -_MEMORY * math.expm1(-max(1.0, now - self._since) / _MEMORY)
-        return self._level * math.exp((self._at - now) / _MEMORY) / seen
+        seen = -_MEMORY * math.expm1(-max(1.0, now - self.since) / _MEMORY)
+        return self.level * math.exp((self.at - now) / _MEMORY) / seen

@@ -52,7 +52,8 @@ def read_reply(
     reply = parsed_reply(content)
     choices = reply.get("choices")
     choices = [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
-    choices = sorted(choices, key=lambda one: token_count(one.get("index")) or 0)[:n]
+    if len(choices) > 1:
+        choices = sorted(choices, key=lambda one: token_count(one.get("index")) or 0)[:n]
     if len(choices) < n or not all(map(_is_choice, choices)):
         raise Passing("the reply holds no answer" if n == 1 else f"the reply holds fewer than {n} answers")
     usage = object_in(reply.get("usage"))
@@ -61,19 +62,17 @@ def read_reply(
     thought = object_in(usage.get("completion_tokens_details")).get("reasoning_tokens")
     responses: list[Response] = []
     for choice in choices:
-        response = _response(choice, logprobs)
-        response = valid_response(
-            replace(
-                response,
-                text=response.text.removeprefix(begun),
-                prompt_tokens=prompt if not responses else prompt and 0,  # it was read and billed once
-                cached_tokens=cached if not responses else cached and 0,
-                completion_tokens=written if n == 1 else None,
-                thinking_tokens=thought if n == 1 else None,
-                raw={"completion_tokens_of_request": written, "answers_of_request": n} if n > 1 else None,
-                served_model=reply.get("model"),
-                fingerprint=reply.get("system_fingerprint"),
-            )
+        response = _response(
+            choice,
+            logprobs,
+            begun,
+            prompt_tokens=prompt if not responses else prompt and 0,  # it was read and billed once
+            cached_tokens=cached if not responses else cached and 0,
+            completion_tokens=written if n == 1 else None,
+            thinking_tokens=thought if n == 1 else None,
+            raw={"completion_tokens_of_request": written, "answers_of_request": n} if n > 1 else None,
+            served_model=reply.get("model"),
+            fingerprint=reply.get("system_fingerprint"),
         )
         responses.append(unwrapped(response, wrapped) if wrapped else response)
     return responses
@@ -115,7 +114,7 @@ def _is_choice(choice: Mapping[str, Any]) -> bool:
     return isinstance(choice.get("text"), str)
 
 
-def _response(choice: Mapping[str, Any], logprobs: int) -> Response:
+def _response(choice: Mapping[str, Any], logprobs: int, begun: str, **beside: Any) -> Response:
     message = object_in(choice.get("message")) or {"content": choice.get("text")}
     text, thinking = _spoken(message.get("content")) or ("", "")
     for name in ("reasoning", "reasoning_content"):
@@ -129,12 +128,15 @@ def _response(choice: Mapping[str, Any], logprobs: int) -> Response:
         finish = "length"
     elif reason == "content_filter":
         finish, error = "content_filter", "the server's content filter stopped the answer"
-    return Response(
-        text=text,
-        finish=finish,
-        error=error,
-        thinking=thinking or None,
-        tokens=_tokens(object_in(choice.get("logprobs")), logprobs) if logprobs else (),
+    return valid_response(
+        Response(
+            text=text.removeprefix(begun),
+            finish=finish,
+            error=error,
+            thinking=thinking or None,
+            tokens=_tokens(object_in(choice.get("logprobs")), logprobs) if logprobs else (),
+            **beside,
+        )
     )
 
 
