@@ -31,6 +31,7 @@ def command(
     address: options.Address = "",
     workers: options.Workers = 0,
     gpus_per_worker: options.GpusPerWorker = 0.0,
+    processes: options.Processes = 0,
     shard: options.Shard = "",
     small: options.Small = False,
     function: FunctionOption = None,
@@ -59,7 +60,13 @@ def command(
     opened.variants.make(watch=say_making)
     if shard:
         say(shard_line(opened))
-    where = {"on": on, "address": address, "workers": workers, "gpus_per_worker": gpus_per_worker}
+    where: dict[str, object] = {
+        "on": on,
+        "address": address,
+        "workers": workers,
+        "gpus_per_worker": gpus_per_worker,
+    }
+    where["processes"] = processes
     with writing_events(events) as stream, watching(opened) as watch:
         outcome = opened.run(
             watch=watch,

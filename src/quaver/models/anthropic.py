@@ -20,7 +20,6 @@ from quaver.core.meter import Meter
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Request, Response
 from quaver.errors import MissingKey
-from quaver.models._defaults import Defaults
 from quaver.models.local.extras import require
 from quaver.models.served.anthropic_messages import (
     MESSAGES,
@@ -31,7 +30,7 @@ from quaver.models.served.anthropic_messages import (
 )
 from quaver.models.served.flight import Flight
 from quaver.models.served.metering import reading, sending
-from quaver.models.served.pace import Pace
+from quaver.models.served.paced_model import PacedModel
 from quaver.models.served.request_part import Landed, Part
 from quaver.models.served.server_faults import Address
 from quaver.models.served.server_options import (
@@ -51,7 +50,7 @@ _URL, _KEY = "https://api.anthropic.com", "ANTHROPIC_API_KEY"
 Thinking = Literal["adaptive"] | Annotated[int, Field(ge=1024)]
 
 
-class Anthropic(Defaults):
+class Anthropic(PacedModel):
     """A Claude model.
 
     Args:
@@ -69,6 +68,8 @@ class Anthropic(Defaults):
         concurrency: Maximum number of concurrent calls; adapted by default.
         requests_per_minute: Maximum rate; adapted by default.
         tokens_per_minute: Maximum of prompt and completion tokens.
+        processes: How many processes ask the server, each with connections of its own, within the same
+            limits. One keeps up with most servers; see ``docs/scale.md``.
         timeout: Seconds for one call.
         retries: How often a call is retried before it becomes an error response.
         patience: Seconds without any answer after which the server is given up.
@@ -93,6 +94,7 @@ class Anthropic(Defaults):
         concurrency: PositiveInt | None = None,
         requests_per_minute: PositiveFloat | None = None,
         tokens_per_minute: PositiveFloat | None = None,
+        processes: PositiveInt = 1,
         timeout: PositiveFloat = 120.0,
         retries: NonNegativeInt = 6,
         patience: PositiveFloat = 300.0,
@@ -103,12 +105,7 @@ class Anthropic(Defaults):
         self._url, self._key = checked_url(base_url, None), checked_variable(key)
         self._timeout, self._retries, self._patience = timeout, retries, patience
         self.meter = Meter()
-        self._pace_options = {
-            "concurrency": concurrency,
-            "requests_per_minute": requests_per_minute,
-            "tokens_per_minute": tokens_per_minute,
-        }
-        self._pace = Pace(**self._pace_options)  # type: ignore[arg-type]
+        self._keep_pace(processes, concurrency, requests_per_minute, tokens_per_minute)
 
     def identity(self) -> str:
         """Model, thinking and extra fields; the cache changes no answer."""
@@ -140,7 +137,7 @@ class Anthropic(Defaults):
             shared=False,
             retries=self._retries,
             patience=self._patience,
-            has_room=lambda: self.meter.has_room,
+            has_room=lambda: self.meter.has_room and self._pace.has_room,
         )
         yield from flight.answers(requests, self._connected)
 
@@ -162,10 +159,6 @@ class Anthropic(Defaults):
             MissingKey: It is not.
         """
         self._secret()
-
-    def close(self) -> None:
-        """Forget what was learnt about the server's limits."""
-        self._pace = Pace(**self._pace_options)  # type: ignore[arg-type]
 
     async def _send(self, connection: AnthropicConnection, part: Part) -> Landed:
         request = part.request

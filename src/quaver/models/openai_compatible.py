@@ -24,10 +24,9 @@ from quaver.core.meter import Meter
 from quaver.core.model import Abilities, Answered, Needs
 from quaver.core.records import Message, Request, Response
 from quaver.errors import MissingKey, SpecError, UnknownName
-from quaver.models._defaults import Defaults
 from quaver.models.served.flight import Flight
 from quaver.models.served.metering import reading, sending, spent_on
-from quaver.models.served.pace import Pace
+from quaver.models.served.paced_model import PacedModel
 from quaver.models.served.presets import ANY, PRESETS, Batch, Choice, Preset
 from quaver.models.served.request_body import CHAT, PLAIN, body_of, is_plain
 from quaver.models.served.request_part import Landed, Part
@@ -65,7 +64,7 @@ class Supports(TypedDict, total=False):
     seed: bool
 
 
-class OpenAICompatible(Defaults):
+class OpenAICompatible(PacedModel):
     """A model that is reached over HTTP.
 
     Args:
@@ -86,6 +85,8 @@ class OpenAICompatible(Defaults):
         concurrency: Maximum number of concurrent calls; adapted by default.
         requests_per_minute: Maximum rate; adapted by default.
         tokens_per_minute: Maximum of prompt and completion tokens.
+        processes: How many processes ask the server, each with connections of its own, within the same
+            limits. One keeps up with most servers; see ``docs/scale.md``.
         timeout: Seconds for one call.
         retries: How often a call is retried before it becomes an error response.
         patience: Seconds without any answer after which the server is given up.
@@ -119,6 +120,7 @@ class OpenAICompatible(Defaults):
         concurrency: PositiveInt | None = None,
         requests_per_minute: PositiveFloat | None = None,
         tokens_per_minute: PositiveFloat | None = None,
+        processes: PositiveInt = 1,
         timeout: PositiveFloat = 120.0,
         retries: NonNegativeInt = 6,
         patience: PositiveFloat = 300.0,
@@ -129,22 +131,16 @@ class OpenAICompatible(Defaults):
         server = _server(preset, supports or {}, self._body)
         url = checked_url(base_url or _from_environment(preset) or server.base_url, preset)
         self._key = checked_variable(key) or server.key
-        self._kind = replace(server, base_url=url, local=server.local or is_here(url))
+        self.found = replace(server, base_url=url, local=server.local or is_here(url)), {}
         self._allowed = frozenset(allow_downgrade)
-        self._found: dict[str, Any] = {}
         self._timeout, self._retries, self._patience = timeout, retries, patience
         self.meter = Meter()
         self._is_repeatable = mode == "repeatable"
         self._last_read: tuple[Message, ...] = ()
         if self._is_repeatable:
-            check_repeatable(preset, repeats, concurrency)
+            check_repeatable(preset, repeats, concurrency, processes)
             concurrency = 1
-        self._pace_options = {
-            "concurrency": concurrency,
-            "requests_per_minute": requests_per_minute,
-            "tokens_per_minute": tokens_per_minute,
-        }
-        self._pace = Pace(**self._pace_options)  # type: ignore[arg-type]
+        self._keep_pace(processes, concurrency, requests_per_minute, tokens_per_minute)
         if repeats == "shared" and not server.n and "n" not in self._allowed:
             able = ", ".join(name for name, one in PRESETS.items() if one.n)
             raise SpecError(
@@ -153,6 +149,13 @@ class OpenAICompatible(Defaults):
                 found="shared",
                 fix=f"`repeats: independent`; or a preset that can: {able}",
             )
+
+    found: tuple[Preset, dict[str, Any]]
+    """The server's features as far as they are known, and what a probe found out about it."""
+
+    @property
+    def _kind(self) -> Preset:
+        return self.found[0]
 
     @property
     def abilities(self) -> Abilities:
@@ -187,7 +190,7 @@ class OpenAICompatible(Defaults):
             "mode": "repeatable" if self._is_repeatable else "fast",
             "body": dict(self._body),
             "openai": version_of("openai"),
-            **self._found,
+            **self.found[1],
         }
 
     def steadied_by(self) -> str:
@@ -208,10 +211,8 @@ class OpenAICompatible(Defaults):
 
         server = replace(self._kind, n=self._kind.n and self._repeats == "shared")
         found = tried(server, needs, self._connected, self._address, self._trying, self._allowed)
-        self._kind = replace(found.server, n=found.server.n or self._kind.n)
-        if "n" in found.downgrades:
-            self._kind = replace(self._kind, n=False)
-        self._found = {**found.facts, "downgrades": found.downgrades}
+        shared = (found.server.n or self._kind.n) and "n" not in found.downgrades
+        self.found = replace(found.server, n=shared), {**found.facts, "downgrades": found.downgrades}
 
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
         """Answer requests concurrently, in any order."""
@@ -222,7 +223,7 @@ class OpenAICompatible(Defaults):
             shared=self._repeats == "shared" and self._kind.n,
             retries=self._retries,
             patience=self._patience,
-            has_room=lambda: self.meter.has_room,
+            has_room=lambda: self.meter.has_room and self._pace.has_room,
         )
         yield from flight.answers(requests, self._connected)
 
@@ -235,8 +236,8 @@ class OpenAICompatible(Defaults):
         self._secret()
 
     def close(self) -> None:
-        """Forget what was learnt about the server's limits; no connection stays open between runs."""
-        self._pace = Pace(**self._pace_options)  # type: ignore[arg-type]
+        """Forget what was learnt about the server."""
+        super().close()
         self._last_read = ()
 
     def batches(self, folder: Path) -> BatchService | None:

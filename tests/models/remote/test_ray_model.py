@@ -56,6 +56,7 @@ class ChanceCluster:
 
     losses = (Lost,)
     every = 0.0
+    kind = "worker of chance"
 
     def __init__(
         self, workers: int, seed: int, *, deaths: int = 0, slow: int = -1, free: bool = True
@@ -71,6 +72,11 @@ class ChanceCluster:
 
     def wanted(self) -> int:
         return self._workers
+
+    def room(self, worker: _Handle) -> int | None:
+        return None
+
+    def allow(self, room: bool) -> None: ...
 
     def start(self, kind: type, *arguments: Any) -> _Handle:
         assert kind is RayWorker

@@ -31,9 +31,11 @@ class Cluster:
     Attributes:
         losses: The exceptions that mean that a worker or its node is gone.
         every: Seconds between two looks at what fits.
+        kind: What a worker is, in errors.
     """
 
     every = 10.0
+    kind = "Ray worker"
 
     def __init__(
         self,
@@ -98,6 +100,13 @@ class Cluster:
             **options, max_concurrency=8, scheduling_strategy="SPREAD", max_task_retries=0
         )
         return made.remote(*arguments)
+
+    def room(self, worker: Any) -> int | None:
+        """How many requests a worker should have at a time; None where their number follows its pace."""
+        return None
+
+    def allow(self, room: bool) -> None:
+        """Whether the budget has room for a call that was billed to be sent again: workers do not hear it."""
 
     def end(self, worker: Any) -> None:
         """End a worker, if it has not ended by itself."""

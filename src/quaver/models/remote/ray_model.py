@@ -13,12 +13,15 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
+from quaver.core.batch import Batched
 from quaver.core.meter import Metered
-from quaver.core.model import Answered, Keyed, Model, Needs, Placed, Probed
+from quaver.core.model import Answered, Keyed, Model, Needs, Placed, Probed, Spread
 from quaver.core.records import Condition, Message, Request, Response
-from quaver.errors import ModelError
+from quaver.errors import ModelError, QuaverError
+from quaver.models.remote.client_processes import ClientProcesses
 from quaver.models.remote.packed import packed_requests, unpacked_answers
 from quaver.models.remote.ray_cluster import Cluster
 from quaver.models.remote.ray_worker import RayWorker, Setup
@@ -33,6 +36,8 @@ _DEATHS = 30
 """Workers lost in a row, without an answer in between, after which the model is given up."""
 _SLOW, _LEAST = 4.0, 0.5
 """How many times as long as usual, and how many seconds, a group is waited for while a worker is free."""
+_PORTION = 8
+"""A worker that says how many requests it wants gets them an eighth of these at a time."""
 _HOMES = 100_000
 """Items whose worker is remembered."""
 
@@ -42,8 +47,12 @@ class _Group:
     """Requests that were sent to a worker together."""
 
     requests: list[Request]
+    left: int = 0
     sent: float = field(default_factory=lambda: time.monotonic())
     copied: bool = False
+
+    def __post_init__(self) -> None:
+        self.left = len(self.requests)
 
 
 @dataclass(eq=False)
@@ -67,7 +76,7 @@ class RayModel:
         cluster: Where workers run.
     """
 
-    def __init__(self, model: Model, setup: Setup, cluster: Cluster) -> None:
+    def __init__(self, model: Model, setup: Setup, cluster: Cluster | ClientProcesses) -> None:
         self._model, self._setup, self._cluster = model, setup, cluster
         self.abilities = model.abilities
         self._workers: list[_Worker] = []
@@ -76,12 +85,15 @@ class RayModel:
         self._home: dict[int, _Worker] = {}
         self._open: dict[int, Request] = {}
         self._deaths = 0
+        self._failed: QuaverError | None = None
         if isinstance(model, Metered):
             self.meter = model.meter
         if isinstance(model, Probed):
             self.probe = self._probe
         if isinstance(model, Placed):
             self.place = self._place
+        if isinstance(model, Batched):
+            self.batches = model.batches
         if isinstance(model, Keyed):
             self.check_key = model.check_key
 
@@ -103,16 +115,21 @@ class RayModel:
 
     def close(self) -> None:
         """End the workers."""
+        self._end_workers()
+        self._model.close()
+
+    def _end_workers(self) -> None:
+        """End the workers, with whatever they were asked."""
         for worker in self._workers:
             self._cluster.end(worker.handle)
-        self._workers.clear()
-        self._home.clear()
-        self._model.close()
+        for left in (self._workers, self._home, self._open, self._lost, self._tries):
+            left.clear()  # type: ignore[attr-defined]
 
     def _probe(self, needs: Needs) -> None:
         assert isinstance(self._model, Probed)
         self._model.probe(needs)
-        self._setup = self._setup._replace(needs=needs)
+        found = self._model.found if isinstance(self._model, Spread) else None
+        self._setup = self._setup._replace(needs=needs, found=found)
 
     def _place(self, conditions: Sequence[Condition], items: Sequence[str]) -> None:
         assert isinstance(self._model, Placed)
@@ -127,13 +144,27 @@ class RayModel:
         Raises:
             ModelError: The model cannot be used, or workers keep dying.
         """
-        source, drained, looked, begun = iter(requests), False, 0.0, time.monotonic()
+        source = iter(requests)
+        first = next(source, None)
+        if first is None:
+            return
+        self._failed = None
+        try:
+            yield from self._answers(chain([first], source))
+        finally:
+            if self._open:  # whoever asked went away
+                self._end_workers()
+        if self._failed is not None:
+            raise self._failed
+
+    def _answers(self, source: Iterator[Request]) -> Iterator[Answered]:
+        drained, looked, begun = False, 0.0, time.monotonic()
         while not drained or self._open:
             if time.monotonic() - looked > self._cluster.every:
                 self._match_the_cluster()
                 looked = time.monotonic()
             yield from self._given_up()
-            drained = self._fill(source, drained)
+            drained = self._failed is not None or self._fill(source, drained)
             if drained:
                 self._copy_slow_groups()
             yield from self._collect()
@@ -152,19 +183,27 @@ class RayModel:
         """Send groups until every worker has enough; whether there is nothing more to draw."""
         for _ in range(_DEPTH):
             for worker in self._workers:
-                if worker.starting is not None or len(worker.groups) >= _DEPTH:
+                if worker.starting is not None or not (size := self._size_for(worker)):
                     continue
-                group, drained = self._group_for(worker, source, drained)
+                group, drained = self._group_for(worker, size, source, drained)
                 if group:
                     self._send(worker, _Group(group))
         return drained
 
+    def _size_for(self, worker: _Worker) -> int:
+        """How many requests a worker may be sent now."""
+        room = self._cluster.room(worker.handle)
+        if room is None:
+            return worker.size if len(worker.groups) < _DEPTH else 0
+        free = room - sum(group.left for group in worker.groups.values())
+        return free if free >= max(1, room // _PORTION) else 0
+
     def _group_for(
-        self, worker: _Worker, source: Iterator[Request], drained: bool
+        self, worker: _Worker, size: int, source: Iterator[Request], drained: bool
     ) -> tuple[list[Request], bool]:
         """The next requests for a worker, and whether there is nothing more to draw."""
         group: list[Request] = []
-        while len(group) < worker.size:
+        while len(group) < size:
             request = self._kept_for(worker)
             if request is None and not drained:
                 request = self._drawn_for(worker, source)
@@ -236,16 +275,24 @@ class RayModel:
             except self._cluster.losses as error:
                 self._lose(worker, error)
                 continue
+            except QuaverError as error:
+                self._fail(worker, error)
+                continue
             if ref is worker.starting:
                 worker.starting = None
                 continue
-            group = worker.groups.pop(ref)
+            packed, traffic = returned
+            answers = unpacked_answers(packed)
+            group = worker.groups[ref]
+            group.left -= len(answers)
+            if group.left <= 0:
+                del worker.groups[ref]
+                _learn(worker, group)
             self._deaths = 0
-            _learn(worker, group)
-            answers, traffic = returned
             if isinstance(self._model, Metered):
                 self._model.meter.count(traffic)
-            for place, responses in unpacked_answers(answers):
+                self._cluster.allow(self._model.meter.has_room)
+            for place, responses in answers:
                 request = group.requests[place]
                 if self._open.pop(id(request), None) is not None:
                     self._tries.pop(request.calls[0].key, None)
@@ -269,19 +316,28 @@ class RayModel:
         self._deaths += 1
         if self._deaths >= _DEATHS:
             raise ModelError(
-                f"{self._deaths} Ray workers died in a row",
+                f"{self._deaths} workers died in a row ({self._cluster.kind})",
                 where=self.identity(),
                 found=str(error).strip().splitlines()[0][:300],
-                fix="look at Ray's logs (`ray logs`); if memory is short, start fewer workers a node",
+                fix="look at the logs (Ray's: `ray logs`); if memory is short, start fewer of them",
             )
         self._match_the_cluster()
+
+    def _fail(self, worker: _Worker, error: QuaverError) -> None:
+        """A worker cannot go on, and no other could: nothing more is sent, and what is in flight is taken."""
+        self._failed = self._failed or error
+        self._workers.remove(worker)
+        self._cluster.end(worker.handle)
+        unsent = [*self._lost, *(request for one in (worker, *self._workers) for request in one.owed)]
+        for request in [*unsent, *(one for group in worker.groups.values() for one in group.requests)]:
+            self._open.pop(id(request), None)
 
     def _given_up(self) -> Iterator[Answered]:
         """Error responses to requests that keep taking workers with them."""
         for request in [one for one in self._lost if self._tries.get(one.calls[0].key, 0) >= _TRIES]:
             self._lost.remove(request)
             if self._open.pop(id(request), None) is not None:
-                why = f"the Ray worker that was to answer this died {_TRIES} times"
+                why = f"the {self._cluster.kind} that was to answer this died {_TRIES} times"
                 yield request, [Response("", finish="error", error=why)] * len(request.calls)
 
 

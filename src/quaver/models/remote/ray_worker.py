@@ -5,11 +5,11 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from quaver.collect.run.model_answers import taken
 from quaver.core.meter import NO_TRAFFIC, Metered, Traffic
-from quaver.core.model import Model, Needs, Placed, Probed
+from quaver.core.model import Model, Needs, Placed, Probed, Spread
 from quaver.core.records import Condition, Request, Response
 from quaver.errors import ModelError
 from quaver.models.remote.packed import packed_answers, unpacked_requests
@@ -24,6 +24,7 @@ class Setup(NamedTuple):
         repeats: The most calls in a request.
         place: The conditions and the items' ids, for a model that must know them.
         needs: What the study needs of a server.
+        found: What the driver found out about that server.
     """
 
     make: Callable[[], Model]
@@ -31,6 +32,7 @@ class Setup(NamedTuple):
     repeats: int = 1
     place: tuple[Sequence[Condition], Sequence[str]] | None = None
     needs: Needs | None = None
+    found: Any = None
 
 
 Returned = tuple[bytes, Traffic]
@@ -50,7 +52,7 @@ class _Group:
             self.done.set()
 
 
-_Asked = tuple[Request, _Group, int]
+_Asked = tuple[Request, Any, int]
 _LOOK = 0.5
 """Seconds between two looks whether the model has failed."""
 
@@ -77,9 +79,22 @@ class RayWorker:
         """
         with self._starting:
             if self._model is None:
-                self._model = _made(self._setup)
+                self._model = self.make()
                 threading.Thread(target=self._work, args=(self._model,), daemon=True).start()
         return True
+
+    def make(self) -> Model:
+        """Make the model.
+
+        Raises:
+            ModelError: It cannot be used here, or is not the driver's.
+        """
+        return _made(self._setup)
+
+    def ask(self, requests: Sequence[Request], group: Any) -> None:
+        """Have requests answered, with the group told of each answer."""
+        for place, request in enumerate(requests):
+            self._asked.put((request, group, place))
 
     def answer(self, packed: bytes) -> Returned:
         """Answer a group of packed requests.
@@ -90,8 +105,7 @@ class RayWorker:
         self.ready()
         requests = unpacked_requests(packed)
         group = _Group(len(requests))
-        for place, request in enumerate(requests):
-            self._asked.put((request, group, place))
+        self.ask(requests, group)
         while not group.done.wait(_LOOK):
             if self._failed is not None and not group.done.is_set():
                 raise self._failed
@@ -100,7 +114,7 @@ class RayWorker:
 
     def _work(self, model: Model) -> None:
         """Ask the model whatever groups bring. It never waits for a request while it works on others."""
-        places: dict[int, tuple[_Group, int]] = {}
+        places: dict[int, tuple[Any, int]] = {}
 
         def drawn(first: _Asked) -> Iterator[Request]:
             asked: _Asked | None = first
@@ -108,10 +122,7 @@ class RayWorker:
                 request, group, place = asked
                 places[id(request)] = (group, place)
                 yield request
-                try:
-                    asked = self._asked.get_nowait()
-                except queue.Empty:
-                    asked = None
+                asked = self._more()
 
         try:
             while True:
@@ -119,7 +130,18 @@ class RayWorker:
                     group, place = places.pop(id(request))
                     group.add(place, responses)
         except BaseException as error:  # raised again for whoever waits
-            self._failed = error
+            self._fail(error)
+
+    def _more(self) -> _Asked | None:
+        """The next request; None if there is none now."""
+        try:
+            return self._asked.get_nowait()
+        except queue.Empty:
+            return None
+
+    def _fail(self, error: BaseException) -> None:
+        """The model cannot be asked any more."""
+        self._failed = error
 
 
 def _made(setup: Setup) -> Model:
@@ -135,6 +157,8 @@ def _made(setup: Setup) -> Model:
     if setup.place is not None and isinstance(model, Placed):
         model.place(*setup.place)
     model.prepare(setup.repeats)
-    if setup.needs is not None and isinstance(model, Probed):
+    if setup.found is not None and isinstance(model, Spread):
+        model.found = setup.found
+    elif setup.needs is not None and isinstance(model, Probed):
         model.probe(setup.needs)
     return model

@@ -148,8 +148,10 @@ class Pace:
 
     # ------------------------------------------------------------------ sharing
 
-    has_room = True
-    """Whether the budget allows a call that was billed to be sent again, as far as is known here."""
+    @property
+    def has_room(self) -> bool:
+        """Whether the budget allows a call that was billed to be sent again, as far as is known here."""
+        return True
 
     def state(self) -> tuple[float, ...]:
         """What is known of the server's rates and pauses, as plain numbers."""
