@@ -1,11 +1,15 @@
 """Calls a second over HTTP: Quaver against inspect-ai and against a bare aiohttp loop, on one local server.
 
-    python benchmarks/server.py [CALLS]
+    python benchmarks/server.py [CALLS [ROUNDS]]
 
 The server answers after 50 ms; each client keeps 100 connections busy. The server, and each client, is a
-process of its own; peak memory is the operating system's figure for the client. inspect-ai is measured
-where it is installed (`make setup-heavy`), over the same server through its ``openai-api`` provider, on
-fewer calls, since it is slow.
+process of its own; peak memory is the operating system's figure for the client. The clients take turns, and
+the medians are compared: of calls a second, and of processor time a call, which other work on the machine
+changes less. inspect-ai is measured where it is installed (`make setup-heavy`), over the same server through
+its ``openai-api`` provider, on fewer calls, since it is slow.
+
+With ``processes: 2``, the processor time of the process that runs the study, of a client process and of the
+server say how fast the three could be if each had a core to itself; two cores are too few to see it.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ import json
 import os
 import resource
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -79,8 +84,8 @@ def bare(url: str, calls: int) -> float:
     return asyncio.run(run())
 
 
-def quaver(url: str, calls: int, folder: Path) -> float:
-    """Seconds of ``Study.run``, planning and storing included."""
+def quaver(url: str, calls: int, folder: Path, processes: int = 1) -> dict[str, float]:
+    """Seconds of ``Study.run``, planning and storing included; with processes, once they have started."""
     from quaver.study.session import Study
 
     items = folder / "items.csv"
@@ -93,14 +98,47 @@ def quaver(url: str, calls: int, folder: Path) -> float:
         "task": {"labels": ["yes", "no"]},
         "items": {"source": str(items), "id": "id", "text": "{{ text }}"},
         "prompt": {"instruction": "Is this a greeting?"},
-        "models": [model | {"concurrency": CONNECTIONS}],
+        "models": [model | {"concurrency": CONNECTIONS, "processes": processes}],
     }
-    study = Study.open(document, folder=folder / "study")
-    started = time.perf_counter()
-    study.run()
-    seconds = time.perf_counter() - started
+    seen: list[tuple[float, int, float, list[float]]] = []
+
+    def watch(progress: Any) -> None:
+        children = sorted(map(used_by, children_of(os.getpid()))) if processes > 1 else []
+        seen.append((time.perf_counter(), progress.done, time.process_time(), children))
+
+    study = Study.open(document, folder=folder / f"study-{processes}")
+    started, used = time.perf_counter(), time.process_time()
+    study.run(watch=watch)
+    seconds, used = time.perf_counter() - started, time.process_time() - used
     assert study.status().answered == calls
-    return seconds
+    if processes == 1:
+        return {"seconds": seconds, "used": used / calls}
+    (begin, before, here, there), (end, after, now_here, now_there) = (
+        next(one for one in seen if one[1]),
+        seen[-1],
+    )
+    done = after - before
+    clients = sum(now_there) - sum(there)
+    return {
+        "seconds": (end - begin) * calls / done,
+        "used": (now_here - here) / done,
+        "client": clients / done / processes,
+    }
+
+
+def children_of(process: int) -> list[int]:
+    """The processes that a process started."""
+    found = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return [int(one) for one in found]
+
+
+def used_by(process: int) -> float:
+    """Processor seconds of a process so far; 0 where the operating system does not say."""
+    stat = Path(f"/proc/{process}/stat")
+    if not stat.exists():
+        return 0.0
+    user, system = stat.read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def inspect(url: str, calls: int, folder: Path) -> float:
@@ -144,14 +182,19 @@ def measured(what: str, url: str, calls: int, folder: Path, python: str = sys.ex
 
 
 def only(what: str, url: str, calls: int, folder: Path) -> None:
-    seconds = {
-        "bare": lambda: bare(url, calls),
+    def timed(work: Any) -> dict[str, float]:
+        used = time.process_time()
+        seconds = work()
+        return {"seconds": seconds, "used": (time.process_time() - used) / calls}
+
+    found = {
+        "bare": lambda: timed(lambda: bare(url, calls)),
         "quaver": lambda: quaver(url, calls, folder),
-        "finished": lambda: quaver(url, calls, folder),
-        "inspect": lambda: inspect(url, calls, folder),
+        "two": lambda: quaver(url, calls, folder, processes=2),
+        "inspect": lambda: timed(lambda: inspect(url, calls, folder)),
     }[what]()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print(json.dumps({"rate": calls / seconds, "seconds": seconds, "peak": peak}))
+    print(json.dumps(found | {"rate": calls / found["seconds"], "peak": peak}))
 
 
 def started_server() -> tuple[subprocess.Popen[bytes], str]:
@@ -176,36 +219,69 @@ def main() -> None:
         return
     parser = argparse.ArgumentParser()
     parser.add_argument("calls", type=int, nargs="?", default=20_000)
+    parser.add_argument("rounds", type=int, nargs="?", default=3)
     asked = parser.parse_args()
-    print(f"A server that answers after 50 ms, {CONNECTIONS} connections, on {machine()}")
+    print(f"A server that answers after 50 ms, {CONNECTIONS} connections, on {machine()}", flush=True)
     server, url = started_server()
+    runs: dict[str, list[dict[str, float]]] = {what: [] for what in ("bare", "quaver", "two", "inspect")}
+    python, fewer = with_inspect(), min(asked.calls, 2_000)
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            here = Path(folder)
-            loop = measured("bare", url, asked.calls, here)
-            ours = measured("quaver", url, asked.calls, here)
-            again = measured("finished", url, asked.calls, here)
-            print(f"  bare aiohttp loop   {loop['rate']:9,.0f} calls/s")
-            print(
-                f"  Quaver              {ours['rate']:9,.0f} calls/s, peak {ours['peak']:.0f} MB "
-                f"(at most 300): {ours['rate'] / loop['rate']:.2f} of the bare loop (at least 0.50)"
-            )
-            print(
-                f"  run again, finished {again['rate']:9,.0f} calls/s (at least 50,000): "
-                f"{again['seconds']:.2f} s for {asked.calls:,}"
-            )
-            python = with_inspect()
-            if python is None:
-                print("  inspect-ai is not installed (`make setup-heavy`): not compared")
-                return
-            fewer = min(asked.calls, 2_000)
-            theirs = measured("inspect", url, fewer, here, python)
-            print(
-                f"  inspect-ai          {theirs['rate']:9,.0f} calls/s, {fewer:,} calls: Quaver is "
-                f"{ours['rate'] / theirs['rate']:.1f} times as fast (at least 10)"
-            )
+        for _ in range(asked.rounds):
+            with tempfile.TemporaryDirectory() as folder:
+                for what in ("bare", "quaver", "two"):
+                    before = used_by(server.pid)
+                    one = measured(what, url, asked.calls, Path(folder))
+                    one["server"] = (used_by(server.pid) - before) / asked.calls
+                    runs[what].append(one)
+                again = measured("quaver", url, asked.calls, Path(folder))
+                if python is not None:
+                    runs["inspect"].append(measured("inspect", url, fewer, Path(folder), python))
     finally:
         server.kill()
+    report(runs, again, asked.calls, fewer)
+
+
+def report(runs: dict[str, list[dict[str, float]]], again: dict[str, float], calls: int, fewer: int) -> None:
+    """Print the medians, and what follows from them."""
+
+    def middle(what: str, name: str) -> float:
+        return statistics.median(one[name] for one in runs[what])
+
+    def ratio(name: str, what: str, other: str) -> float:
+        return statistics.median(
+            one[name] / another[name] for one, another in zip(runs[what], runs[other], strict=True)
+        )
+
+    def micro(what: str, name: str = "used") -> str:
+        return f"{middle(what, name) * 1e6:.0f} µs"
+
+    loop, ours, two = (middle(what, "rate") for what in ("bare", "quaver", "two"))
+    print(f"  bare aiohttp loop   {loop:9,.0f} calls/s, {micro('bare')} of processor time a call")
+    print(
+        f"  Quaver              {ours:9,.0f} calls/s, {micro('quaver')}, "
+        f"peak {middle('quaver', 'peak'):.0f} MB (at most 300): {ratio('rate', 'quaver', 'bare'):.2f} of the "
+        f"bare loop, {1 / ratio('used', 'quaver', 'bare'):.2f} by processor time (at least 0.80)"
+    )
+    print(
+        f"  processes: 2        {two:9,.0f} calls/s, {ratio('rate', 'two', 'quaver'):.2f} times one; a call "
+        f"takes {micro('two')} here, {micro('two', 'client')} in each client process, "
+        f"{micro('two', 'server')} in the server"
+    )
+    slowest = max(middle("two", name) for name in ("used", "client"))
+    print(
+        f"    with a core for each, and a server that keeps up: {1 / slowest:,.0f} calls/s (computed), "
+        f"{middle('quaver', 'used') / slowest:.2f} times one process (at least 1.70)"
+    )
+    print(f"  run again, finished: {again['seconds']:.2f} s for {calls:,}")
+    if not runs["inspect"]:
+        print("  inspect-ai is not installed (`make setup-heavy`): not compared")
+        return
+    theirs = middle("inspect", "rate")
+    print(
+        f"  inspect-ai          {theirs:9,.0f} calls/s, {micro('inspect')}, {fewer:,} calls: Quaver is "
+        f"{ours / theirs:.1f} times as fast, {middle('inspect', 'used') / middle('quaver', 'used'):.1f} by "
+        f"processor time (at least 30)"
+    )
 
 
 if __name__ == "__main__":
