@@ -123,7 +123,7 @@ class RayModel:
         for worker in self._workers:
             self._cluster.end(worker.handle)
         for left in (self._workers, self._home, self._open, self._lost, self._tries):
-            left.clear()  # type: ignore[attr-defined]
+            left.clear()
 
     def _probe(self, needs: Needs) -> None:
         assert isinstance(self._model, Probed)
