@@ -132,10 +132,10 @@ class ClientWorker(RayWorker):
         return self._asked.get()
 
     def _fail(self, error: BaseException) -> None:
-        self._outbox.send("failed", _told(error))
+        self._outbox.send("failed", _sendable(error))
 
 
-def _told(error: BaseException) -> BaseException:
+def _sendable(error: BaseException) -> BaseException:
     """An error that survives the way."""
     try:
         return pickle.loads(pickle.dumps(error))  # type: ignore[no-any-return]
@@ -157,8 +157,8 @@ def main() -> None:
         worker = ClientWorker(setup, outbox, within)
         worker.ready()
         outbox.send("ready", room(outbox.model))
-    except Exception as error:  # told to the process that runs the study
-        outbox.send("failed", _told(error))
+    except Exception as error:  # raised in the process that runs the study
+        outbox.send("failed", _sendable(error))
         return
     threading.Thread(target=outbox.run, name="quaver-outbox", daemon=True).start()
     while (message := framed(sys.stdin.buffer)) is not None:

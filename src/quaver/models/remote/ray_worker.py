@@ -92,7 +92,7 @@ class RayWorker:
         return _made(self._setup)
 
     def ask(self, requests: Sequence[Request], group: Any) -> None:
-        """Have requests answered, with the group told of each answer."""
+        """Have requests answered, and each answer added to the group."""
         for place, request in enumerate(requests):
             self._asked.put((request, group, place))
 
