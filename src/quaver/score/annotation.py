@@ -210,7 +210,7 @@ class Annotator:
 
 
 @contextmanager
-def _no_search_for_cycles() -> Iterator[None]:
+def no_search_for_cycles() -> Iterator[None]:
     """Without Python's search for cycles, which takes as long as reading where every answer is another."""
     searched = gc.isenabled()
     gc.disable()

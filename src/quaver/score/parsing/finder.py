@@ -65,10 +65,19 @@ class Finder:
         if not first:
             return iter(())
         begun = max(start, first.start() - BEFORE)
-        before = text[begun : first.start() + _LONGEST_NEGATION].lower()
-        if any(map(before.__contains__, _IN_NEGATIONS)):
+        if _may_negate(text[begun : first.start() + _LONGEST_NEGATION]):
             return islice(self._all.finditer(text, begun), _MOST)
         return islice(chain((first,), self._all.finditer(text, first.end())), _MOST)
+
+    def first(self, text: str) -> str:
+        """The first of these places that is not negated; empty where there is none."""
+        first = self._forms.search(text)
+        if not first:
+            return ""
+        begun = max(0, first.start() - BEFORE)
+        if not _may_negate(text[begun : first.start() + _LONGEST_NEGATION]):
+            return first[1]
+        return next((match[1] for match in self.matches(text) if match[1]), "")
 
     def match(self, text: str, start: int) -> re.Match[str] | None:
         """The pattern that matches at a place, without negations."""
@@ -78,6 +87,11 @@ class Finder:
     def texts(self, text: str) -> set[str]:
         """What was found, each once."""
         return {match[1] for match in self.matches(text)}
+
+
+def _may_negate(text: str) -> bool:
+    """Whether a text may hold a negation, which is quicker to say than whether it does."""
+    return any(map(text.lower().__contains__, _IN_NEGATIONS))
 
 
 def _negation(folded: bool) -> str:

@@ -151,10 +151,7 @@ class Forms:
     def first(self, answer: Answer) -> Codes:
         """The codes of the first label that an answer mentions; none where it mentions none."""
         if self._words and not self._letters:
-            for match in self._words.matches(answer.folded):
-                if codes := self._codes(match[1]):
-                    return codes
-            return ()
+            return self._codes(self._words.first(answer.folded))
         return next((mention.codes for mention in self.mentions(answer) if mention.codes), ())
 
     def distinct(self, answer: Answer) -> set[str]:

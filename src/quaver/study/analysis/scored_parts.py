@@ -23,7 +23,7 @@ import polars as pl
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.responses import CHUNK
 from quaver.errors import StoreError
-from quaver.score.annotation import Annotator, annotate
+from quaver.score.annotation import Annotator, annotate, no_search_for_cycles
 from quaver.study.sources.kept_annotations import part_of, replacing_kept
 
 PART: Final = 5 * CHUNK
@@ -84,7 +84,8 @@ def _cores() -> int:
 
 def write_part(store: Store, annotator: Annotator, folder: Path, part: Part) -> None:
     """Score one part's answers and write its file."""
-    frames = [annotator.frame(rows) for rows in store.read(part.after, part.last)]
+    with no_search_for_cycles():
+        frames = [annotator.frame(rows) for rows in store.read(part.after, part.last)]
     file = part_of(folder, part.number)
     try:
         pl.concat(frames).write_parquet(file)
