@@ -271,6 +271,15 @@ def test_repeats_have_seeds_of_their_own_wherever_they_are_asked(fast: VLLM) -> 
 
 
 @heavy
+def test_more_seeded_prompts_than_are_read_at_once(fast: VLLM) -> None:
+    asked = [
+        request("It was late again. " * 40 + text, temperature=1.0, repeats=(0, 1)) for text in TEXTS * 8
+    ]
+    for responses in ask(fast, *asked):
+        assert {response.finish for response in responses} <= {"stop", "length"}
+
+
+@heavy
 def test_an_answer_ends_before_a_stop_and_within_the_context(fast: VLLM) -> None:
     whole = one(fast, request(max_tokens=8)).text
     stopped = one(fast, request(max_tokens=8, stop=(whole[3:5],)))

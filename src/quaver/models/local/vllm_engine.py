@@ -21,10 +21,11 @@ from quaver.models.local.vllm_protocol import Device
 _INVARIANT = "VLLM_BATCH_INVARIANT"
 _ENVIRONMENT = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # in this process, which schedules the same each time
-    "VLLM_LOGGING_LEVEL": "ERROR",
+    "VLLM_LOGGING_LEVEL": "CRITICAL",  # an error is raised, and is said once
     "VLLM_NO_USAGE_STATS": "1",
+    "TORCH_CPP_LOG_LEVEL": "ERROR",
 }
-"""What vLLM reads when it is imported, unless the user has set it."""
+"""What vLLM and PyTorch read when they are imported, unless the user has set it."""
 
 _FIXES = {
     "batch invarian": "`mode: fast`, or another `engine: {attention_backend: …}`",
@@ -120,9 +121,9 @@ class Engine:
 
 
 def _set_up() -> None:
-    pytorch()  # threads that sleep while they wait
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
+    pytorch()  # threads that sleep while they wait
 
 
 def _choose_kernels(invariant: bool) -> None:

@@ -82,8 +82,10 @@ def engine_arguments(
     if revision := source.get("revision"):
         arguments |= {"revision": revision, "tokenizer_revision": revision}
     if device.kind == "cpu":
-        # Compiling takes minutes and a C++ compiler, and makes small models hardly faster.
+        # Compiling takes minutes and needs a C++ compiler.
         arguments["enforce_eager"] = True
+        # After the first part of a prompt, vLLM sets the seed's generator back; on processors that fails.
+        arguments["enable_chunked_prefill"] = False
         if "gpu_memory_utilization" not in given:
             arguments["kv_cache_memory_bytes"] = _KV_ON_PROCESSORS
     arguments |= given
