@@ -105,7 +105,7 @@ def _anew(study: Study, digest: str) -> Verification:
     read, withheld = 0, places_in(study.folder)
     if study.source.has_answers:
         read, differing = _reread(study, stored, withheld)
-        stored.write_parquet(study.folder / "annotations.parquet")
+        study.source.files.write_annotations(stored)
     differing += gold_differences(study.source, stored)
     differing += acceptance_differences(study.source, measurable(study.source))
     estimates = study.estimates()

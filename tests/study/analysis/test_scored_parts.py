@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from tests.cli.commands import environment
 from tests.studies import written
 
+from quaver.bundles.packing import bundle
+from quaver.bundles.verification import verify
 from quaver.collect.store.response_store import Store
 from quaver.errors import StoreError
 from quaver.score.annotation import annotate
@@ -126,6 +128,9 @@ def test_a_study_keeps_parts_and_everything_reads_them(study: Study) -> None:
     assert pl.from_pandas(frame)["label"].cast(pl.String).equals(found["label"].cast(pl.String))
     calls = study.folder / "calls.parquet"
     assert study.export(calls) == ANSWERS
+    packed, _ = bundle(study, study.folder / "parts.quaver.zip")
+    assert verify(packed).holds
+    assert pl.read_parquet(kept).equals(found)
     study.source.files.write_annotations(whole)  # and a file takes its place again
     assert kept.is_file()
     assert pl.read_parquet(kept).equals(whole)
