@@ -278,3 +278,24 @@ def test_each_line_is_one_line_whatever_the_names(tmp_path: Path) -> None:
     lines = study.verdict().lines
     assert all(line.splitlines() == [line] for line in lines)
     assert max(map(len, lines)) < 500
+
+
+def test_what_moves_the_labels_is_said_of_a_single_prompt_too(tmp_path: Path) -> None:
+    """Where the first sentence has said that asking again changes them, and no other prompt was tried."""
+    asked = iter(range(10_000))
+    table = "id,text\n" + "".join(f"{at},text {at}\n" for at in range(30))
+    (tmp_path / "items.csv").write_text(table, encoding="utf-8")
+    study = {
+        "task": {"labels": ["a", "b"]},
+        "items": {"source": str(tmp_path / "items.csv"), "id": "id", "text": "{{ text }}"},
+        "prompt": {"instruction": "Which?"},
+        "models": [{"name": "m", "use": "function"}],
+        "repeats": 4,
+    }
+    opened = Study.open(
+        study, folder=tmp_path / "s", functions={"m": lambda *_: "ab"[next(asked) * 7 % 10 > 6]}
+    )
+    opened.run()
+    found = opened.verdict()
+    assert found.recommendations[0].reason == "repetition"
+    assert any(sign.isalpha() for sign in found.moves)

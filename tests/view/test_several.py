@@ -41,6 +41,11 @@ def test_each_has_an_address_of_its_own(browser: TestClient) -> None:
     assert [one["kind"] for one in found[2:]] == ["a bundle of a study", "imported labels"]
 
 
+def test_what_was_packed_has_not_changed_since(browser: TestClient) -> None:
+    said = [browser.get(f"api/studies/{name}").json()["progress"]["warnings"] for name in ("tones", "packed")]
+    assert said[0] == said[1]
+
+
 def test_each_shows_its_own_answers(browser: TestClient) -> None:
     totals = {
         name: browser.get(f"api/studies/{name}/answers", params={"q": "label:pos"}).json()["total"]

@@ -7,14 +7,13 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from quaver.core.arguments import excerpt
 from quaver.design.calls.small_study import merge, write_made
 from quaver.design.spec import BudgetSpec
-from quaver.design.spec.complaints import translated
 from quaver.design.spec.spec_part import Part
 from quaver.design.spec.study_file import Positions
+from quaver.design.spec.yaml_document import read_document
 from quaver.design.spec.yaml_file import read_yaml
 from quaver.errors import SpecError
 from quaver.study.sources.archive import form_of, is_archive
@@ -85,19 +84,12 @@ def read_collection(path: Path) -> tuple[CollectionSpec, dict[str, Path]]:
     Raises:
         SpecError: The file cannot be read, or has a mistake.
     """
-    document = read_yaml(path)
-    source = Positions(path, document)
-    if not isinstance(document, Mapping):
-        raise SpecError(
-            "this is not a collection",
-            where=source.where(),
-            expected="keys name, shared and studies",
-            found=excerpt(document),
-        )
-    try:
-        spec = CollectionSpec.model_validate(document)
-    except ValidationError as error:
-        raise translated(error, CollectionSpec, source.where, document) from None
+    spec, source, document = read_document(
+        path,
+        CollectionSpec,
+        problem="this is not a collection",
+        expected="keys name, shared and studies",
+    )
     return spec, {name: _file_of(name, path, document, source) for name in spec.studies}
 
 

@@ -107,8 +107,9 @@ _TREATMENTS = PublishedPaper(
 _DESIGN = PublishedPaper(
     "paper-004",
     "prompt-design",
-    "Atreja, Ashkinaze, Li, Mendelsohn & Hemphill (2024), Prompt Design Matters for Computational Social "
-    "Science Tasks but in Unpredictable Ways, arXiv:2406.11980",
+    "Atreja, Ashkinaze, Li, Mendelsohn & Hemphill (2025), What's in a Prompt? A Large-Scale Experiment to "
+    "Assess the Impact of Prompt Design on the Compliance and Accuracy of LLM-Generated Text Annotations, "
+    "ICWSM 19, doi:10.1609/icwsm.v19i1.35807",
     (
         TableKind("factor-levels", "Compliance, accuracy and F1 by level", design_tables.factor_levels),
         TableKind("factor-differences", "What changes between levels", design_tables.factor_differences),

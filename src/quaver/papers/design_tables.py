@@ -1,4 +1,4 @@
-"""What each part of a prompt does (Atreja et al. 2024): levels, differences, shifts, lengths."""
+"""What each part of a prompt does (Atreja et al. 2025): levels, differences, shifts, lengths."""
 
 from __future__ import annotations
 

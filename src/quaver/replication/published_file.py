@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from quaver.core.arguments import excerpt
-from quaver.design.spec.complaints import translated
 from quaver.design.spec.spec_part import Part, PlacedError
 from quaver.design.spec.study_file import Positions
-from quaver.design.spec.yaml_file import read_yaml
+from quaver.design.spec.yaml_document import read_document
 from quaver.errors import SpecError, UnknownName
 from quaver.study.imports.label_columns import Roles
 
@@ -92,19 +89,12 @@ def read_published(folder: Path) -> tuple[PublishedSpec, Positions]:
             found="no such file",
             fix=f"write {NAME} beside the annotations; the page on replicating shows one",
         )
-    document = read_yaml(path)
-    source = Positions(path, document)
-    if not isinstance(document, Mapping):
-        raise SpecError(
-            "these are no published numbers",
-            where=source.where(),
-            expected="keys source, files and numbers",
-            found=excerpt(document),
-        )
-    try:
-        spec = PublishedSpec.model_validate(document)
-    except ValidationError as error:
-        raise translated(error, PublishedSpec, source.where, document) from None
+    spec, source, _ = read_document(
+        path,
+        PublishedSpec,
+        problem="these are no published numbers",
+        expected="keys source, files and numbers",
+    )
     roles = [one.name for one in fields(Roles)]
     for name, file in spec.files.items():
         for role in file.columns:

@@ -48,7 +48,8 @@ def write_progress(study: StudySource, folder: Path) -> StudyStatus:
     else:
         with reading(study) as store:
             now = status_in(study, store, who_collects(study.folder))
-            changed = store is not None and store.noted("study") != study.fingerprint
+            # A bundle is as it was packed; its own fingerprint is that of the archive.
+            changed = study.can_ask and store is not None and store.noted("study") != study.fingerprint
     warnings = list(now.warnings)
     if changed:
         warnings.append(

@@ -3,11 +3,53 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from tests.studies import resolved
 
 from quaver.core import registry
 from quaver.errors import ItemError
+
+
+def test_the_rows_of_a_split_are_items(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As the hub has ARC: options in an object, some questions with fewer of them."""
+    asked = []
+    rows = [
+        {"id": f"q{n}", "question": "Which?", "choices": {"text": ["a", "b"][: 2 - n % 2]}, "answerKey": "A"}
+        for n in range(4)
+    ]
+
+    def load(path: str, name: str | None, *, split: str, revision: str | None) -> list[dict[str, Any]]:
+        asked.append((path, name, split, revision))
+        return rows
+
+    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load))
+    study = {
+        "task": {"labels": ["A", "B"], "options": "choices"},
+        "items": {
+            "source": "hf:allenai/ai2_arc",
+            "options": {"name": "ARC-Challenge", "split": "test"},
+            "where": {"choices": {"entries": 2}},
+            "id": "id",
+            "gold": "answerKey",
+            "text": "{{ question }}\n{{ options }}",
+        },
+        "prompt": {"instruction": "Which option is right?"},
+        "models": [{"name": "m", "use": "function"}],
+    }
+    found = resolved(study).items
+    assert [(item.id, item.gold) for item in found] == [("q0", "A"), ("q2", "A")]
+    assert asked == [("allenai/ai2_arc", "ARC-Challenge", "test", None)]
+
+
+def test_a_folder_is_a_dataset(tmp_path: Path) -> None:
+    pytest.importorskip("datasets")
+    (tmp_path / "validation.jsonl").write_text('{"question": "Which?", "answer": true}\n', encoding="utf-8")
+    rows = registry.load("items", "hf")(path=str(tmp_path), split="validation")
+    assert rows == [{"question": "Which?", "answer": True}]
 
 
 def test_a_dataset_without_the_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

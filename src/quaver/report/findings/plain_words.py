@@ -180,7 +180,8 @@ def _moved(results: Results, one: Recommendation) -> str:
         of = "" if clauses else " of the labels"
         clauses.append(f"asking again with the same prompt changes {with_interval(repeats)}{of}")
     clauses.append(_factor(results, one))
-    return _sentence("; ".join(clause for clause in clauses if clause))
+    said = "; ".join(clause for clause in clauses if clause)
+    return _sentence(said or "chance, when the same prompt is asked again; only one prompt was tried")
 
 
 def _missing(one: Recommendation) -> str:
