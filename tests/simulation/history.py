@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, ClassVar
 from unittest.mock import patch
 
 import polars as pl
@@ -29,14 +29,7 @@ from quaver.core.model import Answered
 from quaver.errors import QuaverError, StoreError
 from quaver.study.session import Study
 
-__all__ = ["Broken", "History"]
-
-_TRACED = (
-    "/quaver/collect/",
-    "/quaver/study/collection/round_of_calls.py",
-    "/quaver/study/collection/study_run.py",
-    "/quaver/models/served/",
-)
+__all__ = ["Broken", "History", "good_calls"]
 
 Rows = dict[bytes, tuple[Any, ...]]
 
@@ -55,6 +48,16 @@ class History:
     Attributes:
         told: What happened, a line each.
     """
+
+    traced: ClassVar = (
+        "/quaver/collect/",
+        "/quaver/study/collection/round_of_calls.py",
+        "/quaver/study/collection/study_run.py",
+        "/quaver/models/served/",
+    )
+    """Files at whose lines the process may be killed."""
+    lines: ClassVar = (30, 300, 1500, 4000)
+    """Before how many of these lines, at most."""
 
     def __init__(self, seed: int, home: Path) -> None:
         self.world = World(seed)
@@ -139,8 +142,7 @@ class History:
             self.disk.fails = self.draw.choice(("full", "io", "unsure"))
             self.disk.after, self.disk.was_hit = self.draw.randint(4, 12), False
         if happens in ("kill", "power"):
-            self._kill_at = self.draw.choice((30, 300, 1500, 4000))
-            self._kill_at = self.draw.randint(1, self._kill_at)
+            self._kill_at = self.draw.randint(1, self.draw.choice(self.lines))
         self._say("run", happens=happens, faults=self.server.faults, budget=self.spec.get("budget"), **asked)
         self._within(happens, asked)
 
@@ -222,13 +224,13 @@ class History:
         def kept(writer: Writer, model: str, answered: Answered) -> Kept:
             done = keep(writer, model, answered)
             if not power and not self.world.schedule.dead:
-                self._owed |= _good(done.receipt)
+                self._owed |= good_calls(done.receipt)
             return done
 
         def written(store: Store, group: Sequence[Receipt]) -> Any:
             done = write(store, group)
             if not self.world.schedule.dead:
-                self._written |= {key for one in group for key in _good(one)}
+                self._written |= {key for one in group for key in good_calls(one)}
                 self._owed |= self._written
             return done
 
@@ -253,7 +255,7 @@ class History:
             return line
 
         def call(frame: FrameType, event: str, _: object) -> Any:
-            return line if any(part in frame.f_code.co_filename for part in _TRACED) else None
+            return line if any(part in frame.f_code.co_filename for part in self.traced) else None
 
         before = sys.gettrace()
         threading.settrace(call)
@@ -321,8 +323,17 @@ class History:
         if isinstance(ended, Outcome):
             self._owed -= set(rows)
         self._check_caps(attempts)
-        self._billed += sum(one.tokens for one in attempts if not killed or set(one.keys) <= set(rows))
+        known = [one for one in attempts if self._is_known(one)]
+        self._billed += sum(one.tokens for one in known if not killed or set(one.keys) <= set(rows))
         self._kept = rows
+
+    def _is_known(self, attempt: Attempt) -> bool:
+        """Whether the process that counts what was spent can know of this."""
+        return True
+
+    def _at_once(self) -> int:
+        """How many requests are out at once, at most."""
+        return sum(int(model["concurrency"]) for model in self.spec["models"])
 
     def _check_caps(self, attempts: list[Attempt]) -> None:
         """Nothing is asked or billed beyond the cap and what was in flight."""
@@ -332,9 +343,9 @@ class History:
             raise Broken(f"{len(new)} calls asked under a cap of {caps}")
         if "tokens" in caps:
             tried = sum(one.tokens for one in attempts if not one.keys)
-            at_once = sum(model["concurrency"] for model in self.spec["models"])
-            in_flight = at_once * max((one.tokens for one in attempts), default=0)
-            billed, room = sum(one.tokens for one in attempts), max(0, caps["tokens"] - self._billed)
+            in_flight = self._at_once() * max((one.tokens for one in attempts), default=0)
+            billed = sum(one.tokens for one in attempts if self._is_known(one))
+            room = max(0, caps["tokens"] - self._billed)
             if billed > room + tried + in_flight:
                 raise Broken(f"{billed} tokens billed where {room} were left, {in_flight} in flight")
 
@@ -373,7 +384,7 @@ class History:
         self.told.append(f"{what} " + " ".join(f"{name}={value!r}" for name, value in details.items()))
 
 
-def _good(kept: Receipt) -> set[bytes]:
+def good_calls(kept: Receipt) -> set[bytes]:
     """The calls of an answer that was no error."""
     finish = COLUMNS.split(", ").index("finish")
     return {call[0] for call, row in zip(kept.calls, kept.rows, strict=True) if row[finish] != "error"}

@@ -30,12 +30,12 @@ class Deadlock(AssertionError):
 class _Task:
     """A thread, and what it waits for."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, process: object = None) -> None:
+        self.name, self.process = name, process
         self.turn = _Semaphore(0)
         self.ready: Callable[[], bool] = lambda: True
         self.until = math.inf
-        self.done = False
+        self.done = self.dead = False
 
 
 class Schedule:
@@ -66,6 +66,11 @@ class Schedule:
         """Whether the thread that asks takes turns here."""
         return threading.get_ident() in self._of_thread
 
+    @property
+    def process(self) -> object:
+        """The process of the thread whose turn it is; None is the first one."""
+        return self._current.process
+
     def wait(self, ready: Callable[[], bool] = lambda: True, seconds: float | None = None) -> bool:
         """Give the turn away until something holds or the time is over.
 
@@ -79,14 +84,14 @@ class Schedule:
         Raises:
             Killed: The process has been killed.
         """
-        if self.dead:
-            raise Killed
         me = self._of_thread[threading.get_ident()]
+        if self.dead or me.dead:
+            raise Killed
         me.ready, me.until = ready, math.inf if seconds is None else self.now + max(0.0, seconds)
         self._pass_on(me)
         if self._deadlock is not None:
             raise self._deadlock
-        if self.dead:
+        if self.dead or me.dead:
             raise Killed
         if me is self._main:
             self.before_turn()
@@ -111,7 +116,7 @@ class Schedule:
         if self.dead or self._deadlock is not None:  # everybody wakes, one after the other, and ends
             others = [task for task in waiting if task is not self._main]
             return others[0] if others else self._main
-        able = [task for task in waiting if task.until <= self.now or task.ready()]
+        able = [task for task in waiting if task.dead or task.until <= self.now or task.ready()]
         if not able:
             soonest = min(task.until for task in waiting)
             if soonest == math.inf:
@@ -124,15 +129,20 @@ class Schedule:
 
     # ------------------------------------------------------------------ threads
 
-    def start(self, thread: threading.Thread) -> None:
-        """Start a thread that takes turns with the others."""
-        task, run = _Task(thread.name), thread.run
+    def start(self, thread: threading.Thread, process: object = None) -> None:
+        """Start a thread that takes turns with the others.
+
+        Args:
+            thread: The thread.
+            process: Whose it is; that of the thread that starts it if left out.
+        """
+        task, run = _Task(thread.name, process or self._current.process), thread.run
 
         def taking_turns() -> None:
             self._of_thread[threading.get_ident()] = task
             task.turn.acquire()
             try:
-                if not self.dead:
+                if not (self.dead or task.dead):
                     run()
             except (Killed, Deadlock):
                 pass
@@ -156,8 +166,13 @@ class Schedule:
             _join(thread)
 
     def kill(self) -> None:
-        """End the process here and now; the caller raises ``Killed`` itself."""
+        """End all processes here and now; the caller raises ``Killed`` itself."""
         self.dead = True
+
+    def end(self, process: object) -> None:
+        """End another process: each of its threads ends when it is its turn."""
+        for task in self._tasks:
+            task.dead = task.dead or task.process is process
 
     def bury(self) -> None:
         """After a kill: let every other thread come to its end."""

@@ -23,13 +23,14 @@ from unittest.mock import patch
 from tests.simulation.schedule import Schedule
 
 import quaver.collect
+import quaver.models.remote
 import quaver.models.served
 
 __all__ = ["World"]
 
 _clock = {name: getattr(time, name) for name in ("monotonic", "perf_counter", "time", "sleep")}
 # What is imported only later would keep the machine's clock and threads.
-for _package in (quaver.collect, quaver.models.served):
+for _package in (quaver.collect, quaver.models.remote, quaver.models.served):
     for _module in pkgutil.iter_modules(_package.__path__, f"{_package.__name__}."):
         import_module(_module.name)
 
@@ -119,6 +120,7 @@ class World:
             id(threading): threads,
             id(asyncio): loops,
             id(random): _Instead(random, **chances),
+            id(queue): _Instead(queue, Queue=self._names["Queue"], SimpleQueue=self._names["Queue"]),
             id(queue.Queue): self._names["Queue"],
             id(queue.SimpleQueue): self._names["Queue"],
             id(version): _version,

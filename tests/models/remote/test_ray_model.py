@@ -15,6 +15,7 @@ import pytest
 from tests.collect.fakes import Fake, fake, key, request
 from tests.studies import written
 
+from quaver.collect.run.model_answers import taken
 from quaver.core.meter import NO_TRAFFIC
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Call, Request, Response
@@ -87,6 +88,8 @@ class ChanceCluster:
         self._dead.add(worker.number)
 
     def check_patience(self, seconds: float) -> None: ...
+
+    def make_room(self) -> None: ...
 
     def arrived(self, refs: list[object]) -> list[object]:
         if self.deaths and self._chance.random() < 0.2:
@@ -174,6 +177,24 @@ def test_a_request_that_kills_every_worker_becomes_an_error() -> None:
 def _by_item(found: Iterable[Answered]) -> Iterator[tuple[int, Response]]:
     for one, responses in found:
         yield one.calls[0].item, responses[0]
+
+
+def test_what_was_out_when_the_cluster_failed_is_not_waited_for() -> None:
+    class Failing(ChanceCluster):
+        looks = 0
+
+        def arrived(self, refs: list[object]) -> list[object]:
+            self.looks += 1
+            if self.looks == 5:
+                raise RuntimeError("the connection to the cluster broke")
+            return super().arrived(refs)
+
+    asked = [request(item) for item in range(60)]
+    found = list(taken(spread(Failing(2, 7)), asked))
+    assert Counter(one.calls[0].key for one, _ in found) == Counter(one.calls[0].key for one in asked)
+    failed = [responses[0].error for _, responses in found if responses[0].finish == "error"]
+    assert failed
+    assert all("broke" in str(one) for one in failed)
 
 
 def test_workers_that_only_die_give_the_model_up() -> None:

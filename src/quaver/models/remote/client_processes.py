@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -56,6 +56,7 @@ class ClientProcesses:
 
     def __init__(self, processes: int) -> None:
         self._processes = processes
+        self.spare: Callable[[], None] = lambda: None
         self._alive: dict[int, _Process] = {}
         self._came: SimpleQueue[tuple[_Process, Any]] = SimpleQueue()
         self._results: dict[object, deque[Any]] = {}
@@ -98,6 +99,9 @@ class ClientProcesses:
         """Say whether the budget allows a call that was billed to be sent again."""
         if self._limits is not None:
             self._limits.has_room = room
+
+    def make_room(self) -> None:
+        """Processes take no room from each other."""
 
     def check_patience(self, seconds: float) -> None:
         """Give up where no process has started for long.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -32,10 +33,13 @@ class Cluster:
         losses: The exceptions that mean that a worker or its node is gone.
         every: Seconds between two looks at what fits.
         kind: What a worker is, in errors.
+        spare: Ends the workers of its model, if it asks nothing now.
+        beside: The clusters of the run's models, itself among them, which need room in the same place.
     """
 
     every = 10.0
     kind = "Ray worker"
+    beside: Sequence[Cluster] = ()
 
     def __init__(
         self,
@@ -51,6 +55,8 @@ class Cluster:
 
         self._ray: Any = ray
         self._workers, self._gpus, self.free = workers, gpus_per_worker, free
+        self._processors = 0 if workers else 1
+        self.spare: Callable[[], None] = lambda: None
         self._join(address or os.environ.get("RAY_ADDRESS"))
         if carries is not None and (module := inspect.getmodule(carries)) is not None:
             ray.cloudpickle.register_pickle_by_value(module)
@@ -92,7 +98,7 @@ class Cluster:
     def start(self, kind: type, *arguments: Any) -> Any:
         """Start a worker, on whatever node has room; it may have to wait for one."""
         options: dict[str, Any] = {
-            "num_cpus": 0 if self._workers else 1,
+            "num_cpus": self._processors,
             "num_gpus": self._gpus,
             "max_restarts": 0,
         }
@@ -113,15 +119,23 @@ class Cluster:
         with suppress(Exception):  # Ray has many ways to say that it is gone
             self._ray.kill(worker, no_restart=True)
 
+    def make_room(self) -> None:
+        """Have the workers of models that ask nothing now end, since there is no room for one of its own."""
+        for one in self.beside:
+            if one is not self:
+                one.spare()
+
     def check_patience(self, seconds: float) -> None:
-        """Give up where no worker has started for long.
+        """Give up where no worker has started for long, and none ever will.
 
         Raises:
-            Unavailable: The cluster has no room for one.
+            Unavailable: The cluster has no room for one, even if nothing else runs on it.
         """
         if seconds < _PATIENCE:
             return
         have = {name: self._ray.cluster_resources().get(name, 0) for name in ("CPU", "GPU")}
+        if have["GPU"] >= self._gpus and have["CPU"] >= self._processors:
+            return
         raise Unavailable(
             "no Ray worker has started",
             where="run.on: ray",
@@ -133,6 +147,7 @@ class Cluster:
     def arrived(self, refs: Sequence[Any]) -> list[Any]:
         """The groups that have ended, after a moment's wait."""
         if not refs:
+            time.sleep(_STEP)
             return []
         first, rest = self._ray.wait(list(refs), num_returns=1, timeout=_STEP)
         if not first:

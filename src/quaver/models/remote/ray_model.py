@@ -9,6 +9,7 @@ to one that is free, if asking costs no money; whichever answers first counts.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -86,6 +87,8 @@ class RayModel:
         self._open: dict[int, Request] = {}
         self._deaths = 0
         self._failed: QuaverError | None = None
+        self._asking = threading.Lock()
+        cluster.spare = self._spare
         if isinstance(model, Metered):
             self.meter = model.meter
         if isinstance(model, Probed):
@@ -118,6 +121,12 @@ class RayModel:
         self._end_workers()
         self._model.close()
 
+    def _spare(self) -> None:
+        """Give the workers' room to another model; they start again when there is something to ask."""
+        if self._asking.acquire(blocking=False):
+            self._end_workers()
+            self._asking.release()
+
     def _end_workers(self) -> None:
         """End the workers, with whatever they were asked."""
         for worker in self._workers:
@@ -149,11 +158,12 @@ class RayModel:
         if first is None:
             return
         self._failed = None
-        try:
-            yield from self._answers(chain([first], source))
-        finally:
-            if self._open:  # whoever asked went away
-                self._end_workers()
+        with self._asking:
+            try:
+                yield from self._answers(chain([first], source))
+            finally:
+                if self._open:  # whoever asked went away
+                    self._end_workers()
         if self._failed is not None:
             raise self._failed
 
@@ -175,6 +185,8 @@ class RayModel:
 
     def _match_the_cluster(self) -> None:
         """As many workers as are wanted and fit, more where nodes have come."""
+        if self._workers and all(one.starting is not None for one in self._workers):
+            self._cluster.make_room()
         for _ in range(self._cluster.wanted() - len(self._workers)):
             handle = self._cluster.start(RayWorker, self._setup)
             self._workers.append(_Worker(handle, starting=handle.ready.remote()))

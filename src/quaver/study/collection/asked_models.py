@@ -39,11 +39,14 @@ def asked_models(study: StudyFile, where: RunSpec) -> Mapping[str, Model]:
     from quaver.models.remote.ray_worker import Setup
 
     found: dict[str, Model] = {}
+    clusters: list[Cluster] = []
     for spec in study.spec.models:
         model, price = study.models[spec.name], study.prices.get(spec.name)
-        free = model.abilities.local or (price is not None and not (price.input or price.output))
+        free = model.abilities.local if price is None else not (price.input or price.output)
         function = study.plugins.functions.get(spec.name)
         cluster = Cluster(where.address, where.workers, where.gpus_per_worker, free=free, carries=function)
+        cluster.beside = clusters
+        clusters.append(cluster)
         identity = "" if function is not None else model.identity()
         made = RayModel(model, Setup(study.plugins.maker(spec.name), identity), cluster)
         found[spec.name] = made
