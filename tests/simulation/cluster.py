@@ -26,7 +26,7 @@ from quaver.models.remote.packed import unpacked_requests
 
 __all__ = ["SimulatedRay", "Worker"]
 
-_HANGS = 7200.0
+_HANGS = 1200.0
 """Seconds without any news after which a run will not end by itself."""
 _SETTLED = 60.0
 """Seconds after which workers fit the nodes that are there."""

@@ -19,6 +19,7 @@ from httpx2 import Request as HttpRequest
 from httpx2 import Response as HttpResponse
 
 from quaver.models.openai_compatible import OpenAICompatible
+from quaver.models.served.http_pool import HttpPool, HttpReply
 from quaver.models.served.request_part import Landed, Part
 
 __all__ = ["FAULTS", "Attempt", "Server"]
@@ -95,7 +96,13 @@ class Server:
             _PART.set(part)
             return await send(model, to, part)
 
+        async def posted(pool: HttpPool, to: object, body: bytes) -> HttpReply:
+            reply = await server.send(HttpRequest("POST", URL("http://simulated"), content=body))
+            return HttpReply(reply.status_code, reply.headers, reply.content)
+
         with (
+            patch.object(HttpPool, "endpoint", lambda *_: server),
+            patch.object(HttpPool, "post", posted),
             patch.object(openai, "DefaultAioHttpClient", lambda **_: server),
             patch.object(openai, "AsyncOpenAI", lambda **_: server),
             patch.object(OpenAICompatible, "_send", remembering),
