@@ -114,8 +114,10 @@ def test_annotations_are_measured_or_refused_with_what_to_do(name: str, study: S
         return
     if name in OF_A_SAMPLE:
         with pytest.raises(QuaverError, match="gold sample"):
-            called(name, study, frame)
+            called(name, study, frame if name == "corrected_conclusion" else frame.drop("gold_drawn"))
         assert called(name, study, designed(frame, 6, 0))
+        if name != "corrected_conclusion":  # it is one of a study's own measures
+            assert [one.value for one in called(name, study, frame)] == [None]
         return
     if name not in OF_SEVERAL:
         with pytest.raises(QuaverError) as caught:

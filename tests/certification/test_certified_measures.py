@@ -32,3 +32,12 @@ def test_groups_are_declared_where_there_are_some() -> None:
     frame = study(population, population.prompts(1), 1)
     assert measure.taken(frame, population, resamples=50)[0].unit.startswith(GROUP)
     assert measure.function is accuracy
+
+
+@pytest.mark.parametrize("name", [name for name, one in certified_measures().items() if one.sampled])
+def test_a_measure_of_a_gold_sample_gets_one(name: str) -> None:
+    population = Population(items=40, variants=2)
+    frame = study(population, population.prompts(1), 1)
+    found = certified_measures()[name].taken(frame, population, resamples=0)
+    assert found
+    assert not any("drawn by design" in (one.reason or "") for one in found)

@@ -34,6 +34,7 @@ class Certified:
         floored: Whether noise pushes its value up, so that the truth takes larger studies.
         of_effect: Estimates of what the items' columns do. Where a population's columns do nothing, their
             truth is ``null``, which a large study would show with an error of its own.
+        sampled: Whether it takes a gold sample, which is then all items.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Certified:
     every: int = 1
     floored: bool = False
     of_effect: frozenset[str] = frozenset()
+    sampled: bool = False
 
     @property
     def function(self) -> Any:
@@ -62,6 +64,8 @@ class Certified:
         """Its estimates, with those of the common arguments that it has."""
         function = self.function
         known = signature(function).parameters
+        if self.sampled:
+            frame = frame.with_columns(gold_drawn=pl.lit(value=True), gold_probability=pl.lit(1.0))
         given = {"labels": population.labels, **common, **self.options}
         group = GROUP if population.group_size > 1 else None
         given |= {"group": group} if group else {}
@@ -79,9 +83,17 @@ class Certified:
 _SUBSAMPLES = "the interval holds the middle of the subsamples, not a value of the population"
 _CONCLUSION = "quaver.measures.validity.conclusions:conclusion"
 _EFFECTS = frozenset({"conclusion", "conclusion_majority", "conclusion_dawid_skene", "conclusion_gold"})
+_SAMPLED: Options = {
+    "sampled": True,
+    "why_not": "simulated studies have gold labels of all items: benchmarks/corrected.py simulates samples",
+}
 _BUILT_IN: Mapping[str, Options] = {
     "alternative_annotator": {"why_not": "simulated studies have two coders, and it takes three"},
     "coder_agreement": {"options": {"coders": ("gold", "coder")}},
+    "corrected_accuracy": _SAMPLED,
+    "corrected_compliance": _SAMPLED,
+    "corrected_score": _SAMPLED,
+    "corrected_share": _SAMPLED,
     "evaluator_flips": {"evaluators": 2},
     "generalizability": {"every": 2},
     "factor_effects": {"options": {"factors": tuple(FACTORS)}},

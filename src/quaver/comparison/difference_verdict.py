@@ -11,6 +11,7 @@ from quaver.comparison.smallest_loss import Made, smallest_loss
 from quaver.core.number_format import count, rounded
 from quaver.core.presentation import presented
 from quaver.core.records import Estimate
+from quaver.measures.validity.corrected_conclusion import OF_TRUE_LABELS
 
 Kind = Literal["loss", "change", "cannot tell", "undefined", "no loss", "no change", "gain"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
@@ -43,7 +44,11 @@ class Verdict:
 
     @property
     def words(self) -> str:
-        """The verdict as a sentence without its full stop."""
+        """The verdict as a sentence without its full stop; of a conclusion, whether about the true labels."""
+        return self._amount + _ABOUT.get(self.estimate.measure, "")
+
+    @property
+    def _amount(self) -> str:
         one, (worse, better) = self.estimate, _NOUNS[self.better]
         if one.value is None:
             return f"not defined: {one.reason}"
@@ -89,6 +94,12 @@ class Verdict:
         """Its numbers and words, for JSON."""
         return {"kind": self.kind, "words": self.words, "smallest_seen": self.smallest, "margin": self.margin}
 
+
+_ABOUT: Final = {
+    **dict.fromkeys(("conclusion", "conclusion_majority", "conclusion_dawid_skene"), ", in these labels"),
+    **dict.fromkeys(OF_TRUE_LABELS, ", in the true labels"),
+}
+"""What conclusions are about: labels as they are say nothing of the truth."""
 
 _NOUNS: Final = {"higher": ("loss", "gain"), "lower": ("rise", "fall"), None: ("change", "change")}
 

@@ -10,14 +10,19 @@ from quaver.comparison.alignment import Sides
 
 
 def changes_of(sides: Sides, by: Sequence[str]) -> Callable[[Mapping[str, str]], int]:
-    """In how many items the labels differ, by cell; a conclusion's names variants beside those columns."""
-    found = {tuple(by): _counted_changes(sides, by)}
+    """In how many items the labels differ, by cell.
+
+    A conclusion's cell names variants beside those columns; one that is about all of a column's levels
+    together lacks the column.
+    """
+    found: dict[tuple[str, ...], dict[tuple[str, ...], int]] = {}
 
     def changed(cell: Mapping[str, str]) -> int:
-        names = tuple(dict.fromkeys((*by, *(name for name in cell if name in sides.keys))))
+        named = {*by, *sides.keys}
+        names = tuple(name for name in cell if name in named)
         if names not in found:
             found[names] = _counted_changes(sides, names)
-        return found[names].get(tuple(cell.get(name, "") for name in names), 0)
+        return found[names].get(tuple(cell[name] for name in names), 0)
 
     return changed
 
@@ -30,7 +35,7 @@ def _counted_changes(sides: Sides, by: Sequence[str]) -> dict[tuple[str, ...], i
     ]
     both = marked[0].join(marked[1], on=keys, suffix="_after", nulls_equal=True)
     moved = both.filter(pl.col("labels") != pl.col("labels_after"))
-    counted = moved.group_by(list(by)).len().iter_rows()
+    counted = moved.group_by(pl.lit(0), *by).len().drop("literal").iter_rows()
     # A factor that does not apply has no level, which is "" in a cell.
     return {tuple("" if level is None else str(level) for level in row[:-1]): row[-1] for row in counted}
 

@@ -60,6 +60,8 @@ def noisy_annotations(
         confidence=pl.when(pl.col("label").is_null()).then(None).otherwise(likely),
         probabilities=pl.when(pl.col("label").is_null()).then(None).otherwise(spread),
         mass_coverage=pl.lit(0.9),
+        gold_drawn=pl.lit(True),
+        gold_probability=pl.lit(1.0),
         ben=pl.col("gold"),
         cleo=pl.when(pl.col("item").hash(1) % 5 == 0).then(pl.lit(None)).otherwise(pl.col("gold")),
     )

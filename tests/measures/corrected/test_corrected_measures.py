@@ -83,3 +83,24 @@ def test_compliance_by_true_label_shows_a_model_that_will_not_label_one_class():
 def test_without_a_design_there_is_no_estimate(measure):
     with pytest.raises(MeasureError):
         measure(leaning(items=40))
+
+
+def test_a_part_is_corrected_by_its_own_labels_alone():
+    frame = designed(leaning(items=600), 200, 6)
+    parts = {
+        one.cell["variant"]: one
+        for one in corrected_share(frame, by=["variant"])
+        if "yes" in one.cell.values()
+    }
+    for variant, one in parts.items():
+        alone = corrected_share(frame.filter(pl.col("variant") == variant), labels=None)
+        same = next(other for other in alone if other.cell["label"] == "yes")
+        assert (one.value, one.low, one.high) == (same.value, same.low, same.high)
+    together = next(one for one in corrected_share(frame) if one.cell["label"] == "yes")
+    assert together.high - together.low < max(one.high - one.low for one in parts.values())
+
+
+def test_gold_labels_that_are_still_to_come_are_a_reason():
+    frame = designed(leaning(items=60), 20, 7).with_columns(gold=pl.lit(None, pl.String))
+    found = [*corrected_share(frame), *corrected_accuracy(frame)]
+    assert {one.reason for one in found} == {"fewer than two gold labels"}

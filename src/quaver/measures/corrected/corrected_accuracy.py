@@ -16,8 +16,8 @@ from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import clopper_pearson
 from quaver.estimation.reading import Reading
-from quaver.measures.corrected.corrected_estimate import SOURCE, Correcting, Sampling
-from quaver.measures.corrected.labelled_items import LabelledItems, filled, populations
+from quaver.measures.corrected.corrected_estimate import SOURCE, Correcting, Sampling, or_nothing
+from quaver.measures.corrected.labelled_items import TOGETHER, LabelledItems, filled, populations_apart
 
 _ENDS = (0.0, 1.0)
 
@@ -29,6 +29,7 @@ _ENDS = (0.0, 1.0)
     unit="share",
     better="higher",
     missing=("wrong", "drop"),
+    compares=TOGETHER,
     source=SOURCE,
 )
 def corrected_accuracy(reading: Reading, *, missing: Missing) -> Iterator[Estimate]:
@@ -41,7 +42,7 @@ def corrected_accuracy(reading: Reading, *, missing: Missing) -> Iterator[Estima
     (``missing="drop"``) its item is left out.
 
     Raises:
-        MeasureError: No gold sample was drawn by design.
+        MeasureError: There are no columns of a gold sample.
 
     Of 80 items 40 were drawn and labelled by two prompts, which agree where the first is right: 30 of the 40
     drawn, but 50 of all 80.
@@ -56,7 +57,11 @@ def corrected_accuracy(reading: Reading, *, missing: Missing) -> Iterator[Estima
     >>> found.cell["variant"], round(found.details["gold_alone"]["value"], 3), round(found.value, 3)
     ('p', 0.75, 0.625)
     """
-    for population in populations(reading):
+    yield from or_nothing(reading, _accuracies(reading, missing))
+
+
+def _accuracies(reading: Reading, missing: Missing) -> Iterator[Estimate]:
+    for population in populations_apart(reading):
         answers = _Answers(population)
         for rater, where in enumerate(population.raters):
             yield _accuracy(reading, population, answers, rater, where, missing)
@@ -154,6 +159,7 @@ def _sampling(reading: Reading, population: LabelledItems, kept: Any) -> Samplin
     section="answers",
     unit="share",
     better="higher",
+    compares=TOGETHER,
     source=SOURCE,
 )
 def corrected_compliance(reading: Reading) -> Iterator[Estimate]:
@@ -168,7 +174,7 @@ def corrected_compliance(reading: Reading) -> Iterator[Estimate]:
         For each prompt and model ``corrected_compliance`` with ``true_label`` in its cell, and one without.
 
     Raises:
-        MeasureError: No gold sample was drawn by design.
+        MeasureError: There are no columns of a gold sample.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"item": range(80), "label": ["a", "a", "b", None] * 20,
@@ -177,7 +183,11 @@ def corrected_compliance(reading: Reading) -> Iterator[Estimate]:
     >>> [(one.cell.get("true_label", ""), one.value and round(one.value, 2)) for one in found]
     [('', 0.75), ('a', None), ('b', 0.5)]
     """
-    for population in populations(reading):
+    yield from or_nothing(reading, _compliances(reading))
+
+
+def _compliances(reading: Reading) -> Iterator[Estimate]:
+    for population in populations_apart(reading):
         answers = _Answers(population)
         for rater, where in enumerate(population.raters):
             yield _complied(reading, population, answers, rater, where)

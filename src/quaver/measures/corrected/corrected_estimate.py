@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -16,9 +18,10 @@ from quaver.correction.strata_interval import strata_interval
 from quaver.estimation.answer_grid import Ints
 from quaver.estimation.bootstrap import Floats, Resampling, Units, bootstrap
 from quaver.estimation.intervals import Interval, Kept, effective
+from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Keep
 
-FEW_EVENTS = 5.0
+FEW_EVENTS = 6.0
 """With fewer to be expected among the gold labels a contrast has no interval: ``benchmarks/corrected.py``
 shows why. What is to be expected decides: a sample that by luck lacks its largest errors shows more."""
 
@@ -92,6 +95,27 @@ def best(
     (low, high), own = ends(asked, made, _USUAL, bounded), ends(asked, alone, _USUAL, bounded)
     # Near an end of its range a share's interval grows with its value.
     return alone if high - low > own[1] - own[0] else made
+
+
+def naive_range(given: Floats) -> dict[str, dict[str, float]]:
+    """What the predictors say on average, each by itself: the lowest, the highest and their mean.
+
+    Args:
+        given: Shape (items, predictors), NaN where one gave no label. One that never did has no mean.
+    """
+    heard = given[:, np.isfinite(given).any(0)]
+    if not heard.size:
+        return {}
+    each = np.nanmean(heard, 0)
+    return {"naive": {"low": float(each.min()), "high": float(each.max()), "mean": float(each.mean())}}
+
+
+def or_nothing(reading: Reading, found: Iterator[Estimate]) -> Iterator[Estimate]:
+    """The estimates; where there are none, one that says why."""
+    reason = "no annotations" if reading.frame.is_empty() else "no gold labels that were drawn by design"
+    shape = Estimate(reading.measure.name, None, reason=reason, method="a designed gold sample")
+    nothing = replace(shape, reference=SOURCE)
+    yield from itertools.chain([first], found) if (first := next(found, None)) else [nothing]
 
 
 class Sampling(NamedTuple):

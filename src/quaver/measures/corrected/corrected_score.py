@@ -12,28 +12,30 @@ from quaver.core.seeds import derive
 from quaver.correction.estimators import Question
 from quaver.estimation.declaration import measure
 from quaver.estimation.reading import Reading
-from quaver.measures.corrected.corrected_estimate import SOURCE, Correcting, Sampling
-from quaver.measures.corrected.labelled_items import LabelledItems, filled, populations
-from quaver.measures.judging.judged_scores import NO_SCORES, numbers_of
+from quaver.measures.corrected.corrected_estimate import SOURCE, Correcting, Sampling, naive_range, or_nothing
+from quaver.measures.corrected.labelled_items import TOGETHER, LabelledItems, filled, populations_apart
+from quaver.measures.judging.judged_scores import NO_SCORES, scores_of
 
 
 @measure(
     title="The mean score, corrected for the judge's errors",
     axis="score",
     section="accuracy",
+    compares=TOGETHER,
     source=SOURCE,
 )
 def corrected_score(reading: Reading) -> Iterator[Estimate]:
     """The mean score that people would give all items, from a judge's scores and a designed sample of theirs.
 
     The mean of the gold scores, each weighted by one over its probability of being drawn, less what the
-    scores of all prompts and models say of these items beyond what they say of all items. Labels are numbers.
-    With ``by: [system]``, a column of items, it is each system's score. Undefined where the labels are no
-    numbers, and where the gold scores do not vary. In ``details``: ``naive`` (the judge's own mean under each
+    scores of all prompts and models say of these items beyond what they say of all items. Labels that are no
+    numbers count by their places, from 1. With ``by: [system]``, a column of items, it is each system's
+    score. Undefined where the labels are no numbers and the label set has no order, and where the gold scores
+    do not vary. In ``details``: ``naive`` (the judge's own mean under each
     prompt: the lowest, the highest and their mean), ``gold_alone``, ``effective_gold``.
 
     Raises:
-        MeasureError: No gold sample was drawn by design.
+        MeasureError: There are no columns of a gold sample.
 
     Of 80 answers 40 were drawn, and the judge gives each one point too many. People gave half of the drawn
     answers 2 and half 3; the judge's scores show that of the other 40 only a quarter deserve 3:
@@ -47,12 +49,11 @@ def corrected_score(reading: Reading) -> Iterator[Estimate]:
     >>> round(found.value, 2), found.details["naive"]["mean"]
     (2.38, 3.375)
     """
-    for population in populations(reading):
-        yield _score(reading, population)
+    yield from or_nothing(reading, (_score(reading, one) for one in populations_apart(reading)))
 
 
 def _score(reading: Reading, population: LabelledItems) -> Estimate:
-    numbers, items = numbers_of(population.labels), len(population.gold)
+    numbers, items = scores_of(population.labels, reading.labels), len(population.gold)
     shape = Estimate(
         measure="corrected_score",
         value=None,
@@ -73,9 +74,6 @@ def _score(reading: Reading, population: LabelledItems) -> Estimate:
     seed = derive(reading.resampling.seed, "folds")
     ends = float(numbers.min()), float(numbers.max())
     found = Correcting(Question(sample, np.ones((1, 1))), predictions[:, :, varying], seed, ends)
-    heard = given[:, np.isfinite(given).any(0)]
-    each = np.nanmean(heard, 0) if heard.size else np.full(1, np.nan)
-    naive = {"low": float(each.min()), "high": float(each.max()), "mean": float(each.mean())}
     sampling = Sampling(
         reading.resampling,
         reading.keep,
@@ -84,5 +82,5 @@ def _score(reading: Reading, population: LabelledItems) -> Estimate:
         population.clusters,
         population.unit,
     )
-    whole = replace(shape, reason=None, details={"naive": naive, **found.beside(reading.resampling)})
+    whole = replace(shape, reason=None, details={**naive_range(given), **found.beside(reading.resampling)})
     return found.estimate(whole, found.corrected, sampling)

@@ -11,8 +11,8 @@ from quaver.core.seeds import derive
 from quaver.correction.estimators import Question
 from quaver.estimation.declaration import measure
 from quaver.estimation.reading import Reading
-from quaver.measures.corrected.corrected_estimate import SOURCE, Correcting, Sampling
-from quaver.measures.corrected.labelled_items import LabelledItems, filled, populations
+from quaver.measures.corrected.corrected_estimate import SOURCE, Correcting, Sampling, naive_range, or_nothing
+from quaver.measures.corrected.labelled_items import TOGETHER, LabelledItems, filled, populations_apart
 
 _ENDS = (0.0, 1.0)
 
@@ -22,6 +22,7 @@ _ENDS = (0.0, 1.0)
     axis="share of items",
     section="accuracy",
     unit="share",
+    compares=TOGETHER,
     source=SOURCE,
 )
 def corrected_share(reading: Reading) -> Iterator[Estimate]:
@@ -35,7 +36,7 @@ def corrected_share(reading: Reading) -> Iterator[Estimate]:
     its range), ``gold_alone``, ``effective_gold`` (as many gold labels alone would be as precise).
 
     Raises:
-        MeasureError: No gold sample was drawn by design.
+        MeasureError: There are no columns of a gold sample.
 
     Of 80 items 40 were drawn, and 24 of these are ``a``; the model's labels are all right, 44 being ``a``:
 
@@ -46,9 +47,14 @@ def corrected_share(reading: Reading) -> Iterator[Estimate]:
     >>> [(one.cell["label"], round(one.value, 2)) for one in corrected_share(frame)]
     [('a', 0.55), ('b', 0.45)]
     """
-    for population in populations(reading):
-        for code, label in enumerate(population.labels):
-            yield _share(reading, population, code, label)
+    yield from or_nothing(
+        reading,
+        (
+            _share(reading, population, code, label)
+            for population in populations_apart(reading)
+            for code, label in enumerate(population.labels)
+        ),
+    )
 
 
 def _share(reading: Reading, population: LabelledItems, code: int, label: str) -> Estimate:
@@ -63,9 +69,6 @@ def _share(reading: Reading, population: LabelledItems, code: int, label: str) -
     sample = population.sample(np.ones((items, 1)), true[:, None])
     seed = derive(reading.resampling.seed, "folds")
     found = Correcting(Question(sample, np.ones((1, 1))), predictions[:, :, varying], seed, _ENDS)
-    heard = given[:, np.isfinite(given).any(0)]  # of an evaluator that parsed nothing there is no share
-    each = np.nanmean(heard, 0) if heard.size else np.full(1, np.nan)
-    naive = {"low": float(each.min()), "high": float(each.max()), "mean": float(each.mean())}
     shape = Estimate(
         measure="corrected_share",
         value=None,
@@ -75,7 +78,7 @@ def _share(reading: Reading, population: LabelledItems, code: int, label: str) -
         reference=SOURCE,
         cell={**population.where, "label": label},
         excluded=population.excluded,
-        details={"naive": naive, **found.beside(reading.resampling)},
+        details={**naive_range(given), **found.beside(reading.resampling)},
     )
     sampling = Sampling(
         reading.resampling,

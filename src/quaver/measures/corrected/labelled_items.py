@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,11 +14,18 @@ from quaver.correction.gold_sample import GoldSample
 from quaver.errors import MeasureError
 from quaver.estimation.answer_grid import Ints
 from quaver.estimation.bootstrap import Floats
+from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.encoding import Codes, combine, encode, encode_labels
 from quaver.estimation.reading import Reading
 
 ASKED = ("model", "decoding", "evaluator", "variant")
 """The roles whose combinations label an item: each is a predictor of the true label."""
+
+TOGETHER = (*ASKED, "text")
+"""What a study does not take apart by itself: an item has one true label, whatever was asked about it."""
+
+_SAMPLED = frozenset({"gold", "gold_drawn", "gold_probability"})
+"""The columns of a gold sample."""
 
 _FEWEST_OF_A_STRATUM = 2
 
@@ -135,39 +142,107 @@ def filled(table: Floats) -> Floats:
 
 def designed(frame: pl.DataFrame) -> bool:
     """Whether annotations hold a designed gold sample of which some labels are there."""
-    if not {"gold", "gold_drawn", "gold_probability"} <= set(frame.columns):
+    if not set(frame.columns) >= _SAMPLED:
         return False
     return bool(frame.select((pl.col("gold_drawn") & pl.col("gold").is_not_null()).any()).item())
 
 
-def populations(reading: Reading, asked: Sequence[str] = ASKED) -> Iterator[LabelledItems]:
+def populations_apart(reading: Reading) -> Iterator[LabelledItems]:
+    """The items of each population, with the labels of each part that ``by`` makes of how they were asked.
+
+    There are none where nothing was drawn. A column in ``by`` that belongs to items makes populations. One of
+    how they were asked (``model``, ``variant``, a factor) makes parts, in which others' labels play no role.
+
+    Raises:
+        MeasureError: There are no columns of a gold sample, or several annotations in one place.
+        UnknownColumn: There is no such column.
+    """
+    if not set(reading.frame.columns) >= _SAMPLED:
+        _sampled(reading.frame)
+    for argument, named in (("by", reading.by), ("group", [reading.group] if reading.group else [])):
+        for name in named:
+            if name not in reading.frame.columns:
+                raise UnknownColumn(name, reading.frame.columns, where=argument)
+    if not _drawn(reading.frame):
+        return
+    item, names = item_codes(reading.frame[reading.column("item") or "item"])
+    first = _first_rows(item, len(names))
+    apart = [name for name in reading.by if not _of_items(reading.frame, name, item, first)]
+    if not apart:
+        yield from populations(reading, apart=True)
+        return
+    own = tuple(name for name in reading.by if name not in apart)
+    for key, part in reading.frame.partition_by(apart, as_dict=True, maintain_order=True).items():
+        place = {name: str(value) for name, value in zip(apart, key, strict=True)}
+        for found in populations(replace(reading.of(part), by=own), apart=True):
+            yield replace(found, where={**place, **found.where})
+
+
+def populations(
+    reading: Reading, asked: Sequence[str] = ASKED, *, apart: bool = False
+) -> Iterator[LabelledItems]:
     """The items of each population: the columns in ``by`` that belong to items, not to how they were asked.
 
     Args:
         reading: The annotations.
         asked: The roles whose combinations are predictors.
+        apart: Whether each annotation has to have a place of its own, by predictor and repeat.
 
     Raises:
-        MeasureError: No gold sample was drawn by design.
+        MeasureError: There are no columns of a gold sample, or several annotations in one place.
     """
     frame = reading.frame
-    if not designed(frame):
+    _sampled(frame)
+    item, names = item_codes(frame[reading.column("item") or "item"])
+    first = _first_rows(item, len(names))
+    own = [name for name in reading.by if name not in ASKED and _of_items(frame, name, item, first)]
+    parts = combine([(name, encode(frame[name].gather(first), name)) for name in own], len(names))
+    raters = _raters(reading, asked)
+    if apart:
+        _each_in_its_place(reading, item, raters)
+    for at, where in enumerate(parts.values or ({},)):
+        inside = parts.codes == at if own else np.ones(len(names), bool)
+        yield _population(reading, where, inside, item, names, first, raters)
+
+
+def _drawn(frame: pl.DataFrame) -> bool:
+    return bool(frame["gold_drawn"].any())
+
+
+def _sampled(frame: pl.DataFrame) -> None:
+    there = set(frame.columns) >= _SAMPLED
+    if not there or not (frame.is_empty() or _drawn(frame)):
         raise MeasureError(
             "there is no gold sample that was drawn by design",
             where="annotations",
             expected="the columns gold, gold_drawn and gold_probability, with gold labels of drawn items",
-            found=", ".join(name for name in frame.columns if name.startswith("gold")) or "no gold labels",
+            found="no item was drawn" if there else "no such columns",
             fix="draw one: `quaver gold STUDY --n 200`",
         )
-    item, names = item_codes(frame[reading.column("item") or "item"])
-    first = np.full(len(names), -1, np.int64)
+
+
+def _first_rows(item: Ints, items: int) -> Ints:
+    """The first row of each item."""
+    first = np.full(items, -1, np.int64)
     first[item[::-1]] = np.arange(len(item))[::-1]
-    own = [name for name in reading.by if name not in ASKED and _of_items(frame, name, item, first)]
-    parts = combine([(name, encode(frame[name].gather(first), name)) for name in own], len(names))
-    raters = _raters(reading, asked)
-    for at, where in enumerate(parts.values or ({},)):
-        inside = parts.codes == at if own else np.ones(len(names), bool)
-        yield _population(reading, where, inside, item, names, first, raters)
+    return first
+
+
+def _each_in_its_place(reading: Reading, item: Ints, raters: Codes) -> None:
+    place = item * max(len(raters.values), 1) + (raters.codes if raters.values else 0)
+    if len(np.unique(place)) == place.size:
+        return
+    repeat = reading.column("repeat")
+    if repeat is not None:
+        repeats = encode(reading.frame[repeat], repeat)
+        place = place * (len(repeats.values) + 1) + repeats.codes + 1
+    if (more := place.size - len(np.unique(place))) > 0:
+        raise MeasureError(
+            "several annotations in one place",
+            where="annotations",
+            expected=f"one for each item{''.join(f' and {one}' for one in (*ASKED, 'repeat'))}",
+            found=f"{more} too many",
+        )
 
 
 def item_codes(column: pl.Series) -> tuple[Ints, pl.Series]:

@@ -6,18 +6,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from quaver.core.records import LabelSet
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.cell import Cell
 
 NO_SCORES = "the labels are no numbers"
 ONE_SCORE = "there is only one score"
 
 
-def scores_of(cell: Cell) -> Floats | None:
-    """What each label of a cell counts as; None where it counts as nothing."""
-    numbers = numbers_of(cell.labels)
-    if numbers is None and (cell.label_set is None or cell.label_set.level != "nominal"):
-        return np.arange(1.0, len(cell.labels) + 1)
+def scores_of(labels: Sequence[str], label_set: LabelSet | None) -> Floats | None:
+    """What each label counts as: its number, or its place where labels are ordered; None where nothing.
+
+    >>> scores_of(["poor", "good"], None).tolist()
+    [1.0, 2.0]
+    """
+    numbers = numbers_of(labels)
+    if numbers is None and (label_set is None or label_set.level != "nominal"):
+        return np.arange(1.0, len(labels) + 1)
     return numbers
 
 

@@ -41,7 +41,7 @@ def leniency(cell: Cell) -> Iterator[Statistic]:
     >>> leniency(frame)[0].value
     0.5
     """
-    scores = scores_of(cell)
+    scores = scores_of(cell.labels, cell.label_set)
     said = Statistic(
         method="mean over items of the judge's scores less the gold score",
         null=0.0,

@@ -85,7 +85,7 @@ def _choices(cell: Cell, levels: Encoded, plain: str, _: str) -> Statistic:
 
 
 def _scores(cell: Cell, levels: Encoded, plain: str, padded: str) -> Statistic:
-    scores = scores_of(cell)
+    scores = scores_of(cell.labels, cell.label_set)
     said = _said(cell, "mean over items of the score of the padded answer less that of the plain one")
     if scores is None or scores.size == 1:
         return replace(said, reason=NO_SCORES if scores is None else ONE_SCORE)

@@ -22,7 +22,7 @@ from quaver.study.analysis.coder_measures import (
     with_coders,
     with_gold_coders,
 )
-from quaver.study.analysis.corrected_measures import CORRECTED, corrected_measurements
+from quaver.study.analysis.corrected_measures import corrected_measurements
 from quaver.study.analysis.sampled_prompts import Prompts, with_estimand
 from quaver.study.forecasts.sizing import Sizing, assumed_sizes, measured_sizes
 from quaver.study.sources.conclusion_measures import CONCLUSIONS
@@ -49,7 +49,7 @@ def measurement(
     asked, options = with_estimand(asked, plugin, options, Prompts.of(study.experiment.variants))
     apart = ("evaluator",) if "evaluator" not in (*compared, *(asked.by or ())) else ()
     by = (*apart, *asked.columns(study.factors, compared))
-    if "evaluator" in compared and not frame.is_empty():
+    if "evaluator" in compared and "first" in plugin.options and not frame.is_empty():
         first = asked.evaluator or str(frame["evaluator"][0])
         options = options if options.get("second") == first else {"first": first, **options}
     only = _repairing(study, plugin, options, asked, evaluators)
@@ -133,18 +133,17 @@ def measurements(study: StudySource, names: Sequence[str] | None, frame: pl.Data
         (("measures", index), one) for index, one in enumerate(study.spec.measures)
     ]
     concluded = study.conclusions.measurements(names)
-    corrected = corrected_measurements(study, frame, names)
+    known = {one.use for _, one in asked}
+    corrected = corrected_measurements(study, frame, known, names)
     if names is not None:
-        apart = {*CORRECTED, *((CONCLUSIONS,) if concluded else ())}
+        apart = {*(one.measure for one in corrected), *((CONCLUSIONS,) if concluded else ())}
         names = [one for one in names if one not in apart]
-        known = {one.use for _, one in asked}
         asked = [(loc, one) for loc, one in asked if one.use in names]
         for name in names:
             registered(name, where="the measure asked for")
         asked += [(("measures",), MeasureSpec(use=name)) for name in names if name not in known]
     else:
-        own = {one.use for _, one in asked}
-        asked += [(("items", "coders"), one) for one in coder_measures(study.spec, own)]
+        asked += [(("items", "coders"), one) for one in coder_measures(study.spec, known)]
     return [*told_apart([_or_failed(study, one, frame, loc) for loc, one in asked]), *corrected, *concluded]
 
 
