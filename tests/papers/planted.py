@@ -87,7 +87,13 @@ def alphas(counts: np.ndarray) -> np.ndarray:
 
 
 def by_rows(ratings: np.ndarray, seed: int, resamples: int = 1000) -> tuple[float, float]:
-    """The interval of promptstability: labels drawn with replacement; one that is drawn twice counts once."""
+    """The interval of promptstability: see `rows_drawn`."""
+    low, high = np.percentile(rows_drawn(ratings, seed, resamples), [2.5, 97.5])
+    return float(low), float(high)
+
+
+def rows_drawn(ratings: np.ndarray, seed: int, resamples: int = 1000) -> np.ndarray:
+    """Alphas of labels drawn with replacement; one that is drawn twice counts once."""
     drawn = np.random.default_rng(derive(seed, "bootstrap", "row")).integers(
         0, ratings.size, (resamples, ratings.size)
     )
@@ -95,8 +101,7 @@ def by_rows(ratings: np.ndarray, seed: int, resamples: int = 1000) -> tuple[floa
     np.put_along_axis(there, drawn, values=True, axis=1)
     codes = np.unique(ratings)
     has = (ratings[..., None] == codes) & there.reshape(resamples, *ratings.shape, 1)
-    low, high = np.percentile(alphas(has.sum(2).astype(float)), [2.5, 97.5])
-    return float(low), float(high)
+    return alphas(has.sum(2).astype(float))
 
 
 def grid(

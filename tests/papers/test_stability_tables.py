@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
-from tests.papers.planted import alpha, alphas, asked, by_rows, grid, items, noisy, tabled
+from tests.papers.planted import (
+    alpha,
+    alphas,
+    asked,
+    by_rows,
+    chance,
+    grid,
+    items,
+    noisy,
+    rows_drawn,
+    tabled,
+)
 
 from quaver import Study
 from quaver.core.seeds import derive
@@ -127,6 +140,9 @@ def test_other_words(study: Study) -> None:
             row[f"{kind} high"] - row[f"{kind} low"] for kind in ("95% interval", "package's interval")
         )
         assert theirs < own
+        drawn = [rows_drawn(one, study.spec.seed) for one in wordings(study, row["model"], worst)]
+        ends = [row[f"package's interval {end}"] for end in ("low", "high")]
+        assert ends == pytest.approx(np.percentile(np.mean(drawn, 0), [2.5, 97.5]))
 
 
 def test_by_temperature_has_a_column_for_each_model(study: Study) -> None:
@@ -163,6 +179,37 @@ def test_answers_as_written(study: Study) -> None:
         assert row["label α"] == pytest.approx(alpha(given))
         assert row["distinct raw answers"] == len(np.unique(given))
         assert row["distinct labels"] == len(np.unique(given[given != NA]))
+
+
+SPELLED = {"left": ("left", "Left.", " left\n"), "right": ("right", "RIGHT", "right")}
+
+
+def spelled(text: str, time: int) -> str:
+    """Right in four cases of five, in one of three spellings."""
+    right = text.split()[-1]
+    label = right if chance("spelled", text, time) > 0.2 else {"left": "right", "right": "left"}[right]
+    return SPELLED[label][int(3 * chance("spelling", text, time))]
+
+
+def test_answers_as_written_in_several_spellings(tmp_path: Path) -> None:
+    """White space around an answer is none of it; a capital letter and a full stop are."""
+    times = dict[str, int]()
+
+    def model(text: str, prompt: str) -> str:
+        times[text] = times.get(text, -1) + 1
+        return spelled(text, times[text])
+
+    items(tmp_path)
+    study = STUDY.partition("variants:")[0] + "models: [{name: one, use: function}]\nrepeats: 5\n"
+    texts = [f"text {at} is {['right', 'left'][at % 2]}" for at in range(24)]
+    written = np.array([[spelled(text, time).strip() for time in range(5)] for text in texts])
+    raw = np.unique(written, return_inverse=True)[1].reshape(24, 5)
+    labels = np.array([[one.lower().startswith("r") for one in row] for row in written]).astype(int)
+    (row,) = tabled(asked(tmp_path / "sides.yaml", study, one=model), "raw-answers")
+    assert row["raw α"] == pytest.approx(alpha(raw))
+    assert row["label α"] == pytest.approx(alpha(labels))
+    assert row["raw α"] < row["label α"]
+    assert (row["distinct raw answers"], row["distinct labels"]) == (4, 2)
 
 
 def test_subsamples_are_the_seeded_draws(study: Study) -> None:
