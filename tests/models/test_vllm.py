@@ -7,7 +7,7 @@ import math
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,9 +17,9 @@ from tests.extras import needs
 
 from quaver.collect.run.engine_noise import engine_noise, probes
 from quaver.core.records import Message, Prompt, Request
-from quaver.errors import ModelError, Unavailable
+from quaver.errors import ModelError, Unavailable, UnknownName
 from quaver.models import vllm
-from quaver.models.local.vllm_protocol import Device
+from quaver.models.local.vllm_protocol import MORE_ARGUMENTS, Device
 from quaver.models.vllm import VLLM
 from quaver.testing.requests import TEXTS, ask, one, request
 
@@ -189,6 +189,17 @@ def test_identity_is_of_what_changes_answers(tmp_path: Path, engines: list[Playe
     assert len({plain, *(other.identity() for other in others)}) == 5
 
 
+def test_a_subclass_may_allow_more_than_a_study(tmp_path: Path, engines: list[PlayedEngine]) -> None:
+    class Trusting(VLLM):
+        allowed = (*VLLM.allowed, "trust_remote_code")
+
+    folder = played(tmp_path)._checkpoint.name
+    one(Trusting(model=folder, engine={"trust_remote_code": True}), request())
+    assert engines[0].arguments["trust_remote_code"] is True
+    with pytest.raises(UnknownName):
+        VLLM(model=folder, engine={"trust_remote_code": True})
+
+
 def test_a_gguf_file_is_refused_when_it_is_named(tmp_path: Path, engines: list[PlayedEngine]) -> None:
     (tmp_path / "a.gguf").write_bytes(b"")
     with pytest.raises(ModelError, match="GGUF") as caught:
@@ -248,6 +259,13 @@ def test_what_it_says_is_what_llama_cpp_says(fast: VLLM) -> None:
         shared = [(logprob, known[text]) for text, logprob in found.tokens[0].top if text in known]
         assert len(shared) >= 15
         assert sum(abs(one - other) for one, other in shared) / len(shared) < 0.15
+
+
+@heavy
+def test_the_arguments_that_a_study_may_give_are_the_engines() -> None:
+    from vllm.engine.arg_utils import EngineArgs
+
+    assert {*MORE_ARGUMENTS} <= {field.name for field in fields(EngineArgs)}
 
 
 @heavy

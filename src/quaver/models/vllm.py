@@ -13,10 +13,12 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+
+from pydantic import Field, PositiveInt
 
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Message, Request, Response
@@ -27,7 +29,15 @@ from quaver.models.local.checkpoint import Checkpoint
 from quaver.models.local.extras import require
 from quaver.models.local.pretrained import chat_text, load_tokenizer
 from quaver.models.local.vllm_engine import Engine, vllm_device
-from quaver.models.local.vllm_protocol import Device, engine_arguments, responses_of, samples, sampling
+from quaver.models.local.vllm_protocol import (
+    MORE_ARGUMENTS,
+    Device,
+    checked_arguments,
+    engine_arguments,
+    responses_of,
+    samples,
+    sampling,
+)
 
 _FIRST = 8
 """Answers that the engine is given to write at first; each complete one makes room for one more."""
@@ -58,7 +68,8 @@ class VLLM(Defaults):
         dtype: The numeric type; ``auto`` is the checkpoint's own, and half precision for one in float32.
         memory: The share of the GPU's memory to use; by default vLLM's own choice.
         parallel: GPUs over which the model is spread.
-        engine: Further arguments of vLLM's engine, by their names there. They are part of the identity.
+        engine: Further arguments of vLLM's engine, by their names there
+            (``allowed``). They are part of the identity.
 
     Messages go through the model's own chat template; a ``plain`` one is sent as it is.
 
@@ -79,6 +90,9 @@ class VLLM(Defaults):
         local=True,
     )
 
+    allowed: ClassVar[Collection[str]] = MORE_ARGUMENTS
+    """What a study may give under ``engine``. A subclass may add to it."""
+
     _one: ClassVar = threading.Lock()
     """Held while an engine works: there is one in a process."""
     _holder: ClassVar[VLLM | None] = None
@@ -90,11 +104,11 @@ class VLLM(Defaults):
         model: str,
         revision: str | None = None,
         mode: Literal["repeatable", "fast"] = "repeatable",
-        batch: int | None = None,
-        context: int | None = None,
+        batch: PositiveInt | None = None,
+        context: PositiveInt | None = None,
         dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto",
-        memory: float | None = None,
-        parallel: int = 1,
+        memory: Annotated[float, Field(gt=0, le=1)] | None = None,
+        parallel: PositiveInt = 1,
         engine: Mapping[str, Any] | None = None,
     ) -> None:
         require("vllm", "vllm")
@@ -106,7 +120,7 @@ class VLLM(Defaults):
                 found=model,
                 fix="`use: llamacpp` reads them",
             )
-        self._mode, self._dtype, self._options = mode, dtype, dict(engine or {})
+        self._mode, self._dtype, self._options = mode, dtype, checked_arguments(engine or {}, self.allowed)
         given: dict[str, Any] = {
             "max_model_len": context,
             "gpu_memory_utilization": memory,
@@ -119,7 +133,7 @@ class VLLM(Defaults):
 
     def identity(self) -> str:
         """Weights, mode, precision and further arguments."""
-        more = f" {json.dumps(self._options, sort_keys=True, default=str)}" if self._options else ""
+        more = f" {json.dumps(self._options, sort_keys=True)}" if self._options else ""
         return f"vllm {self._checkpoint.identity} {self._mode} {self._dtype}{more}"
 
     def provenance(self) -> Mapping[str, Any]:
@@ -132,7 +146,7 @@ class VLLM(Defaults):
             "repeats_by": self._device.repeats_by(self._mode),
             "device": self._device.name,
             **self._given,
-            "options": json.loads(json.dumps(self._options, default=str)),
+            "options": self._options,
             "vllm": _version_of_vllm(),
             "torch": version("torch"),
         }

@@ -9,7 +9,16 @@ from typing import Any
 
 import pytest
 
-from quaver.models.local.vllm_protocol import Device, engine_arguments, responses_of, samples, sampling
+from quaver.errors import SpecError, UnknownName
+from quaver.models.local.vllm_protocol import (
+    MORE_ARGUMENTS,
+    Device,
+    checked_arguments,
+    engine_arguments,
+    responses_of,
+    samples,
+    sampling,
+)
 from quaver.testing.requests import request
 
 H200, T4, PROCESSOR = Device("cuda", "H200", (9, 0)), Device("cuda", "T4", (7, 5)), Device("cpu", "processor")
@@ -147,6 +156,42 @@ def test_a_processor_repeats_itself_one_answer_at_a_time() -> None:
     assert "kv_cache_memory_bytes" not in engine_arguments(
         HERE, PROCESSOR, "fast", {"gpu_memory_utilization": 0.3}
     )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "trust_remote_code",
+        "worker_cls",
+        "worker_extension_cls",
+        "scheduler_cls",
+        "logits_processors",
+        "compilation_config",
+        "load_format",
+        "hf_overrides",
+        "model",
+    ],
+)
+def test_a_study_cannot_have_the_engine_run_code(name: str) -> None:
+    with pytest.raises(UnknownName) as caught:
+        checked_arguments({"quantization": "fp8", name: "evil.module.Class"})
+    assert caught.value.where == "engine"
+    assert "plug-in" in str(caught.value.fix)
+    assert name not in MORE_ARGUMENTS
+
+
+def test_a_misspelled_argument_is_one_error_with_the_nearest() -> None:
+    with pytest.raises(UnknownName, match="block_size"):
+        checked_arguments({"blocksize": 16})
+
+
+@pytest.mark.parametrize("value", ["a.b:C", "/tmp/x", {"a": 1}, ["a"], None])
+def test_a_value_is_a_number_a_switch_or_a_name(value: Any) -> None:
+    with pytest.raises(SpecError) as caught:
+        checked_arguments({"quantization": value})
+    assert caught.value.where == "engine.quantization"
+    fine = {"quantization": "fp8_e4m3", "block_size": 32, "cpu_offload_gb": 1.5, "enforce_eager": True}
+    assert checked_arguments(fine) == fine
 
 
 def test_a_name_on_the_hub_keeps_its_commit() -> None:

@@ -6,10 +6,12 @@ Nothing here imports vLLM.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final, NamedTuple
 
 from quaver.core.records import Request, Response, Token
+from quaver.errors import SpecError, UnknownName, nearest
 from quaver.models._prompts import sendable
 
 _KV_ON_PROCESSORS = 1 << 30
@@ -20,6 +22,32 @@ _AT_ONCE = 256
 
 _LEAST_CAPABILITY = (8, 0)
 """Compute capability from which vLLM has batch-invariant kernels for NVIDIA's GPUs."""
+
+
+MORE_ARGUMENTS: Final = (
+    "async_scheduling",
+    "attention_backend",
+    "block_size",
+    "cpu_offload_gb",
+    "disable_cascade_attn",
+    "enable_chunked_prefill",
+    "enable_expert_parallel",
+    "enable_prefix_caching",
+    "enforce_eager",
+    "kv_cache_dtype",
+    "kv_cache_memory_bytes",
+    "max_num_batched_tokens",
+    "num_gpu_blocks_override",
+    "optimization_level",
+    "performance_mode",
+    "pipeline_parallel_size",
+    "quantization",
+    "seed",
+)
+"""Arguments of vLLM's engine that a study may give: those of speed and memory. Others name code, files or
+addresses, and a study file may come from somebody else."""
+
+_VALUE = re.compile(r"[\w-]*")
 
 
 class Device(NamedTuple):
@@ -58,6 +86,41 @@ class Device(NamedTuple):
         if mode == "fast":
             return "nothing: answers depend on what is computed beside them"
         return "batch-invariant kernels" if self.has_invariant_kernels else "one answer at a time"
+
+
+def checked_arguments(given: Mapping[str, Any], allowed: Collection[str] = MORE_ARGUMENTS) -> dict[str, Any]:
+    """Arguments of vLLM's engine, as a study gives them.
+
+    Args:
+        given: The arguments.
+        allowed: Those that it may give.
+
+    Raises:
+        UnknownName: A study may not give one of them.
+        SpecError: A value is no number, no switch and no name.
+    """
+    for name, value in given.items():
+        if name not in allowed:
+            raise UnknownName(
+                "argument of vLLM's engine",
+                name,
+                allowed,
+                where="engine",
+                fix=f"{_nearest(name, allowed)}write a plug-in: a subclass of VLLM whose `allowed` has it",
+            )
+        if not isinstance(value, int | float) and not (isinstance(value, str) and _VALUE.fullmatch(value)):
+            raise SpecError(
+                "not a value for an argument of vLLM's engine",
+                where=f"engine.{name}",
+                expected="a number, true or false, or a name of letters, digits, - and _",
+                found=repr(value)[:100],
+            )
+    return dict(given)
+
+
+def _nearest(name: str, allowed: Collection[str]) -> str:
+    guess = nearest(name, allowed)
+    return f"did you mean {guess!r}? If not, " if guess else ""
 
 
 def engine_arguments(
