@@ -14,6 +14,7 @@ from quaver.score.evaluators.exact import Exact
 from quaver.score.evaluators.first_label import FirstLabel
 from quaver.score.evaluators.logprob import LogProb
 from quaver.score.parsing.evaluator import Evaluator
+from quaver.score.parsing.readings import no_label
 from quaver.testing.tasks import TASKS
 
 LABELS, _ = TASKS["names"]
@@ -194,3 +195,38 @@ def test_covariates_keep_their_types() -> None:
     assert frame.select("distance", "original").dtypes == [pl.Float64, pl.Boolean]
     assert frame.select(*told).row(0) == (None, None, None)
     assert frame.select(*told).row(-1) == (0.25, False, "lost labels: dole")
+
+
+class Looking:
+    """Reads what it is shown beside the text."""
+
+    def __init__(self, reads: str) -> None:
+        self.reads = reads
+        self.seen: list[Response] = []
+
+    def reader(self, labels, variant):  # type: ignore[no-untyped-def]
+        def read(answer):  # type: ignore[no-untyped-def]
+            self.seen.append(answer.response)
+            return no_label(f"{answer.response.latency} {answer.thought}")
+
+        return read
+
+
+@pytest.mark.parametrize(("reads", "times"), [("text", 2), ("tokens", 3), ("response", 6)])
+def test_what_an_evaluator_is_shown_decides_what_is_read_once(reads: str, times: int) -> None:
+    token = (Token("D", -0.1, (("D", -0.1),)),)
+    said = [
+        Response("Dole", latency=at, thinking=thinking, tokens=tokens, raw={"at": at})
+        for at, (thinking, tokens) in enumerate(
+            [(None, ()), (None, token), ("Hm.", token), ("Hm?", token), (None, ()), ("Hm.", token)]
+        )
+    ]
+    one = Looking(reads)
+    frame = annotator(one=one).frame([(0, 0, at, response, None) for at, response in enumerate(said)])
+    assert len(one.seen) == times
+    whole = reads == "response"
+    assert [shown.raw is not None for shown in one.seen] == [whole] * times
+    assert any(shown.tokens for shown in one.seen) == (reads != "text")
+    assert frame["reason"].to_list() == [
+        f"{at if whole else None} {response.thinking is not None}" for at, response in enumerate(said)
+    ]

@@ -9,6 +9,7 @@ import typer
 from quaver.cli.completions import one_of_plugins
 from quaver.cli.console import say, screen, table
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
+from quaver.study.analysis.annotation_frame import rescored
 
 
 def command(
@@ -31,10 +32,10 @@ def command(
       quaver rescore study.yaml --evaluator exact --evaluator first_label
     """
     opened = open_study(study, function)
-    annotations = opened.rescore(evaluator)
-    rows = (
-        annotations.group_by("evaluator", "status").len().sort("evaluator", "len", descending=[False, True])
-    )
-    screen.print(table(("evaluator", "status", "answers"), rows.rows()))
+    opened.source.require("has_answers")
+    annotations = rescored(opened.source, evaluator)  # never held as a whole
+    counts = annotations.group_by("evaluator", "status").len()
+    rows = counts.sort("evaluator", "len", descending=[False, True]).collect().rows()
+    screen.print(table(("evaluator", "status", "answers"), rows))
     if opened.source.owns_folder:  # a bundle stays as it is
         say(f"Wrote {opened.folder / 'annotations.parquet'}")
