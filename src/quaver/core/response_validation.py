@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from operator import attrgetter, is_
 from typing import Any, Final
 
 from quaver.core.records import Response, Token
@@ -27,6 +29,8 @@ _DEEPEST = 20
 """Nested levels of what a model sends beside its answer."""
 
 _ROWS: Final = (tuple, list)
+
+_FIELDS = attrgetter(*(one.name for one in fields(Response)))
 
 _FINISHES: Final = ("stop", "length", "content_filter", "error")
 
@@ -53,21 +57,22 @@ def valid_response(response: object) -> Response:
     cached = token_count(response.cached_tokens)
     if cached and (prompt is None or cached > prompt):
         cached = None
-    return Response(
-        text=utf8(response.text),
-        finish=response.finish,
-        error=None if response.error is None else printable(response.error),
-        thinking=utf8(response.thinking) if isinstance(response.thinking, str) else None,
-        tokens=valid_tokens(response.tokens),
-        prompt_tokens=prompt,
-        cached_tokens=cached,
-        completion_tokens=token_count(response.completion_tokens),
-        latency=_seconds(response.latency),
-        raw=_raw(response.raw) if response.raw else None,
-        thinking_tokens=token_count(response.thinking_tokens),
-        served_model=_name(response.served_model),
-        fingerprint=_name(response.fingerprint),
+    valid = (
+        utf8(response.text),
+        response.finish,
+        None if response.error is None else printable(response.error),
+        utf8(response.thinking) if isinstance(response.thinking, str) else None,
+        valid_tokens(response.tokens),
+        prompt,
+        cached,
+        token_count(response.completion_tokens),
+        _seconds(response.latency),
+        _raw(response.raw) if response.raw else None,
+        token_count(response.thinking_tokens),
+        _name(response.served_model),
+        _name(response.fingerprint),
     )
+    return response if all(map(is_, valid, _FIELDS(response))) else Response(*valid)
 
 
 def failed_response(error: BaseException) -> Response:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import httpx2
 import openai
 from httpx2 import Limits as Connections
+from httpx2 import Request as SdkRequest
 from httpx2 import Response as SdkReply
 
 from quaver._secrets import Keys
@@ -50,7 +51,7 @@ class Connection:
 
     def __init__(self, address: Address, key: str, timeout: float, most: int) -> None:
         self._address, self._timeout = address, timeout
-        self._host = urlsplit(address.url).netloc
+        self._host, self._base = urlsplit(address.url).netloc, urlsplit(address.url).path.rstrip("/")
         self._secret = Keys.of(key)
         self._replied = False
         self._endpoints: dict[str, Endpoint | None] = {}
@@ -62,7 +63,12 @@ class Connection:
             api_key=key or _KEYLESS,
             max_retries=0,
             timeout=whole,
-            http_client=openai.DefaultAioHttpClient(limits=limits, timeout=whole, follow_redirects=False),
+            http_client=openai.DefaultAioHttpClient(
+                limits=limits,
+                timeout=whole,
+                follow_redirects=False,
+                event_hooks={"request": [self._learn]},
+            ),
         )
         if "openai.com" not in address.url:  # these two are for OpenAI alone
             self._client.organization = self._client.project = None
@@ -95,16 +101,18 @@ class Connection:
             reply = await self._sent(lambda: self._first(path, body))
         if isinstance(reply, Response):
             return reply
-        return self._redacted(reply.content), _limits(reply)
+        return self._redacted(reply.content), read_limits(reply.headers)
 
     async def _first(self, path: str, body: dict[str, Any]) -> HttpReply:
-        """Send a body by way of the SDK, and learn how to send the next."""
-        reply = await self._client.post(path, cast_to=SdkReply, body=body)
-        if path not in self._endpoints:
-            first = reply.request
+        """Send a body by way of the SDK."""
+        return _as_reply(await self._client.post(path, cast_to=SdkReply, body=body))
+
+    async def _learn(self, first: SdkRequest) -> None:
+        """Learn from a request of the SDK, before it is sent, how to send others to its path."""
+        path = first.url.path.removeprefix(self._base)
+        if first.method == "POST" and path not in self._endpoints:
             head = [one for one in first.headers.raw if not one[0].lower().startswith(_OWN)]
             self._endpoints[path] = self._pool.endpoint(str(first.url), head)
-        return _as_reply(reply)
 
     async def get(self, path: str) -> bytes:
         """Fetch a path below the base URL, or another URL of the server.
@@ -157,11 +165,3 @@ class Connection:
 
 def _as_reply(reply: SdkReply) -> HttpReply:
     return HttpReply(reply.status_code, reply.headers, reply.content)
-
-
-def _limits(reply: HttpReply) -> Limits | None:
-    """The limits in headers; most replies have none, and parsing is slow."""
-    found = {
-        name.lower(): value for name, value in reply.headers.items() if name[:11].lower() == "x-ratelimit"
-    }
-    return read_limits(found) if found else None

@@ -7,6 +7,7 @@ from asyncio import AbstractEventLoop
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from queue import SimpleQueue
 
 from quaver.core.records import Request
 
@@ -30,19 +31,20 @@ class Drawer(threading.Thread):
     ) -> None:
         super().__init__(name="quaver-drawer", daemon=True)
         self._requests, self._loop, self._drawn, self._ended = requests, loop, drawn, ended
-        self._wanted = threading.Semaphore(0)
+        self._wanted: SimpleQueue[int] = SimpleQueue()
+        self._left = 0
         self._stopped = False
         self._ready: deque[Request] = deque()
         self._is_scheduled = False
 
     def want(self, requests: int) -> None:
         """Draw this many more."""
-        self._wanted.release(requests)
+        self._wanted.put(requests)
 
     def stop(self) -> None:
         """Draw no more."""
         self._stopped = True
-        self._wanted.release()
+        self._wanted.put(1)
 
     def run(self) -> None:
         """Draw until there are no more."""
@@ -60,7 +62,9 @@ class Drawer(threading.Thread):
             self._loop.call_soon_threadsafe(self._ended, error)
 
     def _is_wanted(self) -> bool:
-        self._wanted.acquire()
+        if not self._left:
+            self._left = self._wanted.get()
+        self._left -= 1
         return not self._stopped
 
     def _draw(self, request: Request) -> None:

@@ -65,7 +65,7 @@ class Flight:
         self._flying: set[asyncio.Task[None]] = set()
         self._unfinished = 0
         self._asked_for = 0
-        self._ended = False
+        self._draws = self._ended = False
         self._error: BaseException | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._started = threading.Event()
@@ -142,7 +142,14 @@ class Flight:
     # ------------------------------------------------------------------ drawing
 
     def _draw(self) -> None:
+        """Draw requests on the loop's next turn: once for all answers that have come by then."""
+        if not self._draws:
+            self._draws = True
+            self._loop.call_soon(self._draw_now)
+
+    def _draw_now(self) -> None:
         """Draw as many requests as can be sent soon."""
+        self._draws = False
         if self._ended or self._error or self._health.ill:
             return
         free = self._pace.window - self._pace.in_flight - len(self._waiting) - self._asked_for
@@ -202,7 +209,6 @@ class Flight:
         if not task.cancelled() and (error := task.exception()):
             self._give_up(error)
         self._pump()
-        self._finish()
 
     async def _try(self, part: Part, sent: Sent) -> None:
         started = time.perf_counter()
