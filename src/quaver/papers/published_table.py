@@ -30,6 +30,9 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 Cell = str | Markup
 """What stands in a table: text, or a number with its full value."""
 
+_FITTING = 7
+"""A table with more columns is rarely as narrow as a line."""
+_SHRUNK = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 NOTHING = "—"
 """A cell without a value."""
 
@@ -65,8 +68,9 @@ class PublishedTable:
         r"""The table as text.
 
         Args:
-            form: ``markdown``; ``latex``, a float for the package booktabs; ``csv``, the cells alone, in
-                which no text is a formula to a spreadsheet.
+            form: ``markdown``; ``latex``, a float for the package booktabs, with graphicx shrunk to the line
+                where it has many columns; ``csv``, the cells alone, in which no text is a formula to a
+                spreadsheet.
 
         Raises:
             UnknownName: There is no such format.
@@ -102,7 +106,11 @@ class PublishedTable:
         package, _, body = latex(self.table).partition("\n")
         head = [package, r"\begin{table}", r"\centering", rf"\caption{{{latex_text(self.caption)}}}"]
         notes = [rf"\par\smallskip\footnotesize {latex_text(note)}" for note in self.notes]
-        lines = [*head, rf"\label{{tab:{self.name}}}", body.rstrip("\n"), *notes, r"\end{table}"]
+        shown = [body.rstrip("\n")]
+        if len(self.columns) > _FITTING:
+            head.insert(1, r"% \usepackage{graphicx}")
+            shown = [_SHRUNK, *shown, "}"]
+        lines = [*head, rf"\label{{tab:{self.name}}}", *shown, *notes, r"\end{table}"]
         return "\n".join(lines) + "\n"
 
     def __str__(self) -> str:
