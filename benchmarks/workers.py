@@ -1,23 +1,30 @@
-"""Ray workers against this process: calls that wait, and calls that do nothing.
+"""Ray workers: calls that wait, calls that do nothing, and the embedded model.
 
-    python benchmarks/workers.py [ADDRESS]
+    python benchmarks/workers.py [waiting|nothing|embedded]
 
-Needs ``quaver[ray]``. Without an address, Ray starts on this machine.
+Needs ``quaver[ray]``; Ray starts on this machine. Calls that do nothing are compared with the bare loop of
+``overhead.py`` and with this process. Rates count from the first stored answers on, so without the start of
+workers; what is compared takes turns.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import overhead
 from machine import machine
 
 from quaver.study.session import Study
 
-WAIT = 0.05
+WAIT, ROUNDS = 0.05, 2
+CALLS = 40_000
+ITEMS = 16
 
 
 def waiting(text: str, prompt: str) -> str:
@@ -31,15 +38,40 @@ def nothing(text: str, prompt: str) -> str:
     return "yes"
 
 
-def rate(function: object, calls: int, where: dict[str, object]) -> float:
+def calling(function: Callable[[str, str], str], calls: int) -> Callable[[Path], Study]:
+    """Opens a study of so many calls to a function."""
+
+    def opened(folder: Path) -> Study:
+        overhead.study(folder, calls)
+        return Study.open(folder, functions={"f": function})
+
+    return opened
+
+
+def embedded(threads: int) -> Callable[[Path], Study]:
+    """Opens a study that asks the bundled model."""
+
+    def opened(folder: Path) -> Study:
+        overhead.study(folder, ITEMS * overhead.VARIANTS)
+        document = json.loads((folder / "study.yaml").read_text())
+        texts = dict(list(document["variants"][0]["texts"].items())[:4])
+        document["variants"][0]["texts"] = texts
+        model = "smollm2-135m-instruct"
+        document["models"] = [{"name": "f", "use": "llamacpp", "model": model, "threads": threads}]
+        (folder / "study.yaml").write_text(json.dumps(document))
+        return Study.open(folder)
+
+    return opened
+
+
+def rate(opened: Callable[[Path], Study], where: dict[str, Any]) -> float:
     """Calls a second once the workers have started."""
     with tempfile.TemporaryDirectory() as folder:
-        overhead.study(Path(folder), calls)
-        study = Study.open(folder, functions={"f": function})  # type: ignore[dict-item]
+        study = opened(Path(folder))
         arrived: list[tuple[float, int]] = []
 
-        def watch(progress: object) -> None:
-            if done := progress.done:  # type: ignore[attr-defined]
+        def watch(progress: Any) -> None:
+            if done := progress.done:
                 arrived.append((time.monotonic(), done))
 
         study.run(where=where, watch=watch)
@@ -47,21 +79,47 @@ def rate(function: object, calls: int, where: dict[str, object]) -> float:
         return (after - before) / (last - first)
 
 
+def ray(workers: int) -> dict[str, Any]:
+    return {"on": "ray", "workers": workers}
+
+
+def compare_waiting() -> None:
+    one, eight = rate(calling(waiting, 200), ray(1)), rate(calling(waiting, 1600), ray(8))
+    print(f"  calls of 50 ms: one worker {one:.1f} calls/s, eight {eight:.1f}: {eight / one:.2f} times")
+
+
+def compare_nothing() -> None:
+    bare, here, two = [], [], []
+    for _ in range(ROUNDS):
+        with tempfile.TemporaryDirectory() as folder:
+            bare.append(CALLS / overhead.run(folder, CALLS, "--bare")["seconds"])
+        here.append(rate(calling(nothing, CALLS), {}))
+        two.append(rate(calling(nothing, CALLS), ray(2)))
+    loop, process, workers = (max(one) for one in (bare, here, two))
+    print(
+        f"  no time: bare loop {loop:,.0f}, here {process:,.0f}, two workers {workers:,.0f} a second: "
+        f"{workers / loop:.2f} of the loop, {workers / process:.2f} of this process"
+    )
+
+
+def compare_embedded() -> None:
+    threads, workers = [], []
+    for _ in range(ROUNDS):
+        threads.append(rate(embedded(2), {}))
+        workers.append(rate(embedded(1), ray(2)))
+    one, two = max(threads), max(workers)
+    print(
+        f"  embedded model: two threads {one:.1f} calls/s, two workers of one thread {two:.1f}: "
+        f"{two / one:.2f} times"
+    )
+
+
 def main() -> None:
-    address = {"address": sys.argv[1]} if sys.argv[1:] else {}
+    parts = {"waiting": compare_waiting, "nothing": compare_nothing, "embedded": compare_embedded}
     print(f"Ray workers, on {machine()}")
-    one = rate(waiting, 200, {"on": "ray", "workers": 1, **address})
-    eight = rate(waiting, 1200, {"on": "ray", "workers": 8, **address})
-    print(
-        f"  calls of 50 ms: one worker {one:.1f} calls/s, eight {eight:.1f}: {eight / one:.2f} times",
-        flush=True,
-    )
-    here = rate(nothing, 30_000, {})
-    two = rate(nothing, 30_000, {"on": "ray", "workers": 2, **address})
-    print(
-        f"  calls of no time: here {here:,.0f} calls/s, two workers {two:,.0f}: {two / here:.2f} times",
-        flush=True,
-    )
+    for name in sys.argv[1:] or parts:
+        parts[name]()
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ __all__ = ["SimulatedRay", "Worker"]
 
 _HANGS = 1200.0
 """Seconds without any news after which a run will not end by itself."""
-_SETTLED = 60.0
+_SETTLED = 15.0
 """Seconds after which workers fit the nodes that are there."""
 _MOST_NODES = 4
 _MISHAPS = ("worker dies", "node dies", "node is cut off", "worker is slow", "node joins", "node joins")

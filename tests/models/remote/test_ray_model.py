@@ -129,6 +129,17 @@ def test_every_request_has_one_answer_however_workers_die(seed: int) -> None:
         assert [r.text for r in responses] == [f"{call.item}.{call.repeat}" for call in one.calls]
 
 
+def test_nodes_that_join_get_workers() -> None:
+    cluster = ChanceCluster(1, 8)
+    answers = spread(cluster).answer(request(item) for item in range(120))
+    next(answers)
+    cluster._workers = 4
+    for _ in range(40):
+        next(answers)
+    assert cluster._made == 4
+    assert len(list(answers)) == 120 - 41
+
+
 def test_without_a_death_nothing_is_asked_twice() -> None:
     cluster = ChanceCluster(4, 1)
     list(spread(cluster).answer(request(item) for item in range(200)))
@@ -151,7 +162,7 @@ def test_a_follow_up_goes_to_the_worker_that_answered() -> None:
     list(model.answer(request(item) for item in range(90)))
     homes = {one.calls[0].item: number for number, one in cluster.asked}
     cluster.asked.clear()
-    list(model.answer(_follow_up(item) for item in range(90)))
+    list(model.answer(_follow_up(item) for item in random.Random(3).sample(range(90), 90)))
     same = sum(homes[one.calls[0].item] == number for number, one in cluster.asked)
     assert same >= 60  # the others were taken over by workers with nothing to do
 
