@@ -99,12 +99,13 @@ class ItemTable:
         if weights is not None and weights not in items.columns:
             raise UnknownColumn(weights, items.columns, where="weights")
         kept = ["item", *asked.columns, *({weights} - set(asked.columns) if weights else ())]
-        own = items.select(kept).unique(maintain_order=True)
+        alone = items["item"].n_unique() == items.height  # one row an item: nothing can be there twice
+        own = items.select(kept) if alone else items.select(kept).unique(maintain_order=True)
         own = own.with_columns(
             _typed(own[name], name in {*asked.categories, *categories}) for name in asked.columns
         )
         whole = own.drop_nulls()
-        if whole["item"].n_unique() < whole.height:
+        if not alone and whole["item"].n_unique() < whole.height:
             raise MeasureError(
                 "an item with two values of a column",
                 where="items",
@@ -127,6 +128,7 @@ class ItemTable:
         self.weighted = weights is not None
         given = np.ones(whole.height) if weights is None else _positive(whole, weights)
         self._weights = np.append(given, np.nan)
+        self._last: tuple[Sequence[str] | pl.Series, NDArray[np.int64]] | None = None
 
     def rows(self, items: Sequence[str] | pl.Series) -> Floats:
         """The design matrix of some items; NaN where a column has no value."""
@@ -137,9 +139,11 @@ class ItemTable:
         return np.asarray(self._weights[self._places(items)])
 
     def _places(self, items: Sequence[str] | pl.Series) -> NDArray[np.int64]:
-        asked = pl.DataFrame({"item": pl.Series(items, dtype=pl.String)})
-        found = asked.join(self._place, on="item", how="left", maintain_order="left")["place"]
-        return np.asarray(found.fill_null(-1).to_numpy())
+        if self._last is None or self._last[0] is not items:
+            asked = pl.DataFrame({"item": pl.Series(items, dtype=pl.String)})
+            found = asked.join(self._place, on="item", how="left", maintain_order="left")["place"]
+            self._last = items, np.asarray(found.fill_null(-1).to_numpy())
+        return self._last[1]
 
 
 def _positive(items: pl.DataFrame, name: str) -> Floats:
@@ -156,6 +160,13 @@ def _positive(items: pl.DataFrame, name: str) -> Floats:
     return np.where(usable, given, np.nan)
 
 
+_AS_TEXT = (pl.String, pl.Categorical, pl.Enum)
+
+
+def _written(column: pl.Series) -> pl.Series:
+    return pl.Series(column.name, [None if v is None else str(v) for v in column], dtype=pl.String)
+
+
 def _typed(column: pl.Series, category: bool) -> pl.Series:
     """A column as numbers, where all of it are; else as text. Empty cells are null."""
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
@@ -166,9 +177,8 @@ def _typed(column: pl.Series, category: bool) -> pl.Series:
             if column.dtype.is_float()
             else column
         )
-    text = pl.Series(
-        column.name, [None if v is None else str(v).strip() or None for v in column], dtype=pl.String
-    )
+    text = column.cast(pl.String) if column.dtype in _AS_TEXT else _written(column)
+    text = text.str.strip_chars().replace("", None)
     numbers = text.cast(pl.Float64, strict=False)
     all_numbers = numbers.is_finite().fill_null(False).sum() == text.is_not_null().sum()
     return numbers if all_numbers and not category and text.is_not_null().any() else text
