@@ -28,6 +28,7 @@ from quaver.study.analysis.annotation_frame import annotator_of, scan
 from quaver.study.analysis.study_estimates import measurable
 from quaver.study.session import Study
 from quaver.study.sources.kept_annotations import parts_of
+from quaver.view.index_builder import IndexBuilder
 
 STUDY = """\
 task:
@@ -128,6 +129,9 @@ def test_a_study_keeps_parts_and_everything_reads_them(study: Study) -> None:
     assert pl.from_pandas(frame)["label"].cast(pl.String).equals(found["label"].cast(pl.String))
     calls = study.folder / "calls.parquet"
     assert study.export(calls) == ANSWERS
+    index = IndexBuilder(study.source, study.folder / ".view")
+    assert index.update()
+    assert index.state.frame == 2 * ANSWERS
     packed, _ = bundle(study, study.folder / "parts.quaver.zip")
     assert verify(packed).holds
     assert pl.read_parquet(kept).equals(found)
