@@ -14,6 +14,7 @@ from quaver.core import registry
 from quaver.core.arguments import guarded
 from quaver.core.records import Estimate
 from quaver.estimation.declaration import Measure, registered
+from quaver.estimation.gathered import Gathered
 from quaver.study.analysis.study_acceptance import acceptance_differences
 from quaver.study.analysis.study_estimates import measurable, own_measurements
 from quaver.study.analysis.study_measures import taken
@@ -190,14 +191,14 @@ def _older_interval(one: Estimate, again: Estimate) -> bool:
 
 def _bootstrapped(source: StudySource) -> list[Estimate]:
     """The study's estimates with the bootstrap's intervals in their details."""
-    frame = measurable(source)
+    whole = Gathered(measurable(source))
     found: list[Estimate] = []
     for one in own_measurements(source):
         options = {**one.options, "interval": "bca"}
         if isinstance(one.plugin, Measure) and "fixed" in one.plugin.estimands:
             options["estimand"] = "fixed"
         again = one._replace(options=options) if isinstance(one.plugin, Measure) else one
-        found += taken(source, again, frame)
+        found += taken(source, again, whole)
     return found
 
 

@@ -23,6 +23,7 @@ from quaver.core.records import Estimate
 from quaver.errors import QuaverError
 from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.declaration import Measure
+from quaver.estimation.gathered import Gathered
 from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.paired_differences import paired_differences
 from quaver.study.session import Study
@@ -212,6 +213,7 @@ def _flips(pair: Pair) -> pl.DataFrame:
 
 def _differences(pair: Pair, resampling: Resampling) -> list[Estimate]:
     found, sides = [], pair.sides
+    first, second = Gathered(sides.before), Gathered(sides.after)
     for one in pair.asked:
         by = tuple(dict.fromkeys((*one.options["by"], *sides.compared)))
         by = tuple(name for name in by if name in sides.before.columns and name in sides.after.columns)
@@ -226,6 +228,6 @@ def _differences(pair: Pair, resampling: Resampling) -> list[Estimate]:
             how["estimand"] = "fixed"
             one = one._replace(named={name: v for name, v in one.named.items() if name != "estimand"})
         seeded = replace(resampling, seed=one.options["seed"])
-        before, after = one.of(sides.before, **how), one.of(sides.after, **how)
+        before, after = one.of(first, **how), one.of(second, **how)
         found += adjusted(paired_differences(before, after, seeded, changes_of(sides, by)))
     return [replace(one, cell={**pair.place, **one.cell}) for one in found] if pair.place else found

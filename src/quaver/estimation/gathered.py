@@ -100,6 +100,25 @@ class Gathered:
             ("together", names), lambda: combine([(name, self.encoded(name)) for name in names], self.height)
         )
 
+    def changed(self, key: Hashable, change: Callable[[pl.DataFrame], pl.DataFrame]) -> Gathered:
+        """The annotations after a change of the frame; these themselves where it gives the frame back."""
+        found = self.kept(("changed", key), lambda: self._changed(change))
+        return self if found is None else found
+
+    def _changed(self, change: Callable[[pl.DataFrame], pl.DataFrame]) -> Gathered | None:
+        found = change(self.frame)
+        return None if found is self.frame else Gathered(found)
+
+    def only(self, column: str, values: tuple[str, ...]) -> Gathered:
+        """The rows with one of some values in a column."""
+        there = pl.col(column).cast(pl.String).is_in(list(values))
+
+        def kept(frame: pl.DataFrame) -> pl.DataFrame:
+            some = frame.filter(there)
+            return frame if some.height == frame.height else some
+
+        return self.changed(("only", column, values), kept)
+
     def cells(self, key: Hashable, cut: Callable[[], list[Cell]]) -> list[Cell]:
         """The cells of an arrangement, cut now or before; of too many, those asked for last are kept."""
         if key not in self._cut:

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from quaver.core.records import Estimate
+from quaver.estimation.gathered import Gathered
 from quaver.study.analysis.annotation_frame import annotations_of
 from quaver.study.analysis.coder_measures import coder_measures_of_gold, with_gold_coders
 from quaver.study.analysis.hidden_clusters import doubted, hidden_clusters, with_wider
@@ -79,7 +80,8 @@ def estimates_of_study(
         known = {one.measure for one in asked}
         more = coder_measures_of_gold(study, known)
         asked += [measurement(study, one, frame, ("items", "coders")) for one in more]
-    made = [found for one in asked for found in taken(study, one, frame)]
+    whole = Gathered(frame)
+    made = [found for one in asked for found in taken(study, one, whole)]
     return _doubted(study, made, frame)
 
 
@@ -97,7 +99,8 @@ def _doubted(study: StudySource, made: list[Estimate], frame: pl.DataFrame) -> l
 def estimates_of_audit(study: StudySource, frame: pl.DataFrame | None = None) -> list[Estimate]:
     """How the answers were read, whatever the study's file asks for (see `audit_measures`)."""
     frame = measurable(study) if frame is None else frame
-    found = [made for one in audit(study, frame) for made in one.or_why(frame)]
+    whole = Gathered(frame)
+    found = [made for one in audit(study, frame) for made in one.or_why(whole)]
     return [*found, *_clusters(study, frame)]
 
 
@@ -145,4 +148,4 @@ def estimates_of_verdict(study: StudySource, frame: pl.DataFrame | None = None) 
     group = study.spec.group or group_of(asked, frame)
     found = judged(study.experiment, evaluators_of(study), frame, study.spec.seed, group)
     profiles = [one for one in asked if one.measure == "readiness"]
-    return [*found, *(own for one in profiles for own in taken(study, one, frame))]
+    return [*found, *(own for one in profiles for own in taken(study, one, Gathered(frame)))]

@@ -14,6 +14,7 @@ from quaver.design.spec.former_names import former_measure
 from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError, StoreError
 from quaver.estimation.declaration import Measure, registered
+from quaver.estimation.gathered import Gathered
 from quaver.estimation.measure_protocol import OUTPUT
 from quaver.study.analysis.audit_measures import audited
 from quaver.study.analysis.coder_measures import (
@@ -177,13 +178,14 @@ def _or_failed(
         return Measurement(asked.use, plugin, asked.evaluator, asked.options, failed=error)
 
 
-def taken(study: StudySource, one: Measurement, frame: pl.DataFrame) -> list[Estimate]:
+def taken(study: StudySource, one: Measurement, whole: Gathered) -> list[Estimate]:
     """The estimates of a measure; where it fails, one that says why there are none."""
+    frame = whole.frame
     try:
         one, frame = with_gold_coders(study, one, seen_by(study, one, frame))
     except QuaverError as error:
         one = one._replace(failed=error)
-    return one.or_why(frame)
+    return one.or_why(whole if frame is whole.frame else frame)
 
 
 def seen_by(study: StudySource, one: Measurement, frame: pl.DataFrame) -> pl.DataFrame:

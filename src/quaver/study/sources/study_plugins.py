@@ -19,6 +19,7 @@ from quaver.design.spec.model_names import PROVIDERS
 from quaver.design.spec.study_file import Positions, bind, read_part
 from quaver.errors import QuaverError, SpecError, Unavailable, UnknownName, nearest
 from quaver.estimation.declaration import Measure, registered
+from quaver.estimation.gathered import Gathered
 from quaver.estimation.original_prompt import FLAGGED, in_every_group, left_out, without_flagged
 from quaver.score.parsing.evaluator import Evaluator
 
@@ -55,7 +56,7 @@ class Measurement(NamedTuple):
     named: Mapping[str, str] = {}
     failed: QuaverError | None = None
 
-    def or_why(self, frame: pl.DataFrame) -> list[Estimate]:
+    def or_why(self, frame: pl.DataFrame | Gathered) -> list[Estimate]:
         """The estimates; where the measure fails, one that says why there are none."""
         try:
             return self.of(frame)
@@ -66,11 +67,11 @@ class Measurement(NamedTuple):
             why = f"{type(error).__name__}: {error}"
         return [Estimate(self.measure, None, reason=f"not measured: {' '.join(why.split())[:300]}")]
 
-    def of(self, frame: pl.DataFrame, **other: Any) -> list[Estimate]:
+    def of(self, frame: pl.DataFrame | Gathered, **other: Any) -> list[Estimate]:
         """The estimates; of no annotations, one that is undefined.
 
         Args:
-            frame: The annotations.
+            frame: The annotations; a `Gathered` keeps what other measures of the study need too.
             **other: Options in place of the study's.
 
         Raises:
@@ -78,24 +79,28 @@ class Measurement(NamedTuple):
         """
         if self.failed is not None:
             raise self.failed
+        only = [(column, tuple(values)) for column, values in self.only.items()]
         if self.evaluator is not None:  # and the one whose token confidence an option sets beside it
-            kept = [self.evaluator, *([str(token)] if (token := self.options.get("token")) else [])]
-            frame = frame.filter(pl.col("evaluator").cast(pl.String).is_in(kept))
-        for column, values in self.only.items():
-            frame = frame.filter(pl.col(column).cast(pl.String).is_in(list(values)))
-        if frame.is_empty():
+            token = self.options.get("token")
+            only.insert(0, ("evaluator", (self.evaluator, *([str(token)] if token else []))))
+        mine = Gathered.of(frame)
+        for column, values in only:
+            mine = mine.only(column, values)
+        if not mine.height:
             return [Estimate(self.measure, None, reason="no annotations")]
-        found = [] if self.flagged == "without" else self._taken(frame, other)
+        found = [] if self.flagged == "without" else self._taken(mine, other)
         if self.flagged != "with":
-            for one in self._taken(without_flagged(frame), other):
-                count = left_out(frame, one.cell)
+            for one in self._taken(mine.changed("unflagged", without_flagged), other):
+                count = left_out(mine.frame, one.cell)
                 excluded = {**one.excluded, **({"flagged paraphrase": count} if count else {})}
                 found.append(replace(one, cell={**one.cell, FLAGGED: "left out"}, excluded=excluded))
         return [replace(one, cell={**one.cell, **self.named}) for one in found] if self.named else found
 
-    def _taken(self, frame: pl.DataFrame, other: Mapping[str, Any]) -> list[Estimate]:
+    def _taken(self, mine: Gathered, other: Mapping[str, Any]) -> list[Estimate]:
         options = {**self.options, **other}
-        return list(self.plugin(in_every_group(frame, options.get("by", ())), **options))
+        by = tuple(options.get("by", ()))
+        every = mine.changed(("every group", by), lambda frame: in_every_group(frame, by))
+        return list(self.plugin(every if isinstance(self.plugin, Measure) else every.frame, **options))
 
 
 class Plugins:
