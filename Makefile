@@ -75,6 +75,7 @@ SEEDS ?= 1000
 FIRST ?= 0
 simulate: setup
 	$(BIN)/python -m tests.simulation.run $(if $(SEED),--seed $(SEED),--first $(FIRST) --seeds $(SEEDS))
+	$(if $(SEED),,$(BIN)/python -m tests.simulation.worker_run --first $(FIRST) --seeds $(SEEDS))
 
 # Faults planted in the code, each of which the tests must find.
 mutants: setup
