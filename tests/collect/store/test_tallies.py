@@ -93,7 +93,7 @@ def test_a_store_that_added_up_something_else_is_brought_up_to_date(tmp_path: Pa
     store.write([receipt((request(1), [Response("", prompt_tokens=7)]), source)])
     store.close()
     with closing(sqlite3.connect(tmp_path / "responses.db")) as db, db:
-        for name in ("response_added", "response_replaced", "response_removed"):
+        for name in ("response_replaced", "response_removed"):
             db.execute(f"DROP TRIGGER {name}")
         db.execute("DROP TABLE tallies")
         db.execute("CREATE TABLE tallies (source INTEGER, served_model TEXT, fingerprint TEXT, calls REAL)")
@@ -105,4 +105,4 @@ def test_a_store_that_added_up_something_else_is_brought_up_to_date(tmp_path: Pa
 
 def test_a_change_of_what_is_added_up_is_a_new_version_of_the_tables() -> None:
     """Where it fails: add ``REMADE`` to ``tables.CHANGES``, raise ``VERSION``, write both figures here."""
-    assert (VERSION, crc32(TALLIES.encode())) == (6, 3962045361)
+    assert (VERSION, crc32(TALLIES.encode())) == (7, 1038974635)

@@ -16,6 +16,8 @@ from quaver.core.records import Call, Condition, Decoding, Item, Label, LabelSet
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import fingerprint
+from quaver.design.calls.work_order import joined
+from quaver.design.prompts.rendering import PromptWriter
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
 TEXT_FIRST = "{{ text }}\n\n{{ instruction }}\n{{ postfix }}"
@@ -412,3 +414,53 @@ def test_the_rest_of_a_request_differs_in_calls_and_seed_alone(done: set[int], *
     for one in rest:
         assert replace(one, calls=whole.calls, seed=whole.seed) == whole
         assert one.seed == whole.seed + one.calls[0].repeat
+
+
+@given(
+    texts=st.lists(st.sampled_from(["a", "b", "ab", "a b", "é"]), min_size=1, max_size=5),
+    parts=st.lists(
+        st.fixed_dictionaries(
+            {
+                "instruction": st.sampled_from(["Q?", "a", "", "Is {{ item['text'] }} good?"]),
+                "system": st.sampled_from(["", "Be good.", "a"]),
+                "layout": st.sampled_from(
+                    [
+                        TEXT_FIRST,
+                        INSTRUCTION_FIRST,
+                        "{{ text }}",
+                        "{{ text }}{{ text }}",
+                        "a{{ text | upper }}",
+                    ]
+                ),
+                "frame": st.sampled_from(["chat", "plain"]),
+            }
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+)
+@settings(max_examples=150)
+def test_prompts_that_occur_twice_are_found_without_a_look_at_all(
+    texts: list[str], parts: list[dict[str, Any]]
+) -> None:
+    made = plan(experiment(texts, [variant(str(at), **part) for at, part in enumerate(parts)]))
+    assert made.order.survey.twins <= made.order.twins
+    assert made.order.twins <= {hash(prompt) for prompt in prompts_in_order(made)}
+
+
+@pytest.mark.parametrize("frame", ["chat", "plain"])
+@pytest.mark.parametrize("system", ["", "You are fair. {{ answers }}"])
+@pytest.mark.parametrize("layout", [TEXT_FIRST, INSTRUCTION_FIRST, "{{ examples }}\n{{ text }}"])
+@pytest.mark.parametrize("shots", [(), (Item("9", {"text": "fine"}, "pos"),)])
+def test_a_prompt_is_the_same_with_and_without_the_short_way(
+    shots: Any, layout: str, system: str, frame: Any
+) -> None:
+    parts: dict[str, Any] = {"layout": layout, "system": system, "frame": frame}
+    asked = experiment(["{{ text }} {% x %}", "Grüße\x1e"], [variant("a", examples=shots, **parts)])  # type: ignore[arg-type]
+    made = PromptWriter(asked.variants[0], LABELS)
+    short = [made.write(item, made.text(item)) for item in asked.items]
+    assert made.around is not None
+    before, after = made.around
+    assert [joined(prompt) for prompt in short] == [f"{before}{prompt.text}{after}" for prompt in short]
+    made._frame = None
+    assert short == [made.write(item, made.text(item)) for item in asked.items]

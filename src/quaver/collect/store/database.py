@@ -31,8 +31,8 @@ UNFIT: Final = (
 )
 """Raised when a value does not fit into a row; the file itself is unharmed."""
 
-_ROWS = 50
-"""Rows per INSERT statement; SQLite may allow no more than 999 values."""
+_ROWS = (500, 50, 5, 1)
+"""Rows per INSERT statement; few sizes, since SQLite keeps statements that it has read."""
 
 
 class Database:
@@ -193,16 +193,22 @@ class Database:
             with self._translated(), self._transaction():
                 write()
 
-    def _insert_many(self, sql: str, rows: Iterable[Sequence[Any]], each: int = _ROWS) -> None:
+    def _insert_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Insert rows in place of ``{rows}``, many per statement.
 
         Python's lock is released once per statement; one statement per row would make writing and asking
         spend most of their time waiting for each other.
         """
         unread = iter(rows)
-        while part := list(islice(unread, each)):
-            marks = f"({','.join('?' * len(part[0]))})"
-            self._db.execute(sql.format(rows=",".join([marks] * len(part))), list(chain(*part)))
+        while part := list(islice(unread, _ROWS[0])):
+            width, begin = len(part[0]), 0
+            marks = f"({','.join('?' * width)})"
+            most = self._db.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER) // width
+            for size in _ROWS:
+                while size <= min(most, len(part) - begin):
+                    some = chain.from_iterable(part[begin : begin + size])
+                    self._db.execute(sql.format(rows=",".join([marks] * size)), list(some))
+                    begin += size
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

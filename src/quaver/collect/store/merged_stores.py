@@ -15,7 +15,7 @@ from typing import Any
 
 from quaver.collect.store.batch_rows import BatchRows
 from quaver.collect.store.read_only import copied, live_uri, read_only_uri
-from quaver.collect.store.response_tables import INSERT, SUMMED
+from quaver.collect.store.response_tables import INSERT, STORED, SUMMED
 from quaver.collect.store.tallies import column_of
 from quaver.core.meter import Traffic
 
@@ -40,9 +40,9 @@ INSERT INTO main.prompts SELECT p.id + ?, p.messages, p.checksum FROM part.promp
     WHERE p.id IN (SELECT r.prompt FROM temp.part_found f JOIN part.responses r ON r.id = f.id)
 """
 _SUMMED = ", ".join(f"r.{name}" for name in SUMMED.split(", "))
-_RESPONSES = INSERT.replace(
-    "VALUES {rows}",
-    f"""SELECT r.key, r.prompt + ?, s.own, t.id, r.checksum, {_SUMMED}
+_RESPONSES = INSERT.format(
+    columns=STORED,
+    rows=f"""SELECT r.key, r.prompt + ?, s.own, t.id, r.checksum, {_SUMMED}
     FROM temp.part_found f JOIN part.responses r ON r.id = f.id
     LEFT JOIN temp.part_sources s ON s.theirs = r.source
     LEFT JOIN part.terms u ON u.id = r.terms LEFT JOIN main.terms t ON t.asked = u.asked
@@ -140,7 +140,8 @@ class MergedStores(BatchRows):
                 shift = own + 1 - first
                 self._db.execute(_PROMPTS, (shift,))
                 self._db.execute("INSERT OR IGNORE INTO main.terms (asked) SELECT asked FROM part.terms")
-                self._db.execute(_RESPONSES, (shift,))
+                with self._counting():
+                    self._db.execute(_RESPONSES, (shift,))
                 self._db.execute(_CALLS)
             if note:
                 self.note_taken(name, note)

@@ -19,7 +19,9 @@ __all__ = [
     "COLUMNS",
     "INSERT",
     "PLACE",
+    "PLACED",
     "SCHEMA",
+    "STORED",
     "SUMMED",
     "VERSION",
     "WRITTEN",
@@ -77,7 +79,7 @@ CREATE VIEW IF NOT EXISTS answers AS
     + BATCH_TABLES
 )
 
-VERSION = 6
+VERSION = 7
 """Version of the tables; newer ones are refused, older ones migrated."""
 
 CHANGES = {
@@ -102,17 +104,26 @@ ALTER TABLE prompts ADD COLUMN checksum INTEGER;
     + CHECKED,
     4: REMADE,
     5: "",  # the tables of batches, which the schema creates
+    6: "DROP TRIGGER IF EXISTS response_added;\n",
 }
 """Migrations: by version, the statements that lead to the next."""
 
+STORED = f"key, prompt, source, terms, checksum, seed, received, {COLUMNS}"
+"""The columns of a new response."""
+
 INSERT = f"""
-INSERT INTO responses (key, prompt, source, terms, checksum, seed, received, {COLUMNS})
-VALUES {{rows}}
+INSERT INTO responses ({{columns}})
+{{rows}}
 ON CONFLICT (key) DO UPDATE SET prompt = excluded.prompt, source = excluded.source,
     seed = excluded.seed, received = excluded.received, terms = excluded.terms, checksum = excluded.checksum,
     {", ".join(f"{name} = excluded.{name}" for name in COLUMNS.split(", "))}
 WHERE responses.finish = 'error' AND excluded.finish != 'error'
 """
+"""A new response takes the place of an error with the same key, if it is none itself."""
+
+PLACED = "INSERT OR REPLACE INTO calls (response, condition, item, repeat) VALUES {rows}"
+"""Places calls whose responses' numbers are known, and that quote no other."""
+
 PLACE = """
 INSERT OR REPLACE INTO calls (response, condition, item, repeat, parent)
 SELECT r.id, c.condition, c.item, c.repeat, (SELECT id FROM responses WHERE key = c.parent)

@@ -8,20 +8,19 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
 from quaver._secrets import without_keys
-from quaver.collect.store.checksum import checksum, checksum_of_prompt, is_damaged
+from quaver.collect.store.checksum import checksum, is_damaged
 from quaver.collect.store.database import UNFIT
 from quaver.collect.store.disk_faults import REPAIR
-from quaver.collect.store.placed_calls import PlacedCalls, has_quoting_follow_ups
+from quaver.collect.store.new_rows import NewRows
+from quaver.collect.store.placed_calls import has_quoting_follow_ups
 from quaver.collect.store.receipt import Receipt
 from quaver.collect.store.response_tables import (
     COLUMNS,
-    INSERT,
-    PLACE,
     SUMMED,
     response_of,
     row_of,
@@ -68,7 +67,7 @@ class Adopted(NamedTuple):
     row: tuple[Any, ...]
 
 
-class Responses(PlacedCalls):
+class Responses(NewRows):
     """The responses in a database."""
 
     def register(
@@ -137,20 +136,6 @@ class Responses(PlacedCalls):
                 rows.append(row_of(errors[call.key]))
         return one._replace(rows=rows)
 
-    def _insert(self, receipts: Sequence[Receipt], *, placed: bool) -> None:
-        rows, places, prompts = [], [], self._prompt_ids(one.messages for one in receipts)
-        terms = self._term_ids({one.terms for one in receipts})
-        for one, prompt in zip(receipts, prompts, strict=True):
-            first = one.calls[0].repeat
-            for call, row in zip(one.calls, one.rows, strict=True):
-                seed = one.seed + call.repeat - first
-                sent = (call.key, prompt, one.source, terms[one.terms])
-                rows.append((*sent, *_with_checksum(seed, one.received, row)))
-                places.append(tuple(call))
-        self._insert_many(INSERT, rows)
-        if placed:
-            self._insert_many(PLACE, places)
-
     def add_traffic(self, source: int, traffic: Traffic) -> None:
         """Add the traffic that became no answer.
 
@@ -189,31 +174,11 @@ class Responses(PlacedCalls):
             rows = [
                 (
                     *(one.call.key, prompt, one.source, terms[under]),
-                    *_with_checksum(one.seed, one.received, one.row),
+                    *(checksum(one.seed, one.received, *one.row), one.seed, one.received, *one.row),
                 )
                 for one, prompt, under in zip(adopted, prompts, asked, strict=True)
             ]
-            self._insert_many(INSERT, rows)
-            self._insert_many(PLACE, [tuple(one.call) for one in adopted])
-
-    def _term_ids(self, terms: Collection[str]) -> dict[str, int]:
-        """Write new terms; returns the numbers of all."""
-        self._db.executemany("INSERT OR IGNORE INTO terms (asked) VALUES (?)", [(one,) for one in terms])
-        find = "SELECT id FROM terms WHERE asked = ?"
-        return {one: self._db.execute(find, (one,)).fetchone()[0] for one in terms}
-
-    def _prompt_ids(self, prompts: Iterable[str]) -> list[int]:
-        """Write the prompts; consecutive requests with the same prompt share one."""
-        last_id = self._db.execute("SELECT ifnull(max(id), 0) FROM prompts").fetchone()[0]
-        ids, rows, last = [], [], None
-        for messages in prompts:
-            if messages != last:
-                last = messages
-                last_id += 1
-                rows.append((last_id, messages, checksum_of_prompt(messages)))
-            ids.append(last_id)
-        self._insert_many("INSERT INTO prompts VALUES {rows}", rows)
-        return ids
+            self._add(rows, [one.call for one in adopted])
 
     def answered(self, keys: Sequence[bytes], *, errors: bool = True) -> dict[bytes, Response]:
         """Look up which keys have a response; thread-safe.
@@ -320,11 +285,6 @@ class Responses(PlacedCalls):
             last = self._db.execute("SELECT max(id) FROM responses").fetchone()[0]
             errors = self._db.execute("SELECT count(*) FROM responses WHERE finish = 'error'").fetchone()[0]
         return f"{last} {errors}"
-
-
-def _with_checksum(seed: int, received: float, row: Sequence[Any]) -> tuple[Any, ...]:
-    """The values of ``checksum`` and ``SUMMED``."""
-    return checksum(seed, received, *row), seed, received, *row
 
 
 def _placed_answers(db: sqlite3.Connection) -> str:

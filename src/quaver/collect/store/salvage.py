@@ -16,6 +16,7 @@ from quaver.collect.store.page_reader import Row, rows_in
 from quaver.collect.store.read_only import journal
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import SUMMED
+from quaver.collect.store.tallies import REFILL
 
 _RESPONSE = (
     *("id", "key", "prompt", "source", "seed", "text", "finish", "error", "thinking", "tokens"),
@@ -29,8 +30,6 @@ _SUMMED = [_RESPONSE.index(name) for name in SUMMED.split(", ")]
 _FINISH = _RESPONSE.index("finish")
 _BATCH, _REQUEST = 1 + len(BATCH_COLUMNS.split(", ")), 7
 """Values of a row of ``batches``, and of ``batch_requests`` and ``batch_calls``."""
-_FEW = 20
-"""Rows per INSERT statement, for any table."""
 _FORGOTTEN = ("study", "annotations", "misasked")
 """Notes about what is rebuilt anyway."""
 
@@ -135,7 +134,9 @@ class Rebuilt(Store):
         """
         with self._translated(), self._transaction():
             for table, rows in tables:
-                self._insert_many(f"INSERT OR REPLACE INTO {table} VALUES {{rows}}", rows, each=_FEW)
+                self._insert_many(f"INSERT OR REPLACE INTO {table} VALUES {{rows}}", rows)
+            for statement in REFILL.split(";\n"):
+                self._db.execute(statement)
 
     def lacking_prompts(self) -> set[bytes]:
         """The keys of responses whose prompt is missing."""

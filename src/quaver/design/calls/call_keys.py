@@ -52,7 +52,7 @@ class Recipe:
         if occasion:
             state.update(f"\x1e{occasion}\x1e".encode())
         if twins_before:
-            state.update(struct.pack("<I", twins_before))
+            state.update(_number(twins_before))
         return state
 
     def request(self, condition: State, messages: Iterable[Message], occurrence: int) -> State:
@@ -65,13 +65,13 @@ class Recipe:
         """
         state = condition.copy()
         _take_in(state, messages)
-        state.update(struct.pack("<I", occurrence))
+        state.update(_number(occurrence))
         return state
 
     def call(self, request: State, repeat: int) -> bytes:
         """The key of one repeat."""
         state = request.copy()
-        state.update(struct.pack("<I", repeat))
+        state.update(_number(repeat))
         return state.digest()
 
     def follow_up(self, condition: State, added: Sequence[Message], followed: bytes) -> bytes:
@@ -86,6 +86,9 @@ class Recipe:
         _take_in(state, added)
         state.update(followed)
         return state.digest()
+
+
+_number = struct.Struct("<I").pack
 
 
 def _asked(identity: str, terms: str) -> bytes:

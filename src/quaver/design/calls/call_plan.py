@@ -196,7 +196,7 @@ class Plan:
 
     def _all_requests(self, model: str) -> Iterator[Request]:
         cells = self._cells(model)
-        twins, seen = self.order.survey.twins, dict[bytes, int]()
+        twins, seen = self.order.twins, dict[bytes, int]()
         for variant, item, prompt in self.order.prompts():
             occurrence = 0
             if twins and hash(joined(prompt)) in twins:
@@ -242,9 +242,9 @@ class _Cell(NamedTuple):
     def request(self, item: int, prompt: Prompt, occurrence: int) -> Request:
         shared = self.recipe.request(self.shared, prompt.messages, occurrence)
         seed = int.from_bytes(shared.digest()[:4], "little") >> 2  # room for the repeats below 2**31
+        key, position = self.recipe.call, self.position
         calls = tuple(
-            Call(self.recipe.call(shared, repeat), self.position, item, repeat)
-            for repeat in range(self.condition.repeats)
+            [Call(key(shared, repeat), position, item, repeat) for repeat in range(self.condition.repeats)]
         )
         decoding, choices, schema = self.asked
         return Request(self.condition.model, prompt, decoding, choices, seed, calls, schema)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from quaver.design.prompts.rendering import PromptWriter
 
 _PROBED = 16
 """Items on either side of the middle that show which order leaves less to read."""
+
+_MOST_PAIRS = 1_000_000
+"""Pairs of variants whose prompts' ends are compared before all prompts are."""
 
 _ANY_TEXT = "\x00"
 """Stands for an item's text where any text will do."""
@@ -59,6 +62,7 @@ class WorkOrder:
         self._items, self._variants = experiment.items, experiment.variants
         self._writers = [PromptWriter(variant, experiment.labels) for variant in experiment.variants]
         self._sorted: dict[Hashable, list[int]] = {}
+        self._repeated: dict[Hashable, list[int]] = {}
 
     def prompts(self) -> Iterator[tuple[int, int, Prompt]]:
         """Every prompt once: the position of its variant, of its item, and the prompt."""
@@ -70,6 +74,22 @@ class WorkOrder:
                 for index in block:
                     writer = self._writers[index]
                     yield index, position, writer.write(item, texts[writer.text_key])
+
+    @cached_property
+    def twins(self) -> frozenset[int]:
+        """Hashes (of this process only) of prompts that occur more than once.
+
+        Where prompts of different variants cannot be alike, only items with the same text are looked at.
+        """
+        frames = [writer.around for writer in self._writers]
+        if None in frames or not _all_apart([frame for frame in frames if frame is not None]):
+            return self.survey.twins
+        found = set()
+        for index, writer in enumerate(self._writers):
+            self._by_text(index)
+            for position in self._repeated[writer.text_key]:
+                found.add(hash(self._written(index, self._items[position])))
+        return frozenset(found)
 
     @cached_property
     def survey(self) -> Survey:
@@ -119,7 +139,11 @@ class WorkOrder:
         writer, items = self._writers[index], self._items
         if writer.text_key not in self._sorted:
             texts = [writer.text(item) for item in items]
-            self._sorted[writer.text_key] = sorted(range(len(items)), key=lambda at: (texts[at], at))
+            order = sorted(range(len(items)), key=lambda at: (texts[at], at))
+            self._sorted[writer.text_key] = order
+            self._repeated[writer.text_key] = [
+                at for at, following in pairwise(order) if texts[at] == texts[following]
+            ]
         return self._sorted[writer.text_key]
 
     def _cost(self, blocks: Sequence[_Block]) -> int:
@@ -143,6 +167,30 @@ class WorkOrder:
 def joined(prompt: Prompt) -> str:
     """A prompt's messages as one text."""
     return "\x1e".join(content for _, content in prompt.messages)
+
+
+def _all_apart(frames: Sequence[tuple[str, str]]) -> bool:
+    """Whether prompts of different variants differ whatever the items' texts are, as far as can be told soon.
+
+    Two prompts can only be alike if one begins as the other does before its text, and ends as the other does
+    after it.
+
+    Args:
+        frames: For each variant, what stands before and after the text.
+
+    >>> _all_apart([("Is this good? ", ""), ("Is that good? ", "")]), _all_apart([("", "!"), ("Oh, ", "!")])
+    (True, False)
+    """
+    left = _MOST_PAIRS
+    open_ones: list[tuple[str, str]] = []  # their beginnings all begin the next one
+    for before, after in sorted(frames):
+        while open_ones and not before.startswith(open_ones[-1][0]):
+            open_ones.pop()
+        left -= len(open_ones)
+        if left < 0 or any(after.endswith(end) or end.endswith(after) for _, end in open_ones):
+            return False
+        open_ones.append((before, after))
+    return True
 
 
 def _shared(one: str, other: str) -> int:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from quaver.core.records import Item, LabelSet, Message, Prompt, Variant
 from quaver.design.items.answer_options import Listed, options_of
-from quaver.design.prompts.templates import names_in, render
+from quaver.design.prompts.templates import around, names_in, render
 from quaver.errors import ItemError
 
 PROMPT_NAMES = ("labels", "answers", "item", "options")
@@ -20,6 +20,10 @@ columns; and the item's own ``options`` in the same order, each with ``code``, `
 
 _PER_ITEM = frozenset(["item", "text", "options"])
 _PARTS = ("instruction", "postfix", "question", "system")
+
+_Frame = tuple[tuple[Message, ...], Literal["user", "plain"], str, str, str]
+"""The messages before the last one; the last one's role, its content before and after the item's text; the
+question."""
 
 
 class PromptWriter:
@@ -68,6 +72,7 @@ class PromptWriter:
         self._examples = ""
         self._turns: tuple[Message, ...] = ()
         self._show_examples()
+        self._frame = self._framed()
 
     def text(self, item: Item) -> str:
         """An item's text under this variant.
@@ -85,6 +90,9 @@ class PromptWriter:
             item: The item.
             text: Its text, from ``text``.
         """
+        if self._frame is not None:
+            lead, role, before, after, question = self._frame
+            return Prompt((*lead, Message(role, f"{before}{text}{after}")), text, question)
         values = self._values(item, text)
         content = render(self._variant.layout, values, where=f"{self._variant.id}, item {item.id}: layout")
         system, question = values["system"], values["question"]
@@ -98,6 +106,34 @@ class PromptWriter:
         if self._examples:
             question = f"{self._examples}\n\n{question}"
         return Prompt(messages, text, question)
+
+    @property
+    def around(self) -> tuple[str, str] | None:
+        r"""What stands before and after the item's text in every prompt, messages with ``\x1e`` between them.
+
+        None where more of a prompt depends on the item than its text, or the text is not shown once.
+        """
+        if self._frame is None:
+            return None
+        lead, _, before, after, _ = self._frame
+        return "".join(f"{content}\x1e" for _, content in lead) + before, after
+
+    def _framed(self) -> _Frame | None:
+        """All of a prompt but the item's text, where that is the same for every item."""
+        if self._moving or self._has_options:
+            return None
+        found = around(self._variant.layout, "text", self._fixed)
+        if found is None:
+            return None
+        before, after = found
+        system, question = self._fixed["system"], self._fixed["question"]
+        if self._examples:
+            question = f"{self._examples}\n\n{question}"
+        if self._variant.frame == "plain":
+            blocks = [block for block in (system, *self._blocks) if block]
+            return (), "plain", "".join(f"{block}\n\n" for block in blocks) + before, after, question
+        lead = (Message("system", system), *self._turns) if system else self._turns
+        return lead, "user", before, after, question
 
     def _values(self, item: Item, text: str) -> dict[str, Any]:
         """The values of all names in the layout."""
