@@ -32,6 +32,12 @@ _ROWS: Final = (tuple, list)
 
 _FIELDS = attrgetter(*(one.name for one in fields(Response)))
 
+_BESIDE: Final = attrgetter(
+    *("error", "thinking", "tokens", "prompt_tokens", "cached_tokens", "completion_tokens", "raw"),
+    *("thinking_tokens", "served_model", "fingerprint"),
+)
+_NOTHING_BESIDE: Final = _BESIDE(Response(""))
+
 _FINISHES: Final = ("stop", "length", "content_filter", "error")
 
 
@@ -49,6 +55,8 @@ def valid_response(response: object) -> Response:
     """
     if not isinstance(response, Response):
         return _failure(f"the model gave {_kind(response)}, not a Response")
+    if _is_bare(response):
+        return response
     if not isinstance(response.text, str):
         return _failure(f"the model gave {_kind(response.text)} as its text")
     if response.finish not in _FINISHES:
@@ -73,6 +81,19 @@ def valid_response(response: object) -> Response:
         _name(response.fingerprint),
     )
     return response if all(map(is_, valid, _FIELDS(response))) else Response(*valid)
+
+
+def _is_bare(response: Response) -> bool:
+    """Whether it is a short answer with nothing beside it but its duration, which most are: it is valid."""
+    text, seconds = response.text, response.latency
+    return (
+        type(text) is str
+        and text.isascii()
+        and response.finish == "stop"
+        and (seconds is None or (type(seconds) is float and 0 <= seconds < MOST_TOKENS))
+        and type(response) is Response
+        and _BESIDE(response) == _NOTHING_BESIDE
+    )
 
 
 def failed_response(error: BaseException) -> Response:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from numbers import Number
@@ -24,6 +24,9 @@ from quaver.models._defaults import Defaults
 from quaver.models.served.concurrency import finished, side_by_side
 
 _MOST_FAILURES = 20
+
+_GROUP, _TOGETHER = 64, 0.001
+"""Requests, and seconds, that are answered together at most; a slow function's are passed on singly."""
 
 
 def _compiled(function: Any) -> str | None:
@@ -106,6 +109,10 @@ def _response(answer: object, seconds: float) -> Response:
     )
 
 
+def _turns(prompt: Prompt) -> list[dict[str, str]]:
+    return [one._asdict() for one in prompt.messages]
+
+
 class Function(Defaults):
     """A function of the item's text and the prompt.
 
@@ -156,40 +163,54 @@ class Function(Defaults):
 
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
         """Call the function once for every call; an ``async def`` concurrently."""
-        answered = (
+        for group in self._groups(requests, 1):
+            yield from group
+
+    def answer_groups(self, requests: Iterable[Request]) -> Iterator[Sequence[Answered]]:
+        """The same, as many at a time as a fast function answers in a millisecond."""
+        return self._groups(requests, 1 if self._is_async else _GROUP)
+
+    def _groups(self, requests: Iterable[Request], most: int) -> Iterator[Sequence[Answered]]:
+        answered: Iterable[Answered] = (
             side_by_side(requests, self._answers, self._concurrency)
             if self._is_async
             else ((request, [self._call(request.prompt) for _ in request.calls]) for request in requests)
         )
-        failures = 0
-        for request, responses in answered:
-            for response in responses:
+        failures, group, began = 0, list[Answered](), time.perf_counter()
+        for one in answered:
+            group.append(one)
+            for response in one[1]:
                 failures = failures + 1 if response.finish == "error" else 0
-            yield request, responses
+            if len(group) >= most or failures or time.perf_counter() - began > _TOGETHER:
+                yield group
+                group, began = [], time.perf_counter()
             if failures >= _MOST_FAILURES:
                 raise ModelError(
                     f"the function failed {failures} times in a row",
                     where=self.identity(),
-                    found=responses[-1].error,
+                    found=one[1][-1].error,
                     fix="fix it, then ask for the failed calls again: `quaver run --retry-errors`",
                 )
+        if group:
+            yield group
 
     def _call(self, prompt: Prompt) -> Response:
         started = time.perf_counter()
         try:
-            answer = self._annotate(prompt.text, prompt.question, **self._seen(prompt))
+            if self._sees_messages:
+                answer = self._annotate(prompt.text, prompt.question, messages=_turns(prompt))
+            else:
+                answer = self._annotate(prompt.text, prompt.question)
         except BaseException as error:  # an exception is that call's result
             if is_interrupt(error):
                 raise
             return failed_response(error)
-        if inspect.isawaitable(answer):  # of a function that is not marked async
+        if type(answer) is not str and inspect.isawaitable(answer):  # of a function that is not marked async
             return finished(_awaited(answer, started))
         return _response(answer, time.perf_counter() - started)
 
     async def _answers(self, request: Request) -> list[Response]:
         prompt, started = request.prompt, time.perf_counter()
-        asked = (self._annotate(prompt.text, prompt.question, **self._seen(prompt)) for _ in request.calls)
+        seen = {"messages": _turns(prompt)} if self._sees_messages else {}
+        asked = (self._annotate(prompt.text, prompt.question, **seen) for _ in request.calls)
         return list(await asyncio.gather(*(_awaited(one, started) for one in asked)))
-
-    def _seen(self, prompt: Prompt) -> dict[str, Any]:
-        return {"messages": [one._asdict() for one in prompt.messages]} if self._sees_messages else {}

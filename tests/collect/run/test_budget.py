@@ -45,9 +45,9 @@ def test_what_a_request_takes_replaces_what_was_expected_of_it() -> None:
     budget = Budget(tokens=100, prices={"m": PRICE})
     first = request(0)  # 6 characters in a message, at most 8 tokens: 2.33 + 8 + 8 are expected
     assert budget.lets(first)
-    budget.settle(first, [took(prompt=10, completion=3, cached=4)])
+    budget.settle([(first, [took(prompt=10, completion=3, cached=4)])])
     assert budget.spent == Spent(1, 13, 6 * 1 + 4 * 0.5 + 3 * 2)
-    budget.settle(first, [took(1, 1)])
+    budget.settle([(first, [took(1, 1)])])
     assert budget.spent == Spent(1, 15, 14 + 3), "what comes unexpectedly is counted too"
 
 
@@ -58,8 +58,8 @@ def test_a_request_waits_while_others_are_in_flight_and_closes_the_budget_when_n
     assert list(gate) == [first, second]
     assert gate.waits
     assert budget.stopped is None
-    budget.settle(first, [took(1, 1)])
-    budget.settle(second, [took(30, 5)])
+    budget.settle([(first, [took(1, 1)])])
+    budget.settle([(second, [took(30, 5)])])
     assert list(gate) == []
     assert budget.stopped == "tokens"
     assert not gate.waits
@@ -70,9 +70,9 @@ def test_what_failed_is_not_charged_and_what_says_nothing_of_its_tokens_is() -> 
     failed, silent = request(0), request(1)
     assert budget.lets(failed)
     assert budget.lets(silent)
-    budget.settle(failed, [Response("", finish="error", error="gone")])
+    budget.settle([(failed, [Response("", finish="error", error="gone")])])
     assert budget.spent == Spent(2, 0, 0)
-    budget.settle(silent, [Response("yes")])
+    budget.settle([(silent, [Response("yes")])])
     prompt, answer = len('[["user", "text 1"]]') / 3, len("yes") / 3
     assert budget.spent.tokens == pytest.approx(prompt + answer)
     assert budget.spent.money == pytest.approx(prompt + 2 * answer)
@@ -102,7 +102,7 @@ def test_a_cap_is_overshot_by_no_more_than_what_was_in_flight(
             in_flight = sum(38 for _ in flying)
             before = budget.spent.tokens
             for one, answer in flying:
-                budget.settle(one, [answer])
+                budget.settle([(one, [answer])])
             assert budget.spent.tokens <= before + in_flight
             flying.clear()
     assert budget.spent.tokens <= cap + 5 * 38

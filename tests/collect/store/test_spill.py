@@ -34,7 +34,7 @@ def left_by_a_kill(folder: Path, items: range, response: Response = WHOLE) -> Pa
     made = receipts(store, items, response)
     spill = store.spill()
     for one in made:
-        spill.add(one)
+        spill.add([one])
     os.close(spill._file)
     store.close()
     return folder / "responses.spill"
@@ -191,7 +191,7 @@ def test_texts_and_keys_are_cleaned_before_they_are_kept(
     odd = replace(request(0), prompt=Prompt((Message("user", "a\ud800"),), "a\ud800", "?"))
     source = store.register("m", "fake", {})
     spill = store.spill()
-    spill.add(receipt((odd, [Response("\udfff", "error", error="401: hunter2hunter2")]), source))
+    spill.add([receipt((odd, [Response("\udfff", "error", error="401: hunter2hunter2")]), source)])
     os.close(spill._file)
     assert b"hunter2" not in (tmp_path / "responses.spill").read_bytes()
     assert store.take_in() == 1

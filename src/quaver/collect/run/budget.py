@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 
 from quaver.collect.store.response_tables import written_prompt
 from quaver.core.meter import TOKENS_A_CHARACTER, Traffic
+from quaver.core.model import Answered
 from quaver.core.records import Request, Response
 
 Stop = Literal["interrupted", "calls", "seconds", "tokens", "money"]
@@ -137,14 +138,15 @@ class Budget:
             self._sent += calls
             return True
 
-    def settle(self, request: Request, responses: Sequence[Response]) -> None:
-        """Replace a request's expected cost by its actual cost."""
+    def settle(self, answered: Iterable[Answered]) -> None:
+        """Replace the expected cost of requests by their actual cost."""
         with self._lock:
-            if self._estimates:
-                self._release(request)
-            tokens, money = self._took(request, responses)
-            self._spent_tokens += tokens
-            self._spent_money += money
+            for request, responses in answered:
+                if self._estimates:
+                    self._release(request)
+                tokens, money = self._took(request, responses)
+                self._spent_tokens += tokens
+                self._spent_money += money
 
     def expected(self, request: Request) -> tuple[float, float]:
         """The prompt and completion tokens that a request is expected to take."""

@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 
+from quaver.core.model import Answered
 from quaver.core.records import Request, Response
 
 Following = Callable[[Request, Sequence[Response]], Sequence[Request]]
@@ -35,6 +36,8 @@ class Feed:
         return self
 
     def __next__(self) -> Request:
+        if self._following is None:
+            return next(self._planned)
         with self._changed:
             request = self._next.popleft() if self._next else None
         if request is None:
@@ -43,13 +46,13 @@ class Feed:
             self._unstored += 1
         return request
 
-    def stored(self, request: Request, responses: Sequence[Response]) -> None:
+    def stored(self, group: Sequence[Answered]) -> None:
         """Add the follow-ups of answers that have been stored."""
         if self._following is None:
             return
-        more = self._following(request, responses)
+        more = [one for request, responses in group for one in self._following(request, responses)]
         with self._changed:
-            self._unstored -= 1
+            self._unstored -= len(group)
             self._next.extend(more)
             self._changed.notify_all()
 

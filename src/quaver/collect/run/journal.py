@@ -110,7 +110,8 @@ class Journal:
             for call, response in zip(request.calls, responses, strict=True):
                 if response.finish == "error":
                     self._error(request.model, call, response)
-                self._watch_served(request.model, response)
+                if response.served_model or response.fingerprint:
+                    self._watch_served(request.model, response)
         self._event(
             "stored",
             done=progress.before + progress.done,
@@ -171,7 +172,7 @@ class Journal:
 
     def _watch_served(self, model: str, response: Response) -> None:
         now = (response.served_model, response.fingerprint)
-        if now == (None, None) or self._served.get(model) == now:
+        if self._served.get(model) == now:
             return
         before = self._served.get(model)
         self._served[model] = now

@@ -6,9 +6,9 @@ work with this model. Earlier answers are kept in either case.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from quaver.core.model import Answered, Model
+from quaver.core.model import Answered, Grouped, Model
 from quaver.core.records import Request, Response
 from quaver.core.response_validation import (
     error_line,
@@ -26,7 +26,13 @@ _NONE = Response("", finish="error", error="no answer: the model stopped before 
 
 
 def taken(model: Model, requests: Iterable[Request]) -> Iterator[Answered]:
-    """A model's answers: for each request, one valid response per call.
+    """A model's answers one by one; see `taken_in_groups`."""
+    for group in taken_in_groups(model, requests):
+        yield from group
+
+
+def taken_in_groups(model: Model, requests: Iterable[Request]) -> Iterator[Sequence[Answered]]:
+    """A model's answers as it hands them over: for each request, one valid response per call.
 
     A request that makes the model raise gets error responses, and the model continues with the next one.
 
@@ -37,9 +43,9 @@ def taken(model: Model, requests: Iterable[Request]) -> Iterator[Answered]:
     failures, last = 0, ""
     while failures < _MOST_FAILURES:
         try:
-            for answered in model.answer(given):
+            for group in _groups(model, given):
                 failures = 0
-                yield given.settled(answered)
+                yield from given.settled(group)
             yield from given.rest(_NONE)
             return
         except (QuaverError, GeneratorExit):
@@ -61,6 +67,12 @@ def taken(model: Model, requests: Iterable[Request]) -> Iterator[Answered]:
         found=last,
         fix="fix the cause, then ask for the failed calls again: `quaver run --retry-errors`",
     )
+
+
+def _groups(model: Model, requests: Iterable[Request]) -> Iterable[Sequence[object]]:
+    if isinstance(model, Grouped):
+        return model.answer_groups(requests)
+    return ((answered,) for answered in model.answer(requests))
 
 
 class _Given:
@@ -93,7 +105,22 @@ class _Given:
         self.outstanding[id(request)] = request
         return request
 
-    def settled(self, answered: object) -> Answered:
+    def settled(self, group: Sequence[object]) -> Iterator[Sequence[Answered]]:
+        """The original requests, with their responses; those before a breach of the contract are kept.
+
+        Raises:
+            ModelError: One answers no outstanding request.
+        """
+        found: list[Answered] = []
+        try:
+            for answered in group:
+                found.append(self._settled(answered))
+        except ModelError:
+            yield found
+            raise
+        yield found
+
+    def _settled(self, answered: object) -> Answered:
         """The original request, with its responses.
 
         Raises:
@@ -113,11 +140,11 @@ class _Given:
             return request, [Response("", finish="error", error=why)] * calls
         return request, [valid_response(response) for response in responses]
 
-    def rest(self, response: Response) -> Iterator[Answered]:
+    def rest(self, response: Response) -> Iterator[Sequence[Answered]]:
         """Answer all outstanding requests with the same response."""
         while self.outstanding:
             _, request = self.outstanding.popitem()
-            yield request, [response] * len(request.calls)
+            yield [(request, [response] * len(request.calls))]
 
     def _find(self, request: object) -> Request | None:
         """The original request, even if the model returns a copy."""

@@ -18,7 +18,7 @@ from queue import Empty, Queue
 from quaver.collect.run.budget import Budget, Gate
 from quaver.collect.run.feed import Feed, Following
 from quaver.collect.run.journal import Journal
-from quaver.collect.run.model_answers import taken
+from quaver.collect.run.model_answers import taken_in_groups
 from quaver.collect.run.progress import Outcome, Progress
 from quaver.collect.run.writer import Kept, Writer
 from quaver.collect.store.response_store import Store
@@ -29,7 +29,7 @@ from quaver.errors import ModelError, QuaverError
 
 __all__ = ["Outcome", "Progress", "collect"]
 
-_BUNDLE, _BUNDLE_BYTES = 64, 2**17
+_BUNDLE, _BUNDLE_BYTES = 256, 2**17
 """Responses, and their bytes, that a fast worker passes on together; the seconds that it holds them."""
 _HOLD = 0.05
 _QUEUE = 8
@@ -72,14 +72,15 @@ class _Worker(threading.Thread):
     def _ask(self) -> None:
         """One round of requests."""
         since, size, weight = time.monotonic(), 0, 0
-        for answered in taken(self._model, self._drawn()):
-            kept = self._writer.keep(self.model_name, answered)
-            request, responses = kept.answered
-            self._budget.settle(request, responses)
-            self.in_flight -= len(request.calls)
+        for group in taken_in_groups(self._model, self._drawn()):
+            if not group:
+                continue
+            kept = self._writer.keep(self.model_name, group)
+            self._budget.settle(kept.answered)
+            self.in_flight -= kept.calls
             with self._holding:
                 self._held.append(kept)
-            now, size, weight = time.monotonic(), size + len(responses), weight + kept.weight
+            now, size, weight = time.monotonic(), size + kept.calls, weight + kept.weight
             if size >= _BUNDLE or weight >= _BUNDLE_BYTES or now - since > _HOLD:
                 self._answers.put(self.hand_over())
                 since, size, weight = now, 0, 0

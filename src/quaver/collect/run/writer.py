@@ -22,7 +22,7 @@ from quaver.core.model import Answered
 from quaver.core.records import Response
 from quaver.core.response_validation import error_line
 
-_GROUP, _GROUP_BYTES = 500, 2**20
+_GROUP, _GROUP_BYTES = 2000, 2**20
 """Responses, and their bytes, that are written together."""
 _SHORTEST, _LONGEST, _SHARE = 0.1, 0.5, 20.0
 """Seconds between two writes: the shortest, the longest, and in between a multiple of the last write's
@@ -34,16 +34,18 @@ touches."""
 
 
 class Kept(NamedTuple):
-    """An answer that survives a kill.
+    """Answers that arrived together and survive a kill.
 
     Attributes:
-        answered: The request and its responses.
-        receipt: The same, as it is stored.
-        weight: Its size in bytes.
+        answered: The requests and their responses.
+        receipts: The same, as they are stored.
+        calls: How many responses they are.
+        weight: Their size in bytes.
     """
 
-    answered: Answered
-    receipt: Receipt
+    answered: Sequence[Answered]
+    receipts: Sequence[Receipt]
+    calls: int
     weight: int
 
 
@@ -89,19 +91,22 @@ class Writer:
         """Whether the disk is full, and nothing more should be asked."""
         return self._store.full is not None
 
-    def keep(self, model: str, answered: Answered) -> Kept:
-        """Add an answer to the spill; thread-safe.
+    def keep(self, model: str, group: Sequence[Answered]) -> Kept:
+        """Add answers to the spill; thread-safe.
 
         A response that cannot be stored becomes an error, whose call can be asked again.
         """
         try:
-            made = receipt(answered, self._sources[model], self._keys)
-            return Kept(answered, made, self._spill.add(made))
+            return self._kept(model, group)
         except UNFIT:
-            request, responses = answered
-            answered = request, [self._fitting(one) for one in responses]
-            made = receipt(answered, self._sources[model], self._keys)
-            return Kept(answered, made, self._spill.add(made))
+            fitting = [(asked, [self._fitting(one) for one in responses]) for asked, responses in group]
+            return self._kept(model, fitting)
+
+    def _kept(self, model: str, group: Sequence[Answered]) -> Kept:
+        source, keys = self._sources[model], self._keys
+        made = [receipt(answered, source, keys) for answered in group]
+        calls = sum(len(responses) for _, responses in group)
+        return Kept(group, made, calls, self._spill.add(made))
 
     def _fitting(self, response: Response) -> Response:
         try:
@@ -114,7 +119,7 @@ class Writer:
         """Add answers to the next group."""
         for one in kept:
             self._group.append((one, model))
-            self._size += len(one.answered[1])
+            self._size += one.calls
             self._weight += one.weight
 
     def give_up(self, model: str, error: Exception) -> None:
@@ -144,15 +149,17 @@ class Writer:
                 self._store.add_traffic(self._sources[model], traffic)
         if self._group:
             began = time.monotonic()
-            unfit = self._store.write([kept.receipt for kept, _ in self._group])
-            self._spill.forget(kept.receipt for kept, _ in self._group)
+            unfit = self._store.write([one for kept, _ in self._group for one in kept.receipts])
+            self._spill.forget(kept.receipts for kept, _ in self._group)
             self._took = time.monotonic() - began
             stored, self._group, self._size, self._weight = self._group, [], 0, 0
-            group = [_as_stored(kept.answered, unfit) for kept, _ in stored]
-            for answered, (_, model) in zip(group, stored, strict=True):
-                self._feeds[model].stored(*answered)
-            self._count(group)
-            self._journal.stored(group, self._progress)
+            written: list[Answered] = []
+            for kept, model in stored:
+                group = [_as_stored(one, unfit) for one in kept.answered] if unfit else kept.answered
+                self._feeds[model].stored(group)
+                written += group
+            self._count(written)
+            self._journal.stored(written, self._progress)
             takes = in_flight * (_TAKES * self._spill.weight + _TOUCHES) + _TAKES * self._spill.largest
             self._store.reserve_at_least(int(takes))
         self.wait()
@@ -174,6 +181,4 @@ class Writer:
 def _as_stored(answered: Answered, unfit: Mapping[bytes, Response]) -> Answered:
     """An answer, with the errors that were stored in place of some responses."""
     request, responses = answered
-    if not unfit:
-        return answered
     return request, [unfit.get(call.key, one) for call, one in zip(request.calls, responses, strict=True)]

@@ -1,9 +1,9 @@
 """Answers that are not yet in the database, in a file that grows by a line at once.
 
 The database is written in groups, because waiting for the disk after every answer would cost more than
-asking. An answer is therefore first appended to ``responses.spill`` with one system call, and survives if the
-process is killed. The file is emptied once its answers are in the database. If a run is killed, the next one
-stores what it left in the spill.
+asking. Answers are therefore first appended to ``responses.spill``, as their model gives them, with one
+system call, and survive if the process is killed. The file is emptied once its answers are in the database.
+If a run is killed, the next one stores what it left in the spill.
 
 A line is JSON behind its checksum (``receipt.line_of``), so that a cut line is recognised. The first line
 names the study and the engines that the other lines refer to.
@@ -60,21 +60,21 @@ class Spill:
         """Average bytes per call."""
         return self._bytes / self._calls if self._calls else 0.0
 
-    def add(self, kept: Receipt) -> int:
-        """Keep an answer; without any room on the disk, in memory alone.
+    def add(self, group: Sequence[Receipt]) -> int:
+        """Keep answers that have arrived together; without any room on the disk, in memory alone.
 
         Returns:
-            Its size in bytes.
+            Their size in bytes.
         """
-        *head, calls, rows = kept  # plain tuples are fastest to serialise
-        line = line_of((*head, [(*call,) for call in calls], rows))
+        each = [_line(one) for one in group]
+        lines = b"".join(each)
         with self._adding:
-            self._lines[kept.key] = line
-            self._bytes += len(line)
-            self._calls += len(kept.calls)
-            self.largest = max(self.largest, len(line))
-            self._write(line if self._size else self._head + line)
-        return len(line)
+            self._lines[group[0].key] = lines
+            self._bytes += len(lines)
+            self._calls += sum(len(one.calls) for one in group)
+            self.largest = max(self.largest, *map(len, each))
+            self._write(lines if self._size else self._head + lines)
+        return len(lines)
 
     def _write(self, lines: bytes, *, again: bool = True) -> None:
         try:
@@ -89,11 +89,11 @@ class Spill:
                 self._reserve.give_up()  # unless the database's writer just did
                 self._write(lines, again=False)
 
-    def forget(self, stored: Iterable[Receipt]) -> None:
-        """Drop answers that are in the database now."""
+    def forget(self, stored: Iterable[Sequence[Receipt]]) -> None:
+        """Drop groups of answers that are in the database now."""
         with self._adding:
-            for kept in stored:
-                self._lines.pop(kept.key, None)
+            for group in stored:
+                self._lines.pop(group[0].key, None)
             with suppress(OSError):  # a line too many is harmless: it is not stored twice
                 if not self._lines:
                     os.ftruncate(self._file, 0)
@@ -126,6 +126,11 @@ class Spill:
                 else:
                     self._path.unlink(missing_ok=True)
             os.close(self._file)
+
+
+def _line(kept: Receipt) -> bytes:
+    *head, calls, rows = kept  # plain tuples are fastest to serialise
+    return line_of((*head, [(*call,) for call in calls], rows))
 
 
 def _writing_at_once() -> Callable[[int, bytes], int]:
