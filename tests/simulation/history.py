@@ -221,10 +221,10 @@ class History:
         """
         keep, write = Writer.keep, Store.write
 
-        def kept(writer: Writer, model: str, answered: Answered) -> Kept:
-            done = keep(writer, model, answered)
+        def kept(writer: Writer, model: str, group: Sequence[Answered]) -> Kept:
+            done = keep(writer, model, group)
             if not power and not self.world.schedule.dead:
-                self._owed |= good_calls(done.receipt)
+                self._owed |= {key for one in done.receipts for key in good_calls(one)}
             return done
 
         def written(store: Store, group: Sequence[Receipt]) -> Any:

@@ -49,10 +49,10 @@ def test_responses_are_written_in_groups(tmp_path: Path, monkeypatch: pytest.Mon
         return write(self, receipts)
 
     monkeypatch.setattr(Store, "write", counted)
-    store = opened(tmp_path, items=3000)
-    run(store, fake(), map(request, range(3000)), total=3000)
-    assert sum(sizes) == 3000
-    assert max(sizes) < 500 + 64 * 2, "a group is at most 500 and what came in together with the last"
+    store = opened(tmp_path, items=6000)
+    run(store, fake(), map(request, range(6000)), total=6000)
+    assert sum(sizes) == 6000
+    assert max(sizes) < 2000 + 256 * 2, "a group is at most 2,000 and what came in together with the last"
     assert len(sizes) <= 20
 
 
