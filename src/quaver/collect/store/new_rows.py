@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from quaver.collect.store.checksum import checksum, checksum_of_prompt
+from quaver.collect.store.checksum import checksum_of_new, checksum_of_prompt
 from quaver.collect.store.placed_calls import PlacedCalls
 from quaver.collect.store.receipt import Receipt
 from quaver.collect.store.response_tables import INSERT, PLACE, PLACED, STORED
@@ -33,7 +33,7 @@ class NewRows(PlacedCalls):
             first = one.seed - one.calls[0].repeat
             for call, row in zip(one.calls, one.rows, strict=True):
                 seed = first + call.repeat
-                kept = checksum(seed, received, *row)
+                kept = checksum_of_new(seed, received, row)
                 rows.append((call.key, prompt, source, under, kept, seed, received, *row))
         self._add(rows, [call for one in receipts for call in one.calls] if placed else ())
 

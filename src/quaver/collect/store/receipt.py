@@ -85,13 +85,31 @@ def text_of(line: bytes) -> Any:
     return from_json(text)
 
 
-def receipt_of(document: Any) -> Receipt:
-    """The receipt in the content of a line.
+def document_of(group: Sequence[Receipt]) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """What a line has about receipts: their terms, and the receipts with the places of their terms."""
+    places = {terms: at for at, terms in enumerate(dict.fromkeys([one.terms for one in group]))}
+    rest = [
+        (source, messages, seed, received, places[under], [(*call,) for call in calls], rows)
+        for source, messages, seed, received, under, calls, rows in group  # plain tuples are fastest to write
+    ]
+    return [*places], rest
+
+
+def receipts_of(document: Any) -> list[Receipt]:
+    """The receipts in the content of a line.
 
     Raises:
-        ValueError: It is not a receipt.
-        TypeError: It is not a receipt.
+        ValueError: It has none.
+        TypeError: It has none.
+        IndexError: It has none.
     """
+    if len(document) != 2:  # a line with a single one, as in the first form
+        return [_receipt(document)]
+    terms, group = document
+    return [_receipt((*head, terms[under], calls, rows)) for *head, under, calls, rows in group]
+
+
+def _receipt(document: Any) -> Receipt:
     source, messages, seed, received, terms, calls, rows = document
     placed = [
         Call(bytes.fromhex(key), condition, item, repeat, parent and bytes.fromhex(parent))

@@ -136,7 +136,7 @@ CROSS JOIN responses r ON r.key = c.key
 
 def written_prompt(messages: Sequence[Message]) -> str:
     """A prompt's messages as JSON: a list of pairs of role and content."""
-    said = (f'["{role}", {encode_basestring(content)}]' for role, content in messages)
+    said = [f'["{role}", {encode_basestring(content)}]' for role, content in messages]
     return utf8(f"[{', '.join(said)}]")
 
 

@@ -5,7 +5,8 @@ asking. Answers are therefore first appended to ``responses.spill``, as their mo
 system call, and survive if the process is killed. The file is emptied once its answers are in the database.
 If a run is killed, the next one stores what it left in the spill.
 
-A line is JSON behind its checksum (``receipt.line_of``), so that a cut line is recognised. The first line
+A line is JSON behind its checksum (``receipt.line_of``), so that a cut line is recognised; it has the answers
+that were given together. The first line
 names the study and the engines that the other lines refer to.
 """
 
@@ -22,11 +23,13 @@ from pathlib import Path
 from typing import Any
 
 from quaver.collect.store.disk_reserve import Reserve, is_full
-from quaver.collect.store.receipt import Receipt, line_of, receipt_of, text_of
+from quaver.collect.store.receipt import Receipt, document_of, line_of, receipts_of, text_of
 from quaver.collect.store.response_tables import COLUMNS
 from quaver.errors import StoreError
 
-_FORM = "quaver spill 1"
+_FORM = "quaver spill 2"
+_READ = (_FORM, "quaver spill 1")
+"""Forms that can be read; in the first, each answer had a line of its own."""
 
 _SHORT = 2**16
 """Longest line, in bytes, that is written without releasing Python's lock."""
@@ -66,15 +69,14 @@ class Spill:
         Returns:
             Their size in bytes.
         """
-        each = [_line(one) for one in group]
-        lines = b"".join(each)
+        line = line_of(document_of(group))
         with self._adding:
-            self._lines[group[0].key] = lines
-            self._bytes += len(lines)
+            self._lines[group[0].key] = line
+            self._bytes += len(line)
             self._calls += sum(len(one.calls) for one in group)
-            self.largest = max(self.largest, *map(len, each))
-            self._write(lines if self._size else self._head + lines)
-        return len(lines)
+            self.largest = max(self.largest, len(line))
+            self._write(line if self._size else self._head + line)
+        return len(line)
 
     def _write(self, lines: bytes, *, again: bool = True) -> None:
         try:
@@ -126,11 +128,6 @@ class Spill:
                 else:
                     self._path.unlink(missing_ok=True)
             os.close(self._file)
-
-
-def _line(kept: Receipt) -> bytes:
-    *head, calls, rows = kept  # plain tuples are fastest to serialise
-    return line_of((*head, [(*call,) for call in calls], rows))
 
 
 def _writing_at_once() -> Callable[[int, bytes], int]:
@@ -186,7 +183,7 @@ class SpillFile:
         if first is None:
             return
         try:
-            if first["form"] != _FORM:
+            if first["form"] not in _READ:
                 raise ValueError(f"the form {first['form']!r}")
             self.study, self._columns = first["study"], first["columns"]
             self.sources = {n: (m, i, json.loads(facts), of) for n, m, i, facts, of in first["sources"]}
@@ -206,12 +203,15 @@ class SpillFile:
         ]
         for document in self._documents():
             try:
-                found = receipt_of(document)
-                rows = [tuple(None if at is None else row[at] for at in places) for row in found.rows]
+                group = [
+                    one._replace(
+                        rows=[tuple(None if at is None else row[at] for at in places) for row in one.rows]
+                    )
+                    for one in receipts_of(document)
+                ]
             except (ValueError, TypeError, IndexError, KeyError):  # the first line, or not Quaver's
                 continue
-            if found.source in self.sources:
-                yield found._replace(rows=rows)
+            yield from (one for one in group if one.source in self.sources)
 
     def _documents(self) -> Iterator[Any]:
         if not self._path.exists():
