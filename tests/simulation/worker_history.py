@@ -7,7 +7,7 @@ servers. Beside that, nodes and workers die, are slow, come, and are believed de
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -74,9 +74,9 @@ class WorkerHistory(History):
         with super()._taken_down(power):
             keep = Writer.keep
 
-            def kept(writer: Writer, model: str, answered: Answered) -> Kept:
-                done = keep(writer, model, answered)
-                self._arrived |= good_calls(done.receipt)
+            def kept(writer: Writer, model: str, group: Sequence[Answered]) -> Kept:
+                done = keep(writer, model, group)
+                self._arrived |= {key for one in done.receipts for key in good_calls(one)}
                 return done
 
             with patch.object(Writer, "keep", kept):

@@ -52,7 +52,7 @@ def test_responses_are_written_in_groups(tmp_path: Path, monkeypatch: pytest.Mon
     store = opened(tmp_path, items=6000)
     run(store, fake(), map(request, range(6000)), total=6000)
     assert sum(sizes) == 6000
-    assert max(sizes) < 2000 + 256 * 2, "a group is at most 2,000 and what came in together with the last"
+    assert max(sizes) < 1000 + 128 * 2, "a group is at most 1,000 and what came in together with the last"
     assert len(sizes) <= 20
 
 
@@ -307,4 +307,4 @@ def test_what_waits_to_be_written_is_little(tmp_path: Path) -> None:
             waiting.append(len(model.asked) - progress.done)
 
     run(store, model, (request(item, (0, 1, 2)) for item in range(5000)), total=15000, watch=seen)
-    assert 0 < waiting[0] < 10 * 256
+    assert 0 < waiting[0] < 1000

@@ -16,7 +16,7 @@ from tests.collect.fakes import answers, echo, fake, opened, request, run
 from tests.collect.store.test_response_store import WHOLE, disk_full
 
 from quaver.collect.store import spill as spilling
-from quaver.collect.store.receipt import Receipt, line_of, receipt, text_of
+from quaver.collect.store.receipt import Receipt, line_of, receipt, receipts_of, text_of
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.spill import SpillFile
 from quaver.core.records import Call, Message, Prompt, Request, Response
@@ -122,7 +122,7 @@ def test_a_spill_of_a_newer_quaver_is_left_alone(tmp_path: Path) -> None:
     path.write_bytes(line_of({"form": "quaver spill 9"}))
     with pytest.raises(StoreError, match="cannot be read") as caught:
         Store(tmp_path / "responses.db").take_in()
-    assert (caught.value.where, caught.value.expected) == (str(path), "quaver spill 1")
+    assert (caught.value.where, caught.value.expected) == (str(path), "quaver spill 2")
     assert path.exists()
 
 
@@ -274,3 +274,30 @@ def test_a_reserve_that_cannot_grow_stops_the_run_before_anything_is_lost(
     with pytest.raises(StoreError, match="disk is full"):
         run(store, model, map(request, range(200)), total=200)
     assert len(answers(store)) == len(model.asked)
+
+
+def test_a_spill_of_the_first_form_is_taken_in(tmp_path: Path) -> None:
+    path = left_by_a_kill(tmp_path, range(3))
+    lines = path.read_bytes().splitlines(keepends=True)
+    head = text_of(lines[0]) | {"form": "quaver spill 1"}
+    each = [one for line in lines[1:] for one in receipts_of(text_of(line))]
+    old = [line_of((*one[:5], [(*call,) for call in one.calls], one.rows)) for one in each]
+    path.write_bytes(b"".join([line_of(head), *old]))
+    assert opened(tmp_path).take_in() == 3
+
+
+def test_answers_that_were_given_together_are_one_line(tmp_path: Path) -> None:
+    """Each keeps its own terms, and a line that is cut costs none before it."""
+    store = opened(tmp_path, items=6)
+    source = store.register("m", "fake", {})
+    spill = store.spill()
+    asked = [replace(request(item), choices=("a",) if item % 2 else ()) for item in range(6)]
+    group = [receipt((one, [Response("yes")]), source) for one in asked]
+    spill.add(group[:4])
+    spill.add(group[4:])
+    os.close(spill._file)
+    path = tmp_path / "responses.spill"
+    found = list(SpillFile(path).receipts())
+    assert [(one.key, one.terms) for one in found] == [(one.key, one.terms) for one in group]
+    path.write_bytes(path.read_bytes()[:-9])
+    assert [one.key for one in SpillFile(path).receipts()] == [one.key for one in group[:4]]

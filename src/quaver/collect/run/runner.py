@@ -30,12 +30,12 @@ from quaver.errors import ModelError, QuaverError
 
 __all__ = ["Outcome", "Progress", "collect"]
 
-_BUNDLE, _BUNDLE_BYTES = 256, 2**17
+_BUNDLE, _BUNDLE_BYTES = 128, 2**17
 """Responses, and their bytes, that a fast worker passes on together; the seconds that it holds them."""
 _HOLD = 0.05
 _OBJECTS = 100_000
 """New objects after which Python looks for reference cycles; more than wait to be written."""
-_QUEUE = 8
+_QUEUE = 4
 """Bundles waiting to be written; on a full disk there must still be room for these."""
 
 

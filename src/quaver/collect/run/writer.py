@@ -22,7 +22,7 @@ from quaver.core.model import Answered
 from quaver.core.records import Response
 from quaver.core.response_validation import error_line
 
-_GROUP, _GROUP_BYTES = 2000, 2**20
+_GROUP, _GROUP_BYTES = 1000, 2**20
 """Responses, and their bytes, that are written together."""
 _SHORTEST, _LONGEST, _SHARE = 0.1, 0.5, 20.0
 """Seconds between two writes: the shortest, the longest, and in between a multiple of the last write's

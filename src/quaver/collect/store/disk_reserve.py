@@ -10,7 +10,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-_LEAST = 32 * 2**20
+_LEAST = 16 * 2**20
 """Bytes set aside before the size of answers is known."""
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
