@@ -170,7 +170,7 @@ def joined(prompt: Prompt) -> str:
 
 
 def _all_apart(frames: Sequence[tuple[str, str]]) -> bool:
-    """Whether prompts of different variants differ whatever the items' texts are, as far as a short look shows.
+    """Whether prompts of different variants are sure to differ, whatever the items' texts are.
 
     Two prompts can only be alike if one begins as the other does before its text, and ends as the other does
     after it.
