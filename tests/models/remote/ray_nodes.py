@@ -29,7 +29,7 @@ from typing import Any
 from quaver.study.session import Study
 
 NODES, WORKERS = 3, 4
-PAUSE = float(os.environ.get("QUAVER_RAY_PAUSE", "0.05"))
+PAUSE = float(os.environ.get("QUAVER_RAY_PAUSE", "0.1"))
 PROMPTS = ("Is it so?", "Is this so?", "Would you say so?")
 _TEXT = re.compile(r"Text number \d+\.")
 
@@ -142,7 +142,7 @@ def nodes_killed(study: Path, kills: int, calls: int, chance: random.Random) -> 
     made, done = cluster(), 0
     running = threading.Thread(target=ask, args=(study, made.address))
     running.start()
-    for moment in sorted(chance.randint(1, int(0.9 * calls)) for _ in range(kills)):
+    for moment in sorted(chance.randint(1, int(0.6 * calls)) for _ in range(kills)):
         while stored(study) < moment and running.is_alive():
             time.sleep(0.02)
         running.join(chance.uniform(0.0, 0.3))
