@@ -42,7 +42,7 @@ letters = np.array(list("abcd"))
 frame = pl.DataFrame({
     "model": ["m"] * item.size, "item": item, "variant": variant, "repeat": repeat, "label": letters[codes],
     "gold": letters[item % 4], "confidence": chances.max(1), "probabilities": chances.tolist(),
-    "original": variant == 0,
+    "original": variant == 0, "gold_drawn": item % 2 == 0, "gold_probability": 0.5,
 })
 ratings = codes.reshape(items, -1)
 square = rng.random((600, 600))

@@ -11,7 +11,6 @@ from quaver.comparison.smallest_loss import Made, smallest_loss
 from quaver.core.number_format import count, rounded
 from quaver.core.presentation import presented
 from quaver.core.records import Estimate
-from quaver.measures.validity.corrected_conclusion import OF_TRUE_LABELS
 
 Kind = Literal["loss", "change", "cannot tell", "undefined", "no loss", "no change", "gain"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
@@ -97,7 +96,10 @@ class Verdict:
 
 _ABOUT: Final = {
     **dict.fromkeys(("conclusion", "conclusion_majority", "conclusion_dawid_skene"), ", in these labels"),
-    **dict.fromkeys(OF_TRUE_LABELS, ", in the true labels"),
+    **dict.fromkeys(
+        ("conclusion_corrected", "conclusion_gold", "conclusion_ppi", "conclusion_dsl"),
+        ", in the true labels",
+    ),
 }
 """What conclusions are about: labels as they are say nothing of the truth."""
 

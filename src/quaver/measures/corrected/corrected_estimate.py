@@ -18,6 +18,7 @@ from quaver.correction.strata_interval import strata_interval
 from quaver.estimation.answer_grid import Ints
 from quaver.estimation.bootstrap import Floats, Resampling, Units, bootstrap
 from quaver.estimation.intervals import Interval, Kept, effective
+from quaver.estimation.one_thread import one_thread
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Keep
 
@@ -172,11 +173,12 @@ class Correcting:
         votes: int | None = None,
     ) -> None:
         self.asked, self._bounded = asked, bounded
-        self.alone = gold_alone(asked)
-        self.reason = few_events(asked, self.alone)
         self.corrected: Corrected | None = None
-        if self.alone is not None and not self.reason:
-            self.corrected = best(asked, predictions, self.alone, seed, votes, bounded)
+        with one_thread():
+            self.alone = gold_alone(asked)
+            self.reason = few_events(asked, self.alone)
+            if self.alone is not None and not self.reason:
+                self.corrected = best(asked, predictions, self.alone, seed, votes, bounded)
 
     def estimate(self, shape: Estimate, made: Corrected | None, sampling: Sampling) -> Estimate:
         """An estimate filled in from a template.

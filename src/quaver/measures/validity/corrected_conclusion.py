@@ -31,9 +31,6 @@ from quaver.measures.validity.conclusion_formula import (
 CORRECTED, DSL, PPI = "conclusion_corrected", "conclusion_dsl", "conclusion_ppi"
 """The estimates: all prompts together, and each by itself in two ways."""
 
-OF_TRUE_LABELS = (CORRECTED, "conclusion_gold", PPI, DSL)
-"""The estimates that are about true labels, not about the labels as they are."""
-
 _DSL_SOURCE = "Egami, Hinck, Stewart & Wei (2023), NeurIPS 36"
 _PPI_SOURCE = "Angelopoulos, Duchi & Zrnic (2024), PPI++, arXiv 2311.01453"
 
