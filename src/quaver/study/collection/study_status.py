@@ -299,10 +299,14 @@ def _shards(study: StudySource, store: Store | None) -> Sequence[ShardStatus]:
 
 
 def _conditions(study: StudySource, store: Store | None) -> list[ConditionStatus]:
-    """What is answered of each condition."""
-    sql = "SELECT condition, count(*) FROM calls GROUP BY condition"
-    answered = dict(store.rows(sql)) if store else {}
+    """What is answered of each condition; calls are counted one by one only where some are missing."""
+    wanted = [study.calls_of(at) for at in range(len(study.experiment.conditions))]
+    answered: dict[int, int] = {}
+    if store and store.counts().answered == sum(wanted):
+        answered = dict(enumerate(wanted))
+    elif store:
+        answered = dict(store.rows("SELECT condition, count(*) FROM calls GROUP BY condition"))
     return [
-        ConditionStatus(condition, answered.get(at, 0), study.calls_of(at))
+        ConditionStatus(condition, answered.get(at, 0), wanted[at])
         for at, condition in enumerate(study.experiment.conditions)
     ]
