@@ -41,7 +41,7 @@ class Maker:
     """Makes the client; a process gets it as a plain value."""
 
     def __init__(self, url: str) -> None:
-        self.options: dict[str, Any] = {"model": "m", "base_url": url, "processes": 2}
+        self.options: dict[str, Any] = {"model": "m", "base_url": url, "processes": 2, "concurrency": 4}
 
     def __call__(self) -> Model:
         return OpenAICompatible(**self.options)
