@@ -9,7 +9,6 @@ import typer
 from quaver.cli.completions import one_of_plugins
 from quaver.cli.console import say, screen, table
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
-from quaver.study.analysis.annotation_frame import rescored
 
 
 def command(
@@ -31,6 +30,8 @@ def command(
       quaver rescore study.yaml
       quaver rescore study.yaml --evaluator exact --evaluator first_label
     """
+    from quaver.study.analysis.annotation_frame import rescored  # loads polars
+
     opened = open_study(study, function)
     opened.source.require("has_answers")
     annotations = rescored(opened.source, evaluator)  # never held as a whole
