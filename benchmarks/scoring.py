@@ -13,6 +13,7 @@ seconds of all processors, and the peak memory of the largest process.
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import os
 import random
@@ -144,8 +145,8 @@ def measure(what: str, folder: Path) -> None:
     begun, before = time.perf_counter(), sum(os.times()[:4])
     if what == "rows":
         rows(folder)
-    elif hasattr(study, "scan_annotations"):
-        study.scan_annotations()
+    elif "lazy" in inspect.signature(study.annotations).parameters:
+        study.annotations(lazy=True)
     else:
         study.rescore()
     took = time.perf_counter() - begun, sum(os.times()[:4]) - before

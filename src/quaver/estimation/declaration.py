@@ -20,8 +20,7 @@ A measure is a function with the arithmetic on one cell of the data, under a dec
         label.
 
         >>> import polars as pl
-        >>> from quaver.estimation.gathered import Gathered
-from quaver.measures import accuracy
+        >>> from quaver.measures import accuracy
         >>> frame = pl.DataFrame({"item": [1, 2, 3, 4], "label": list("aaab"), "gold": list("aabb")})
         >>> accuracy(frame)[0].value
         0.75

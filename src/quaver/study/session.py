@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO, overload
 
 import polars as pl
 from pydantic import Field
@@ -267,26 +267,24 @@ class Study:
         self.source.require("has_answers")
         return rescore(self.source, evaluators)
 
-    def annotations(self) -> pl.DataFrame:
+    @overload
+    def annotations(self) -> pl.DataFrame: ...
+    @overload
+    def annotations(self, *, lazy: Literal[True]) -> pl.LazyFrame: ...
+    def annotations(self, *, lazy: bool = False) -> pl.DataFrame | pl.LazyFrame:
         """The annotation frame (columns: ``core.annotations.ANNOTATION_COLUMNS``, factors, groups).
 
         Made where it is missing, and anew where answers came in or the study changed since; what
         ``rescore`` read with other evaluators stays until then. ``.to_pandas()`` gives a pandas frame.
 
-        Raises:
-            StoreError: Nothing is stored yet.
-        """
-        return annotations_of(self.source)
-
-    def scan_annotations(self) -> pl.LazyFrame:
-        """The same frame, read as far as a query needs it, for annotations that do not fit into memory.
-
-        ``study.scan_annotations().group_by("variant", "label").len().collect()``
+        Args:
+            lazy: A frame that is read as far as a query needs it, for annotations that do not fit into
+                memory: ``study.annotations(lazy=True).group_by("variant", "label").len().collect()``
 
         Raises:
             StoreError: Nothing is stored yet.
         """
-        return scan(self.source)
+        return scan(self.source) if lazy else annotations_of(self.source)
 
     @guarded
     def export(self, path: str | Path) -> int:

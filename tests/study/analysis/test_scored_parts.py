@@ -122,7 +122,7 @@ def test_a_study_keeps_parts_and_everything_reads_them(study: Study) -> None:
     assert kept.is_dir()
     assert found.sort(pl.all()).equals(whole.sort(pl.all()))
     assert scan(study.source).collect().equals(found)
-    assert study.scan_annotations().select(pl.len()).collect().item() == 2 * ANSWERS
+    assert study.annotations(lazy=True).select(pl.len()).collect().item() == 2 * ANSWERS
     assert measurable(study.source).height == 2 * ANSWERS
     assert pl.read_parquet(kept).equals(found)
     frame = pd.read_parquet(kept)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -200,13 +200,16 @@ def test_paraphrases_that_the_budget_has_no_room_for_are_not_asked_for(
     tmp_path: Path, budget: dict[str, float], made: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two answers take 220 tokens and $0.04; before they are in, up to 48 tokens written each and $0.19."""
-    answer = Function.answer
+    answer = Function.answer_groups
 
-    def counted(self: Function, requests: Iterable[Request]) -> Iterator[Answered]:
-        for request, responses in answer(self, requests):
-            yield request, [replace(one, prompt_tokens=100, completion_tokens=10) for one in responses]
+    def counted(self: Function, requests: Iterable[Request]) -> Iterator[Sequence[Answered]]:
+        for group in answer(self, requests):
+            yield [
+                (request, [replace(one, prompt_tokens=100, completion_tokens=10) for one in responses])
+                for request, responses in group
+            ]
 
-    monkeypatch.setattr(Function, "answer", counted)
+    monkeypatch.setattr(Function, "answer_groups", counted)
     model, own = Model(), [{"name": "mine", "use": "function", "price": {"input": 0, "output": 2000}}]
     with pytest.raises(SpecError, match="too small") as raised:
         opened(tmp_path, model, budget=budget, models=own).run()
