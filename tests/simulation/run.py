@@ -2,49 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-import tempfile
-import time
-import traceback
-from pathlib import Path
 
 from tests.simulation.history import History
+from tests.simulation.many_histories import live, lived_through
 
 __all__ = ["lived"]
 
 
 def lived(seed: int) -> str:
     """Live through one history; what went wrong, and the way there, or an empty text."""
-    shm = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=shm if shm.is_dir() else None) as folder:
-        history = History(seed, Path(folder))
-        try:
-            history.go()
-        except Exception:
-            return f"seed {seed}\n{history}\n{traceback.format_exc()}"
-    return ""
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=1000, help="how many")
-    parser.add_argument("--first", type=int, default=0, help="the first of them")
-    parser.add_argument("--seed", type=int, help="only this one, with all that happened")
-    given = parser.parse_args()
-    if given.seed is not None:
-        wrong = lived(given.seed)
-        print(wrong or "nothing went wrong")
-        return bool(wrong)
-    began, failed = time.monotonic(), []
-    for seed in range(given.first, given.first + given.seeds):
-        if wrong := lived(seed):
-            failed.append(seed)
-            print(wrong, flush=True)
-    seconds = time.monotonic() - began
-    print(f"{given.seeds:,} histories in {seconds:,.0f} s, {len(failed)} went wrong: {failed}")
-    return bool(failed)
+    return lived_through(History, seed)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(live(lambda seed, _: lived(seed), __doc__, seeds=1000))

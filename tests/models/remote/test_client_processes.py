@@ -20,8 +20,8 @@ from quaver.core.model import Model
 from quaver.errors import MissingKey, ModelError, SpecError
 from quaver.models.openai_compatible import OpenAICompatible
 from quaver.models.remote.client_processes import ClientProcesses
-from quaver.models.remote.ray_model import RayModel
-from quaver.models.remote.ray_worker import Setup
+from quaver.models.remote.remote_model import RemoteModel
+from quaver.models.remote.remote_worker import Setup
 from quaver.study.session import Study
 from quaver.testing import test_models as contract
 from quaver.testing.requests import request
@@ -51,7 +51,7 @@ class Maker:
 def model() -> Iterator[Model]:
     with serving() as (url, _):
         make = Maker(url)
-        spread = RayModel(make(), Setup(make), ClientProcesses(2))
+        spread = RemoteModel(make(), Setup(make), ClientProcesses(2))
         yield spread  # type: ignore[misc]
         spread.close()
 
@@ -177,7 +177,7 @@ def test_a_run_may_say_how_many(tmp_path: Path) -> None:
 
 def test_processes_that_cannot_be_asked_are_one_error(tmp_path: Path) -> None:
     make = Maker("http://127.0.0.1:1/v1")
-    spread = RayModel(make(), Setup(make, identity="another model"), ClientProcesses(2))
+    spread = RemoteModel(make(), Setup(make, identity="another model"), ClientProcesses(2))
     with pytest.raises(ModelError, match="another model"):
         list(spread.answer(iter([request()])))
     spread.close()
@@ -186,7 +186,7 @@ def test_processes_that_cannot_be_asked_are_one_error(tmp_path: Path) -> None:
 def test_a_missing_key_is_said_as_ever() -> None:
     make = Maker("https://api.openai.com/v1")
     make.options |= {"preset": "openai", "key": "NO_SUCH_API_KEY"}
-    spread = RayModel(make(), Setup(make), ClientProcesses(2))
+    spread = RemoteModel(make(), Setup(make), ClientProcesses(2))
     with pytest.raises(MissingKey):
         spread.check_key()
 

@@ -22,7 +22,7 @@ from quaver.core.records import Request, Response
 from quaver.core.response_validation import error_line
 from quaver.errors import ModelError
 from quaver.models.remote.packed import packed_answers, unpacked_requests
-from quaver.models.remote.ray_worker import RayWorker, Setup
+from quaver.models.remote.remote_worker import RemoteWorker, Setup
 
 _LENGTH = struct.Struct("=Q")
 _HELD = 0.005
@@ -108,7 +108,7 @@ def room(model: Model | None) -> int:
     return at_once + at_once // 2 + 2
 
 
-class ClientWorker(RayWorker):
+class ClientWorker(RemoteWorker):
     """A server's client. It draws requests in a thread of its own, so that it may wait for the next."""
 
     def __init__(self, setup: Setup, outbox: _Outbox, within: tuple[int, int, Path]) -> None:

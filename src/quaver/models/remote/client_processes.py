@@ -1,7 +1,7 @@
 """Client processes of a server on this machine: ``processes: 4``.
 
-To ``RayModel`` they are a cluster. A process has connections of its own and keeps them busy; the rate limit
-is one for all of them (``shared_pace``). They are started when the first call is to be asked.
+To ``RemoteModel`` they are a cluster. A process has connections of its own and keeps them busy; they share
+one rate limit (``shared_pace``). They are started when the first call is to be asked.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 from quaver.core.meter import NO_TRAFFIC
 from quaver.errors import ModelError, Unavailable
 from quaver.models.remote.client_process import frame, framed
-from quaver.models.remote.ray_worker import Setup
+from quaver.models.remote.remote_worker import Setup
 from quaver.models.served.shared_pace import SharedLimits
 
 _PATIENCE = 120.0

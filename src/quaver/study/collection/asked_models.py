@@ -35,8 +35,8 @@ def asked_models(study: StudyFile, where: RunSpec) -> Mapping[str, Model]:
     if where.on == "here":
         return {name: _in_processes(study, name, where.processes) for name in study.models}
     from quaver.models.remote.ray_cluster import Cluster
-    from quaver.models.remote.ray_model import RayModel
-    from quaver.models.remote.ray_worker import Setup
+    from quaver.models.remote.remote_model import RemoteModel
+    from quaver.models.remote.remote_worker import Setup
 
     found: dict[str, Model] = {}
     clusters: list[Cluster] = []
@@ -48,7 +48,7 @@ def asked_models(study: StudyFile, where: RunSpec) -> Mapping[str, Model]:
         cluster.beside = clusters
         clusters.append(cluster)
         identity = "" if function is not None else model.identity()
-        made = RayModel(model, Setup(study.plugins.maker(spec.name), identity), cluster)
+        made = RemoteModel(model, Setup(study.plugins.maker(spec.name), identity), cluster)
         found[spec.name] = made
         if hasattr(made, "place"):
             made.place(study.experiment.conditions, [item.id for item in study.experiment.items])
@@ -61,8 +61,8 @@ def _in_processes(study: StudyFile, name: str, processes: int | None) -> Model:
     if not isinstance(model, Spread) or (clients := model.clients(processes)) == 1:
         return model
     from quaver.models.remote.client_processes import ClientProcesses
-    from quaver.models.remote.ray_model import RayModel
-    from quaver.models.remote.ray_worker import Setup
+    from quaver.models.remote.remote_model import RemoteModel
+    from quaver.models.remote.remote_worker import Setup
 
     setup = Setup(study.plugins.maker(name), model.identity())
-    return RayModel(model, setup, ClientProcesses(clients))
+    return RemoteModel(model, setup, ClientProcesses(clients))

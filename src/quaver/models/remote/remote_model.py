@@ -1,6 +1,6 @@
-"""A model asked in Ray workers, on one machine or many: ``run: {on: ray}``.
+"""A model asked in other processes: Ray workers (``run: {on: ray}``) or client processes (``processes: 4``).
 
-The process that runs the study decides, budgets and stores, as without Ray: to its runner this is one model.
+The process that runs the study decides, budgets and stores: to its runner this is one model.
 Requests go to workers in groups, in the order of work, so that prompts that share a prefix stay together; a
 follow-up goes to the worker that answered what it follows. A group of a worker that is lost, with its node or
 without, is asked again elsewhere. At the end of the work, what a slow worker has had for long is also given
@@ -25,7 +25,7 @@ from quaver.errors import ModelError, QuaverError
 from quaver.models.remote.client_processes import ClientProcesses
 from quaver.models.remote.packed import packed_requests, unpacked_answers
 from quaver.models.remote.ray_cluster import Cluster
-from quaver.models.remote.ray_worker import RayWorker, Setup
+from quaver.models.remote.remote_worker import RemoteWorker, Setup
 
 _DEPTH = 3
 """Groups that a worker has at a time, so that its model always has something to draw."""
@@ -68,7 +68,7 @@ class _Worker:
     starting: Any = None
 
 
-class RayModel:
+class RemoteModel:
     """A model whose requests are answered by Ray workers.
 
     Args:
@@ -188,7 +188,7 @@ class RayModel:
         if self._workers and all(one.starting is not None for one in self._workers):
             self._cluster.make_room()
         for _ in range(self._cluster.wanted() - len(self._workers)):
-            handle = self._cluster.start(RayWorker, self._setup)
+            handle = self._cluster.start(RemoteWorker, self._setup)
             self._workers.append(_Worker(handle, starting=handle.ready.remote()))
 
     def _fill(self, source: Iterator[Request], drained: bool) -> bool:

@@ -1,4 +1,4 @@
-"""What runs in a Ray worker: one model, asked one group of requests after the other."""
+"""What runs in a worker: one model, asked one group of requests after the other."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _LOOK = 0.5
 """Seconds between two looks whether the model has failed."""
 
 
-class RayWorker:
+class RemoteWorker:
     """A model in a process of its own. It stores nothing and decides nothing.
 
     Groups may be sent before earlier ones have ended: the model draws from all of them, so that it is never

@@ -20,15 +20,15 @@ from quaver.core.meter import NO_TRAFFIC
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Call, Request, Response
 from quaver.errors import ModelError, SpecError, Unavailable
-from quaver.models.remote import ray_model
+from quaver.models.remote import remote_model
 from quaver.models.remote.packed import (
     packed_answers,
     packed_requests,
     unpacked_answers,
     unpacked_requests,
 )
-from quaver.models.remote.ray_model import RayModel
-from quaver.models.remote.ray_worker import RayWorker, Setup
+from quaver.models.remote.remote_model import RemoteModel
+from quaver.models.remote.remote_worker import RemoteWorker, Setup
 from quaver.study.session import Study
 
 
@@ -80,7 +80,7 @@ class ChanceCluster:
     def allow(self, room: bool) -> None: ...
 
     def start(self, kind: type, *arguments: Any) -> _Handle:
-        assert kind is RayWorker
+        assert kind is RemoteWorker
         self._made += 1
         return _Handle(self, self._made - 1)
 
@@ -115,8 +115,8 @@ class ChanceCluster:
         return packed_answers(answers), NO_TRAFFIC
 
 
-def spread(cluster: ChanceCluster) -> RayModel:
-    return RayModel(fake(), Setup(fake), cluster)  # type: ignore[arg-type]
+def spread(cluster: ChanceCluster) -> RemoteModel:
+    return RemoteModel(fake(), Setup(fake), cluster)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -147,8 +147,8 @@ def test_without_a_death_nothing_is_asked_twice() -> None:
 
 
 def test_a_slow_worker_is_not_waited_for_where_asking_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_model, "_LEAST", 0.0)
-    monkeypatch.setattr(ray_model, "_SLOW", 0.0)
+    monkeypatch.setattr(remote_model, "_LEAST", 0.0)
+    monkeypatch.setattr(remote_model, "_SLOW", 0.0)
     cluster = ChanceCluster(3, 2)
     model = spread(cluster)
     cluster._slow = 0  # it has started by then
@@ -232,7 +232,7 @@ def test_no_more_is_drawn_than_workers_have_room_for() -> None:
 
 
 def test_a_worker_asks_its_model_what_several_groups_bring() -> None:
-    worker = RayWorker(Setup(fake, "fake"))
+    worker = RemoteWorker(Setup(fake, "fake"))
     packed, _ = worker.answer(packed_requests([request(item) for item in range(5)]))
     answers = unpacked_answers(packed)
     assert sorted((at, responses[0].text) for at, responses in answers) == [(n, f"{n}.0") for n in range(5)]
@@ -240,7 +240,7 @@ def test_a_worker_asks_its_model_what_several_groups_bring() -> None:
 
 def test_another_model_than_the_drivers_is_an_error() -> None:
     with pytest.raises(ModelError, match="another model"):
-        RayWorker(Setup(fake, "another")).ready()
+        RemoteWorker(Setup(fake, "another")).ready()
 
 
 def test_a_model_that_cannot_go_on_says_so_to_who_waits() -> None:
@@ -252,7 +252,7 @@ def test_a_model_that_cannot_go_on_says_so_to_who_waits() -> None:
             raise ModelError("no memory")
 
     with pytest.raises(ModelError, match="no memory"):
-        RayWorker(Setup(lambda: Broken(lambda r, c: Response("")))).answer(packed_requests([request(0)]))
+        RemoteWorker(Setup(lambda: Broken(lambda r, c: Response("")))).answer(packed_requests([request(0)]))
 
 
 @pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed")
