@@ -15,6 +15,7 @@ from tests.models.faulty_server import answer_to
 from tests.models.serving import Process, free_port, serving
 
 from quaver.collect.run.progress import Progress
+from quaver.errors import ModelError
 from quaver.study.session import Study
 
 ITEMS = 1000
@@ -62,6 +63,30 @@ def test_every_call_ends_in_one_stored_answer(tmp_path: Path, repeats: str) -> N
         assert (outcome.done, outcome.errors) == (2 * ITEMS, 0)
         assert server.seen > len(server.good), "it did fault"
     check(tmp_path, 2 * ITEMS)
+
+
+def test_what_was_answered_of_a_request_is_kept_when_the_server_rejects_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTHER_API_KEY", "sk-right-0123456789")
+    with serving(key="sk-right-0123456789") as (url, server):
+        asked = study(tmp_path, url, items=50, key="OTHER_API_KEY", concurrency=1)
+
+        def revoke_between_two_repeats() -> None:
+            while len(server.good) < 21:  # ten requests of two calls, and half of one
+                time.sleep(0)
+            server.key = "sk-other-0123456789"
+
+        server.latency = 0.02
+        threading.Thread(target=revoke_between_two_repeats, daemon=True).start()
+        with pytest.raises(ModelError, match="the server rejects the key"):
+            asked.run()
+        kept = len(stored(tmp_path))
+        assert kept == len(server.good)
+        server.key = "sk-right-0123456789"
+        asked.run()
+        assert len(server.good) == 100
+    check(tmp_path, 100)
 
 
 def test_a_server_that_dies_and_comes_back_loses_nothing(tmp_path: Path) -> None:

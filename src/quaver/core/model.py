@@ -93,8 +93,9 @@ class Model(Protocol):
         """Answer requests in any order.
 
         A request that this model cannot answer (too long, filtered) yields responses that say so; a model
-        that can no longer answer anything raises a ``ModelError``. Requests are drawn only as fast as they
-        are processed, so that ending their iterator ends the work.
+        that can no longer answer anything raises a ``ModelError``. Before it does, it yields what it has: of
+        a request that was answered in part, ``request.part(calls)`` with their responses. Requests are drawn
+        only as fast as they are processed, so that ending their iterator ends the work.
         """
         ...
 

@@ -135,3 +135,49 @@ def test_what_a_model_says_of_itself_and_what_drawing_raises_is_passed_on() -> N
         list(taken(fake(), drawing()))
     with pytest.raises(KeyboardInterrupt):
         list(taken(fake(lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)), [request(0)]))
+
+
+def test_a_model_that_must_stop_gives_what_it_has_of_a_request() -> None:
+    def answer(requests: Iterable[Request]) -> Iterator[Any]:
+        first, second = islice(requests, 2)
+        yield second.part(second.calls[1:2]), [Response("middle")]
+        yield first, [Response("whole")] * 3
+        yield second.part(second.calls[2:]), [Response("last")]
+        raise Unavailable("the key is rejected")
+
+    asked = [request(item, (0, 1, 2)) for item in range(2)]
+    answers = taken(Odd(answer), asked)
+    found = [*islice(answers, 3)]
+    with pytest.raises(Unavailable):
+        next(answers)
+    of_second = asked[1].calls
+    assert [(one.calls, [said.text for said in responses]) for one, responses in found] == [
+        (of_second[1:2], ["middle"]),
+        (asked[0].calls, ["whole"] * 3),
+        (of_second[2:], ["last"]),
+    ]
+    assert [one.seed - asked[1].seed for one, _ in found[::2]] == [1, 2]
+
+
+def test_what_is_left_of_a_request_is_owed_still() -> None:
+    def answer(requests: Iterable[Request]) -> Iterator[Any]:
+        (only,) = requests
+        yield only.part(only.calls[1:2]), [Response("middle")]
+
+    asked = request(0, (0, 1, 2))
+    found = {
+        call.repeat: one.text or "owed"
+        for part, responses in taken(Odd(answer), [asked])
+        for call, one in zip(part.calls, responses, strict=True)
+    }
+    assert found == {0: "owed", 1: "middle", 2: "owed"}
+
+
+def test_a_part_that_was_answered_before_is_a_breach() -> None:
+    def answer(requests: Iterable[Request]) -> Iterator[Any]:
+        (only,) = requests
+        for _ in range(2):
+            yield only.part(only.calls[:1]), [Response("again")]
+
+    with pytest.raises(ModelError, match="contract"):
+        list(taken(Odd(answer), [request(0, (0, 1))]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from quaver.core.model import Answered, Grouped, Model
-from quaver.core.records import Request, Response
+from quaver.core.records import Call, Request, Response
 from quaver.core.response_validation import (
     error_line,
     failed_response,
@@ -151,8 +151,22 @@ class _Given:
         found = self.outstanding.pop(id(request), None)
         if found is None and isinstance(request, Request):
             same = (one for one, asked in list(self.outstanding.items()) if asked.calls == request.calls)
-            found = self.outstanding.pop(next(same, 0), None)
+            found = self.outstanding.pop(next(same, 0), None) or self._part(request.calls)
         return found
+
+    def _part(self, calls: Sequence[Call]) -> Request | None:
+        """The part of an outstanding request with these calls; what is left of it stays outstanding."""
+        for name, whole in list(self.outstanding.items()):
+            first = whole.calls.index(calls[0]) if calls and calls[0] in whole.calls else len(whole.calls)
+            end = first + len(calls)
+            if calls and whole.calls[first:end] == tuple(calls):
+                del self.outstanding[name]
+                for left in (whole.calls[:first], whole.calls[end:]):
+                    if left:
+                        rest = whole.part(left)
+                        self.outstanding[id(rest)] = rest
+                return whole.part(whole.calls[first:end])
+        return None
 
 
 def _breach(found: str) -> ModelError:

@@ -21,7 +21,7 @@ from quaver.core.model import Model, Spread
 from quaver.core.records import Request, Response
 from quaver.core.response_validation import error_line
 from quaver.errors import ModelError
-from quaver.models.remote.packed import packed_answers, unpacked_requests
+from quaver.models.remote.packed import Place, PlacedAnswer, packed_answers, unpacked_requests
 from quaver.models.remote.remote_worker import RemoteWorker, Setup
 
 _LENGTH = struct.Struct("=Q")
@@ -50,8 +50,8 @@ class _Group:
     def __init__(self, number: int, size: int, outbox: _Outbox) -> None:
         self._number, self._left, self._outbox = number, size, outbox
 
-    def add(self, place: int, responses: list[Response]) -> None:
-        self._left -= 1
+    def add(self, place: Place, responses: list[Response]) -> None:
+        self._left -= isinstance(place, int)
         self._outbox.add(self._number, place, responses, over=not self._left)
 
 
@@ -60,13 +60,13 @@ class _Outbox:
 
     def __init__(self, pipe: IO[bytes]) -> None:
         self._pipe = pipe
-        self._held: dict[int, list[tuple[int, list[Response]]]] = {}
+        self._held: dict[int, list[PlacedAnswer]] = {}
         self._over: set[int] = set()
         self._changed = threading.Event()
         self._lock = threading.Lock()
         self.model: Model | None = None
 
-    def add(self, number: int, place: int, responses: list[Response], *, over: bool) -> None:
+    def add(self, number: int, place: Place, responses: list[Response], *, over: bool) -> None:
         """An answer to a group, which may be over with it."""
         with self._lock:
             self._held.setdefault(number, []).append((place, responses))

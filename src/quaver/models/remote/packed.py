@@ -16,8 +16,11 @@ from quaver.core.records import Request, Response
 
 Record = TypeVar("Record", Request, Response)
 
-Placed = tuple[int, Sequence[Response]]
-"""A request's place in its group, and the responses to it."""
+Place = int | tuple[int, int, int]
+"""A request's place in its group; for a part of it, also its first call and the number of its calls."""
+
+PlacedAnswer = tuple[Place, Sequence[Response]]
+"""A place, and the responses to what was asked there."""
 
 
 class _Rows(Generic[Record]):
@@ -57,7 +60,7 @@ def unpacked_requests(packed: bytes) -> list[Request]:
     return [_REQUESTS.made(row) for row in pickle.loads(packed)]
 
 
-def packed_answers(answers: Iterable[Placed]) -> bytes:
+def packed_answers(answers: Iterable[PlacedAnswer]) -> bytes:
     """The answers to a group.
 
     >>> unpacked_answers(packed_answers([(0, [Response("yes")])])) == [(0, [Response("yes")])]
@@ -67,6 +70,6 @@ def packed_answers(answers: Iterable[Placed]) -> bytes:
     return pickle.dumps(rows, pickle.HIGHEST_PROTOCOL)
 
 
-def unpacked_answers(packed: bytes) -> list[tuple[int, list[Response]]]:
+def unpacked_answers(packed: bytes) -> list[tuple[Place, list[Response]]]:
     """What was packed."""
     return [(place, [_RESPONSES.made(row) for row in rows]) for place, rows in pickle.loads(packed)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from quaver.collect.run.model_answers import taken
@@ -12,7 +12,7 @@ from quaver.core.meter import NO_TRAFFIC, Metered, Traffic
 from quaver.core.model import Model, Needs, Placed, Probed, Spread
 from quaver.core.records import Condition, Request, Response
 from quaver.errors import ModelError
-from quaver.models.remote.packed import packed_answers, unpacked_requests
+from quaver.models.remote.packed import Place, PlacedAnswer, packed_answers, unpacked_requests
 
 
 class Setup(NamedTuple):
@@ -43,12 +43,13 @@ class _Group:
     """The answers to a group of requests."""
 
     def __init__(self, size: int) -> None:
-        self.answers: list[tuple[int, list[Response]]] = []
-        self._size, self.done = size, threading.Event()
+        self.answers: list[PlacedAnswer] = []
+        self._left, self.done = size, threading.Event()
 
-    def add(self, place: int, responses: list[Response]) -> None:
+    def add(self, place: Place, responses: list[Response]) -> None:
         self.answers.append((place, responses))
-        if len(self.answers) == self._size:
+        self._left -= isinstance(place, int)
+        if not self._left:
             self.done.set()
 
 
@@ -114,21 +115,24 @@ class RemoteWorker:
 
     def _work(self, model: Model) -> None:
         """Ask the model whatever groups bring. It never waits for a request while it works on others."""
-        places: dict[int, tuple[Any, int]] = {}
+        places: dict[int, _Asked] = {}
 
         def drawn(first: _Asked) -> Iterator[Request]:
             asked: _Asked | None = first
             while asked is not None:
-                request, group, place = asked
-                places[id(request)] = (group, place)
+                request = asked[0]
+                places[id(request)] = asked
                 yield request
                 asked = self._more()
 
         try:
             while True:
                 for request, responses in taken(model, drawn(self._asked.get())):
-                    group, place = places.pop(id(request))
-                    group.add(place, responses)
+                    if (whole := places.pop(id(request), None)) is not None:
+                        _, group, place = whole
+                        group.add(place, responses)
+                    else:
+                        _add_part(places.values(), request, responses)
         except BaseException as error:  # raised again for whoever waits
             self._fail(error)
 
@@ -142,6 +146,13 @@ class RemoteWorker:
     def _fail(self, error: BaseException) -> None:
         """The model cannot be asked any more."""
         self._failed = error
+
+
+def _add_part(asked: Iterable[_Asked], part: Request, responses: list[Response]) -> None:
+    """Add the answers to a part of a request, which a model gives before it fails."""
+    for whole, group, place in asked:
+        if part.calls[0] in whole.calls:
+            group.add((place, whole.calls.index(part.calls[0]), len(part.calls)), responses)
 
 
 def _made(setup: Setup) -> Model:

@@ -69,6 +69,7 @@ class Flight:
         self._error: BaseException | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._started = threading.Event()
+        self._begun: dict[int, list[Part]] = {}
         self._ready: list[Answered] = []
         self._out: SimpleQueue[list[Answered] | None] = SimpleQueue()
         self._completed = self._taken = 0  # each is counted by one thread
@@ -108,6 +109,7 @@ class Flight:
         except BaseException as error:  # raised again where the answers are read
             self._error = self._error or error
         self._started.set()
+        self._ready += self._answered_in_part()
         if self._ready:
             self._out.put(self._ready)
         self._out.put(None)
@@ -235,11 +237,22 @@ class Flight:
 
     def _complete(self, part: Part) -> None:
         if all(one.responses for one in part.whole):
+            self._begun.pop(id(part.whole), None)
             self._unfinished -= 1
             self._completed += 1
             if not self._ready:
                 self._loop.call_soon(self._hand_over)
             self._ready.append((part.request, [r for one in part.whole for r in one.responses]))
+        else:
+            self._begun[id(part.whole)] = part.whole
+
+    def _answered_in_part(self) -> Iterator[Answered]:
+        """Calls that were answered, of requests whose other calls no longer will be."""
+        for whole in self._begun.values():
+            for part in whole:
+                if part.responses:
+                    calls = part.request.calls[part.first : part.first + part.n]
+                    yield part.request.part(calls), part.responses
 
     def _hand_over(self) -> None:
         ready, self._ready = self._ready, []
