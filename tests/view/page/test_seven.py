@@ -172,8 +172,7 @@ def test_a_query_is_completed_and_has_an_address(opened: Any, browser: Any) -> N
         page.locator(".answer-row").first.wait_for()
         page.keyboard.press("/")
         page.keyboard.type("label:ne")
-        option = page.get_by_role("option").first
-        option.wait_for()
+        page.get_by_role("option", name="negative").wait_for()
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")
         view.until("location.hash.includes('label')")
@@ -184,6 +183,27 @@ def test_a_query_is_completed_and_has_an_address(opened: Any, browser: Any) -> N
     with opened(shared) as again:
         again.page.locator(".answer-row").first.wait_for()
         assert "label:ne" in again.page.get_by_label("Filter answers").input_value()
+
+
+def test_an_option_replaces_what_was_typed_while_the_next_ones_are_on_their_way(opened: Any) -> None:
+    with opened("#/answers") as view:
+        page = view.page
+        page.locator(".answer-row").first.wait_for()
+        page.keyboard.press("/")
+        page.get_by_role("option").first.wait_for()
+        held: list[Any] = []
+        page.route("**/complete?*", lambda route: held.append(route))
+        page.keyboard.type("lab")
+        page.keyboard.press("ArrowDown")
+        shown = page.locator("[role=option][aria-selected=true] .what").inner_text()
+        while not held:
+            page.wait_for_timeout(30)
+        with page.expect_response("**/complete?*"):
+            held[-1].continue_()
+        page.wait_for_timeout(100)
+        assert page.locator("[role=option][aria-selected=true] .what").inner_text() == shown
+        page.keyboard.press("Enter")
+        assert page.get_by_label("Filter answers").input_value() == shown + ":"
 
 
 def test_clicks_write_the_query(opened: Any) -> None:

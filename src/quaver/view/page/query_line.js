@@ -18,6 +18,7 @@ export class QueryLine {
     this.options = [];
     this.chosen = -1;
     this.span = [0, 0];
+    this.offered = ""; // the text that the options on the screen complete
     this.asked = 0;
     const list = `query-list-${made_lines}`;
     this.input = made("input", {
@@ -32,6 +33,7 @@ export class QueryLine {
     this.input.addEventListener("input", () => {
       this.clear.hidden = !this.input.value;
       this.refuse(null);
+      this.#choose(-1);
       this.offer();
     });
     this.input.addEventListener("keydown", (event) => this.#pressed(event));
@@ -70,11 +72,14 @@ export class QueryLine {
   async #offer() {
     if (document.activeElement !== this.input) return;
     const number = (this.asked += 1);
+    const text = this.input.value;
     try {
-      const found = await this.complete(this.input.value, this.input.selectionStart ?? this.input.value.length);
+      const found = await this.complete(text, this.input.selectionStart ?? text.length);
       if (number !== this.asked || document.activeElement !== this.input) return;
+      if (this.chosen >= 0 && !this.list.hidden) return; // a list is not changed under the hand that chooses from it
       this.options = found.options;
       this.span = [found.from, found.to];
+      this.offered = text;
       this.#show();
     } catch {
       this.#close();
@@ -115,7 +120,9 @@ export class QueryLine {
   #take(at) {
     const [from, to] = this.span;
     const text = this.options[at].text;
-    this.input.setRangeText(text, from, to, "end");
+    const since = this.input.value.length - this.offered.length; // what was typed while the list was on its way
+    this.input.setRangeText(text, from, Math.max(from, to + since), "end");
+    this.#choose(-1);
     this.clear.hidden = false;
     this.input.focus();
     if (text.endsWith(" ")) {
