@@ -163,6 +163,7 @@ def test_help_names_every_command(tmp_path: Path) -> None:
 BAD = {
     "no study": (["run", "none.yaml"], "none.yaml: "),
     "a folder without one": (["run", ".."], "study.yaml"),
+    "tables of no study": (["table", "none.yaml"], "none.yaml: "),
     "no function": (["run", "study.yaml"], "--function fake=module:annotate"),
     "half a function": (["run", "study.yaml", "--function", "fake"], "expected: NAME=MODULE:FUNCTION"),
     "a module that is not there": (

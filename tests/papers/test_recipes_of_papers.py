@@ -16,7 +16,7 @@ from quaver import Collection, Study
 from quaver.cli.main import app
 from quaver.design.spec.yaml_file import read_yaml
 from quaver.design.study_kinds import PAPERS, study_of_kind
-from quaver.errors import UnknownName
+from quaver.errors import SpecError, UnknownName
 from quaver.papers import catalogue
 from quaver.papers.paper_answers import answers_of
 from quaver.papers.published_table import FORMATS
@@ -86,23 +86,32 @@ def test_papers_and_tables_have_one_name_each() -> None:
 
 
 def test_the_command_lists_them_and_prints_one(tmp_path: Path) -> None:
-    listed = CliRunner().invoke(app(["table"]), ["table", "nowhere.yaml"], env={"COLUMNS": "200"})
-    assert listed.exit_code == 0
+    path = digits(tmp_path)
+    listed = CliRunner().invoke(app(["table"]), ["table", str(path)], env={"COLUMNS": "200"})
+    assert listed.exit_code == 0, listed.output
     assert all(name in listed.output for name in catalogue.tables())
     unknown = CliRunner().invoke(app(["table"]), ["table", "nowhere.yaml", "nothing"])
     assert isinstance(unknown.exception, UnknownName)
+    nowhere = CliRunner().invoke(app(["table"]), ["table", str(tmp_path / "nowhere.yaml")])
+    assert isinstance(nowhere.exception, SpecError)
 
 
-def test_the_command_prints_every_format(tmp_path: Path) -> None:
+def digits(folder: Path) -> Path:
+    """A study of six texts."""
     rows = "".join(f"{at},text {at},{at % 2}\n" for at in range(6))
-    (tmp_path / "items.csv").write_text(f"id,text,gold\n{rows}", encoding="utf-8")
-    path = tmp_path / "digits.yaml"
+    (folder / "items.csv").write_text(f"id,text,gold\n{rows}", encoding="utf-8")
+    path = folder / "digits.yaml"
     path.write_text(
         "task: {labels: ['0', '1']}\n"
         'items: {source: items.csv, id: id, text: "{{ text }}", gold: gold}\n'
         "prompt: {instruction: Which?}\nmodels: [{name: one, use: function}]\nrepeats: 3\n",
         encoding="utf-8",
     )
+    return path
+
+
+def test_the_command_prints_every_format(tmp_path: Path) -> None:
+    path = digits(tmp_path)
     study = Study.open(path, functions={"one": lambda text, prompt: "1"})
     study.run()
     for form in FORMATS:

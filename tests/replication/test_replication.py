@@ -154,6 +154,14 @@ def test_the_command_fails_where_a_number_differs(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "replication.tex").is_file()
 
 
+def test_a_folder_with_neither_kind_of_numbers_is_one_error(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(SpecError) as raised:
+            replicate(folder)
+        assert "published.yaml" in str(raised.value.expected)
+        assert "promptstability" in str(raised.value.expected)
+
+
 @pytest.mark.parametrize(
     ("change", "kind"),
     [

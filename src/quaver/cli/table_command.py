@@ -59,12 +59,13 @@ def command(
     from quaver.papers.catalogue import PAPERS, kind_of
     from quaver.papers.catalogue import table as published
 
+    if name is not None:
+        kind_of(name)  # a wrong name is said before answers are read
+    stored = open_collection(study, function, small=small) or open_study(study, function, small=small)
     if name is None:
         rows = [(one.name, one.title, paper.code) for paper in PAPERS for one in paper.tables]
         screen.print(table(("table", "what it shows", "paper"), rows))
         return
-    kind_of(name)  # a wrong name is said before answers are read
-    stored = open_collection(study, function, small=small) or open_study(study, function, small=small)
     if to is not None:
         from quaver.papers.catalogue import figure
         from quaver.papers.paper_figures import save

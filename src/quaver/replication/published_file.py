@@ -85,8 +85,9 @@ def read_published(folder: Path) -> tuple[PublishedSpec, Positions]:
         raise SpecError(
             "there are no published numbers here",
             where=str(folder),
-            expected=f"a folder with {NAME}, which names the annotations and the numbers",
-            found="no such file",
+            expected=f"a folder with {NAME}, which names the annotations and the numbers, or with CSV files "
+            "that promptstability wrote its scores into",
+            found="neither" if folder.is_dir() else "no such file or folder",
             fix=f"write {NAME} beside the annotations; the page on replicating shows one",
         )
     spec, source, _ = read_document(

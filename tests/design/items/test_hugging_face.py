@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from textwrap import dedent
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ from tests.studies import resolved
 
 from quaver.core import registry
 from quaver.errors import ItemError
+from quaver.study.session import Study
 
 
 def test_the_rows_of_a_split_are_items(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -50,6 +52,30 @@ def test_a_folder_is_a_dataset(tmp_path: Path) -> None:
     (tmp_path / "validation.jsonl").write_text('{"question": "Which?", "answer": true}\n', encoding="utf-8")
     rows = registry.load("items", "hf")(path=str(tmp_path), split="validation")
     assert rows == [{"question": "Which?", "answer": True}]
+
+
+@pytest.mark.parametrize("name", ["trec", "./trec"])
+def test_a_folder_is_looked_for_beside_the_study(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked = []
+
+    def load(path: str, *_: Any, **__: Any) -> list[dict[str, Any]]:
+        asked.append(path)
+        return [{"text": "Who?"}]
+
+    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load))
+    (tmp_path / "here" / "trec").mkdir(parents=True)
+    study = f"""
+        task: {{labels: [A, B]}}
+        items: {{source: "hf:{name}", text: "{{{{ text }}}}"}}
+        prompt: {{instruction: Which?}}
+        models: [{{name: m, use: function}}]
+    """
+    path = tmp_path / "here" / "study.yaml"
+    path.write_text(dedent(study), encoding="utf-8")
+    assert Study.open(path).experiment.items[0].fields == {"text": "Who?"}
+    assert [Path(one).resolve() for one in asked] == [tmp_path / "here" / "trec"]
 
 
 def test_a_dataset_without_the_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,6 +98,22 @@ def test_a_study_without_a_gold_sample_is_refused(tmp_path: Path) -> None:
     assert "quaver gold" in str(raised.value.fix)
 
 
+def test_answers_of_another_function_are_named(tmp_path: Path) -> None:
+    items = "id,party,text,truth\ni1,x,t 1.0 positive,positive\n"
+    path = written(tmp_path, STUDY, items)
+    (tmp_path / "functions.py").write_text(FUNCTION)
+    opened(path).run()
+
+    def other(text: str, prompt: str) -> str:
+        return "positive"
+
+    with pytest.raises(MeasureError) as raised:
+        Study.open(path, functions={"fake": other}).gold.accept()
+    assert ".other " in str(raised.value.expected)
+    assert "3 of function label" in str(raised.value.found)
+    assert "--function" in str(raised.value.fix)
+
+
 def test_the_report_shows_it(folder: Path) -> None:
     study = opened(folder)
     study.gold.accept(error=0.1)

@@ -107,7 +107,7 @@ def _rows(asked: TableSpec, source: Positions, loc: tuple[str, ...]) -> Sequence
     name, options = asked.source, asked.options
     where = source.where(*loc, "source")
     if name.startswith("hf:"):
-        name, options = "hf", {"path": name.removeprefix("hf:")} | options
+        name, options = "hf", {"path": _dataset(name.removeprefix("hf:"), source)} | options
     if name in registry.names("items"):
         plugin = registry.load("items", name, where=where)
         rows: list[dict[str, Any]] = plugin(**bind(plugin, options, source, (*loc, "options")))
@@ -128,6 +128,12 @@ def _rows(asked: TableSpec, source: Positions, loc: tuple[str, ...]) -> Sequence
     except SpecError as error:
         error.where = source.where(*loc, "sheet" if error.where == "sheet" else "line")
         raise
+
+
+def _dataset(name: str, source: Positions) -> str:
+    """A dataset's name on the hub, or its folder, which like all paths starts from the study file's."""
+    folder = source.path_of(name)
+    return str(folder) if name.startswith(".") or folder.is_dir() else name
 
 
 def _identified(

@@ -135,6 +135,8 @@ def _accepted(
     by: Any,
     evaluator: Any,
 ) -> Acceptance:
+    if frame.is_empty() and study.has_answers:
+        raise _no_labels(study)
     known = evaluators_of(study)
     if evaluator is not None and evaluator not in known:
         raise UnknownName("evaluator", evaluator, known, where="evaluator")
@@ -156,6 +158,24 @@ def _accepted(
         score=score,
         by=by,
         seed=derive(study.spec.seed, "accept"),
+    )
+
+
+def _no_labels(study: StudySource) -> MeasureError:
+    """Why there are no labels to accept: whose answers are asked for, and whose are stored."""
+    with study.answers() as store:
+        stored = {one["identity"]: one["responses"] for one in store.sources() if one["responses"]}
+    asked = {str(facts["identity"]) for facts in study.served.values()}
+    others = [f"{count:,} of {identity}" for identity, count in stored.items() if identity not in asked]
+    changed = "answers that fit no call of the study as it is now" if stored else "no answers"
+    return MeasureError(
+        "there are no labels to accept: no stored answer is one that this study asks for",
+        where=study.where,
+        expected="answers of " + ", ".join(sorted(asked)),
+        found=", ".join(others) or changed,
+        fix="name the function that answered, with --function NAME=MODULE:FUNCTION"
+        if others
+        else "collect answers first: quaver run",
     )
 
 
