@@ -4,7 +4,8 @@
 
 Needs ``quaver[ray]``; Ray starts on this machine. Calls that do nothing are compared with the bare loop of
 ``overhead.py`` and with this process. Rates count from the first stored answers on, so without the start of
-workers; what is compared takes turns.
+workers; what is compared takes turns. By processor time, what counts is this process alone: the workers share
+the machine's cores with it here, and have others on a cluster.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import overhead
 from machine import machine
@@ -64,19 +65,26 @@ def embedded(threads: int) -> Callable[[Path], Study]:
     return opened
 
 
-def rate(opened: Callable[[Path], Study], where: dict[str, Any]) -> float:
-    """Calls a second once the workers have started."""
+class Rate(NamedTuple):
+    """Calls a second once the workers have started: by the clock, and by this process's processor time."""
+
+    clock: float
+    processor: float
+
+
+def rate(opened: Callable[[Path], Study], where: dict[str, Any]) -> Rate:
+    """How fast a study is asked."""
     with tempfile.TemporaryDirectory() as folder:
         study = opened(Path(folder))
-        arrived: list[tuple[float, int]] = []
+        arrived: list[tuple[float, float, int]] = []
 
         def watch(progress: Any) -> None:
             if done := progress.done:
-                arrived.append((time.monotonic(), done))
+                arrived.append((time.monotonic(), time.process_time(), done))
 
         study.run(where=where, watch=watch)
-        (first, before), (last, after) = arrived[0], arrived[-1]
-        return (after - before) / (last - first)
+        (first, began, before), (last, ended, after) = arrived[0], arrived[-1]
+        return Rate((after - before) / (last - first), (after - before) / (ended - began))
 
 
 def ray(workers: int) -> dict[str, Any]:
@@ -84,7 +92,7 @@ def ray(workers: int) -> dict[str, Any]:
 
 
 def compare_waiting() -> None:
-    one, eight = rate(calling(waiting, 200), ray(1)), rate(calling(waiting, 1600), ray(8))
+    one, eight = rate(calling(waiting, 200), ray(1)).clock, rate(calling(waiting, 1600), ray(8)).clock
     print(f"  calls of 50 ms: one worker {one:.1f} calls/s, eight {eight:.1f}: {eight / one:.2f} times")
 
 
@@ -92,21 +100,23 @@ def compare_nothing() -> None:
     bare, here, two = [], [], []
     for _ in range(ROUNDS):
         with tempfile.TemporaryDirectory() as folder:
-            bare.append(CALLS / overhead.run(folder, CALLS, "--bare")["seconds"])
+            least = overhead.run(folder, CALLS, "--bare")
+            bare.append(Rate(CALLS / least["seconds"], CALLS / least["used"]))
         here.append(rate(calling(nothing, CALLS), {}))
         two.append(rate(calling(nothing, CALLS), ray(2)))
-    loop, process, workers = (max(one) for one in (bare, here, two))
-    print(
-        f"  no time: bare loop {loop:,.0f}, here {process:,.0f}, two workers {workers:,.0f} a second: "
-        f"{workers / loop:.2f} of the loop, {workers / process:.2f} of this process"
-    )
+    for name in Rate._fields:
+        loop, process, workers = (max(getattr(one, name) for one in some) for some in (bare, here, two))
+        print(
+            f"  no time, by the {name}: bare loop {loop:,.0f}, here {process:,.0f}, two workers "
+            f"{workers:,.0f} a second: {workers / loop:.2f} of the loop, {workers / process:.2f} of here"
+        )
 
 
 def compare_embedded() -> None:
     threads, workers = [], []
     for _ in range(ROUNDS):
-        threads.append(rate(embedded(2), {}))
-        workers.append(rate(embedded(1), ray(2)))
+        threads.append(rate(embedded(2), {}).clock)
+        workers.append(rate(embedded(1), ray(2)).clock)
     one, two = max(threads), max(workers)
     print(
         f"  embedded model: two threads {one:.1f} calls/s, two workers of one thread {two:.1f}: "

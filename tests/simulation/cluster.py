@@ -22,7 +22,8 @@ from tests.simulation.schedule import Killed, Schedule
 
 from quaver.core.records import Request
 from quaver.errors import ModelError
-from quaver.models.remote.packed import unpacked_requests
+from quaver.models.remote.packed import unpacked_answers, unpacked_requests
+from quaver.models.remote.remote_worker import Came
 
 __all__ = ["SimulatedRay", "Worker"]
 
@@ -112,7 +113,7 @@ class SimulatedRay:
         self.told: list[str] = []
         self.wrong: list[str] = []
         self.most_out = self.follow_ups = self.at_home = 0
-        self._out: dict[_Task, list[Request]] = {}
+        self._out: dict[tuple[Worker, int], list[Request]] = {}
         self._answered: dict[bytes, Worker] = {}
         self._news = self._changed = schedule.now
 
@@ -158,10 +159,11 @@ class SimulatedRay:
 
     def asked(self, task: _Task) -> None:
         """A worker is to run a method."""
-        if task.name == "answer":
-            self._out[task] = unpacked_requests(task.arguments[0])
+        if task.name == "take":
+            number, packed = task.arguments
+            requests = self._out[task.worker, number] = unpacked_requests(packed)
             self.most_out = max(self.most_out, sum(map(len, self._out.values())))
-            self._look_home(task)
+            self._look_home(task.worker, requests)
         if task.worker.node is None:
             task.worker.waiting.append(task)
         else:
@@ -171,6 +173,7 @@ class SimulatedRay:
         assert no_restart
         worker = handle.worker
         worker.lost = min(worker.lost, self._schedule.now)
+        self._forget(worker)
         if not worker.cut_off:  # what is cut off hears of nothing
             self._end(worker)
         self._place()
@@ -193,22 +196,36 @@ class SimulatedRay:
         return min(task.done, task.worker.lost) <= self._schedule.now
 
     def _get(self, task: _Task) -> Any:
-        requests = self._out.pop(task, [])
         if task.worker.lost <= self._schedule.now:
+            self._forget(task.worker)
             raise Gone("the worker died")
         self._news = self._schedule.now
         if task.raised is not None:
             raise task.raised
-        self._answered |= {call.key: task.worker for one in requests for call in one.calls}
+        if isinstance(task.value, Came):
+            self._note(task.worker, task.value)
         return task.value
 
-    def _look_home(self, task: _Task) -> None:
+    def _forget(self, worker: Worker) -> None:
+        """What a worker had is out no more."""
+        self._out = {asked: some for asked, some in self._out.items() if asked[0] is not worker}
+
+    def _note(self, worker: Worker, came: Came) -> None:
+        """Keep in mind who answered what."""
+        for number, packed, over in came.answers:
+            asked = self._out[worker, number]
+            places = [place for place, _ in unpacked_answers(packed) if isinstance(place, int)]
+            self._answered |= {call.key: worker for place in places for call in asked[place].calls}
+            if over:
+                del self._out[worker, number]
+
+    def _look_home(self, worker: Worker, requests: Sequence[Request]) -> None:
         alive = [one for one in self.workers if one.lost == math.inf and one.node is not None]
-        for one in self._out[task]:
+        for one in requests:
             home = self._answered.get(one.calls[0].parent or b"")
             if home in alive and len(alive) > 1:
                 self.follow_ups += 1
-                self.at_home += home is task.worker
+                self.at_home += home is worker
 
     def _resources(self) -> dict[str, float]:
         return {name: sum(node.room[name] for node in self.nodes) for name in ("CPU", "GPU")}

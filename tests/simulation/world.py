@@ -126,7 +126,7 @@ class World:
             id(version): _version,
         }
         known |= {id(getattr(threading, name)): value for name, value in of_threads.items()}
-        for path, module in sorted(sys.modules.items()):
+        for path, module in sorted(sys.modules.copy().items()):
             if path.startswith("quaver.") and module is not None:
                 for name, value in sorted(vars(module).items()):
                     if id(value) in known:
@@ -134,7 +134,7 @@ class World:
 
     def _defaults(self) -> Iterator[tuple[Any, str, Any]]:
         """The clocks that Quaver's classes take where they are given none."""
-        for path, module in sorted(sys.modules.items()):
+        for path, module in sorted(sys.modules.copy().items()):
             if path.startswith("quaver.") and module is not None:
                 for one in vars(module).values():
                     if isinstance(one, type) and one.__module__ == path:

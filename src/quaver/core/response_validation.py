@@ -55,7 +55,7 @@ def valid_response(response: object) -> Response:
     """
     if not isinstance(response, Response):
         return _failure(f"the model gave {_kind(response)}, not a Response")
-    if _is_bare(response):
+    if is_bare(response):
         return response
     if not isinstance(response.text, str):
         return _failure(f"the model gave {_kind(response.text)} as its text")
@@ -83,7 +83,7 @@ def valid_response(response: object) -> Response:
     return response if all(map(is_, valid, _FIELDS(response))) else Response(*valid)
 
 
-def _is_bare(response: Response) -> bool:
+def is_bare(response: Response) -> bool:
     """Whether it is a short answer with nothing beside it but its duration, which most are: it is valid."""
     text, seconds = response.text, response.latency
     return (

@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -36,20 +38,18 @@ class Lost(Exception):
     """A worker is gone."""
 
 
-class _Remote:
-    def __init__(self, handle: _Handle, name: str) -> None:
-        self._handle, self._name = handle, name
-
-    def remote(self, *arguments: Any) -> object:
-        ref = object()
-        self._handle.cluster.tasks[ref] = (self._handle, self._name, arguments)
-        return ref
-
-
 class _Handle:
     def __init__(self, cluster: ChanceCluster, number: int) -> None:
         self.cluster, self.number = cluster, number
-        self.ready, self.answer = _Remote(self, "ready"), _Remote(self, "answer")
+        self.starting = self._asked("ready")
+
+    def ask(self, packed: bytes) -> object:
+        return self._asked("ask", packed)
+
+    def _asked(self, name: str, *arguments: Any) -> object:
+        ref = object()
+        self.cluster.tasks[ref] = (self, name, arguments)
+        return ref
 
 
 class ChanceCluster:
@@ -74,8 +74,8 @@ class ChanceCluster:
     def wanted(self) -> int:
         return self._workers
 
-    def room(self, worker: _Handle) -> int | None:
-        return None
+    def room(self, worker: _Handle, ahead: float) -> int:
+        return max(3, min(40, int(ahead)))
 
     def allow(self, room: bool) -> None: ...
 
@@ -176,7 +176,7 @@ def test_a_request_that_kills_every_worker_becomes_an_error() -> None:
     class Poisoned(ChanceCluster):
         def got(self, ref: object) -> Any:
             _, name, arguments = self.tasks[ref]
-            if name == "answer" and any(one.calls[0].item == 7 for one in unpacked_requests(arguments[0])):
+            if name == "ask" and any(one.calls[0].item == 7 for one in unpacked_requests(arguments[0])):
                 self._dead.add(self.tasks[ref][0].number)
             return super().got(ref)
 
@@ -228,14 +228,89 @@ def test_no_more_is_drawn_than_workers_have_room_for() -> None:
     answers = spread(cluster).answer(some())
     for _ in range(5):
         next(answers)
-    assert len(drawn) < 5 + 2 * 3 * 64
+    assert len(drawn) < 5 + 2 * 40
+
+
+def collected(worker: RemoteWorker, count: int) -> dict[tuple[int, Any], str]:
+    """What a worker answers, by the group's number and the place in it, until so much has come."""
+    found: dict[tuple[int, Any], str] = {}
+    while len(found) < count:
+        for number, packed, _ in worker.collect().answers:
+            found |= {(number, at): responses[0].text for at, responses in unpacked_answers(packed)}
+    return found
 
 
 def test_a_worker_asks_its_model_what_several_groups_bring() -> None:
     worker = RemoteWorker(Setup(fake, "fake"))
-    packed, _ = worker.answer(packed_requests([request(item) for item in range(5)]))
-    answers = unpacked_answers(packed)
-    assert sorted((at, responses[0].text) for at, responses in answers) == [(n, f"{n}.0") for n in range(5)]
+    worker.ready()
+    for number in range(2):
+        worker.take(number, packed_requests([request(item) for item in range(5)]))
+    assert collected(worker, 10) == {(group, n): f"{n}.0" for group in range(2) for n in range(5)}
+
+
+class Batching(Fake):
+    """Works on up to eight requests at a time, and notes how many it has."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda request, call: Response(f"{call.item}"))
+        self.at_once: list[int] = []
+
+    def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
+        source, batch = iter(requests), list[Request]()
+        while True:
+            batch += islice(source, 8 - len(batch))
+            if not batch:
+                return
+            self.at_once.append(len(batch))
+            time.sleep(0.002)
+            one = batch.pop(0)
+            yield one, [Response(f"{one.calls[0].item}")]
+
+
+def test_a_model_that_works_on_many_is_fed_while_it_works() -> None:
+    model = Batching()
+    worker = RemoteWorker(Setup(lambda: model))
+    worker.ready()
+    asked, found = 0, 0
+    for number in range(2):
+        worker.take(number, packed_requests([request(item) for item in range(4)]))
+        asked += 4
+    while found < 200:
+        came = worker.collect()
+        found += sum(len(unpacked_answers(packed)) for _, packed, _ in came.answers)
+        while asked < 200 and asked - found < came.held + 8:
+            number += 1
+            worker.take(number, packed_requests([request(asked + item) for item in range(4)]))
+            asked += 4
+    steady = model.at_once[8:-8]
+    assert sum(one == 8 for one in steady) > 0.9 * len(steady)  # it was not emptied between groups
+
+
+def test_a_model_that_would_take_more_says_so() -> None:
+    worker = RemoteWorker(Setup(Batching))
+    worker.ready()
+    worker.take(0, packed_requests([request(item) for item in range(3)]))
+    came = [worker.collect() for _ in range(2)]
+    assert any(one.hungry for one in came)
+    assert max(one.held for one in came) == 3
+
+
+def test_what_was_answered_before_the_model_failed_is_handed_over_first() -> None:
+    class Failing(Fake):
+        def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
+            source = iter(requests)
+            whole = next(source)
+            yield whole, [Response("yes")] * 2
+            half = next(source)
+            yield half.part(half.calls[:1]), [Response("no")]
+            raise ModelError("no memory")
+
+    worker = RemoteWorker(Setup(lambda: Failing(lambda r, c: Response(""))))
+    worker.ready()
+    worker.take(4, packed_requests([request(item, range(2)) for item in range(3)]))
+    assert collected(worker, 2) == {(4, 0): "yes", (4, (1, 0, 1)): "no"}
+    with pytest.raises(ModelError, match="no memory"):
+        worker.collect()
 
 
 def test_another_model_than_the_drivers_is_an_error() -> None:
@@ -251,8 +326,11 @@ def test_a_model_that_cannot_go_on_says_so_to_who_waits() -> None:
             next(iter(requests))
             raise ModelError("no memory")
 
+    worker = RemoteWorker(Setup(lambda: Broken(lambda r, c: Response(""))))
+    worker.ready()
+    worker.take(0, packed_requests([request(0)]))
     with pytest.raises(ModelError, match="no memory"):
-        RemoteWorker(Setup(lambda: Broken(lambda r, c: Response("")))).answer(packed_requests([request(0)]))
+        worker.collect()
 
 
 @pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed")

@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from quaver.core.meter import NO_TRAFFIC, Metered
 from quaver.core.model import Model, Spread
-from quaver.core.records import Request, Response
+from quaver.core.records import Response
 from quaver.core.response_validation import error_line
 from quaver.errors import ModelError
 from quaver.models.remote.packed import Place, PlacedAnswer, packed_answers, unpacked_requests
@@ -109,7 +109,7 @@ def room(model: Model | None) -> int:
 
 
 class ClientWorker(RemoteWorker):
-    """A server's client. It draws requests in a thread of its own, so that it may wait for the next."""
+    """A server's client, whose answers go where they are wanted by themselves."""
 
     def __init__(self, setup: Setup, outbox: _Outbox, within: tuple[int, int, Path]) -> None:
         super().__init__(setup)
@@ -127,9 +127,6 @@ class ClientWorker(RemoteWorker):
         """Ask a group of packed requests."""
         requests = unpacked_requests(packed)
         self.ask(requests, _Group(number, len(requests), self._outbox))
-
-    def _more(self) -> tuple[Request, Any, int] | None:
-        return self._asked.get()
 
     def _fail(self, error: BaseException) -> None:
         self._outbox.send("failed", _sendable(error))

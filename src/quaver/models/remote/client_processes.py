@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 
 from quaver.core.meter import NO_TRAFFIC
 from quaver.errors import ModelError, Unavailable
+from quaver.models.remote.arrivals import Arrivals
 from quaver.models.remote.client_process import frame, framed
 from quaver.models.remote.remote_worker import Setup
 from quaver.models.served.shared_pace import SharedLimits
@@ -59,7 +59,7 @@ class ClientProcesses:
         self.spare: Callable[[], None] = lambda: None
         self._alive: dict[int, _Process] = {}
         self._came: SimpleQueue[tuple[_Process, Any]] = SimpleQueue()
-        self._results: dict[object, deque[Any]] = {}
+        self._arrivals = Arrivals()
         self._limits: SharedLimits | None = None
         self._stillborn = 0
 
@@ -91,7 +91,7 @@ class ClientProcesses:
             self._limits = None
             self._folder.cleanup()
 
-    def room(self, worker: _Process) -> int:
+    def room(self, worker: _Process, ahead: float) -> int:
         """How many requests a process should have at a time."""
         return worker.room
 
@@ -118,16 +118,12 @@ class ClientProcesses:
 
     def arrived(self, refs: Sequence[object]) -> list[object]:
         """What has come for whom, after a moment's wait."""
-        found: list[object] = []
         wait = _STEP if refs else 0.0
         with suppress(Empty):
             while True:
-                found += self._noted(*self._came.get(timeout=wait) if wait else self._came.get_nowait())
+                self._note(*self._came.get(timeout=wait) if wait else self._came.get_nowait())
                 wait = 0.0
-        known = set(refs)
-        for ref in set(found) - known:  # of a process that was given up
-            self._results.pop(ref, None)
-        return [ref for ref in found if ref in known]
+        return self._arrivals.among(refs)
 
     def got(self, ref: object) -> Any:
         """What a process returned.
@@ -136,16 +132,10 @@ class ClientProcesses:
             Ended: It is gone.
             QuaverError: It raised one, which is raised as it was.
         """
-        came = self._results[ref].popleft()
-        if not self._results[ref]:
-            del self._results[ref]
-        if isinstance(came, BaseException):
-            raise came
-        return came
+        return self._arrivals.got(ref)
 
-    def _noted(self, process: _Process, message: Any) -> list[object]:
-        """Keep what came; returns the groups for which it is."""
-        found: list[object] = []
+    def _note(self, process: _Process, message: Any) -> None:
+        """Keep what came."""
         if message is None:
             if process.was_ready or self._stillborn < _STILLBORN - 1:
                 self._stillborn += not process.was_ready
@@ -159,31 +149,18 @@ class ClientProcesses:
                 )
             message = "failed", error
         what, *rest = message
-        values: list[Any]
         if what == "failed":
-            found = [*process.numbered.values()] if process.was_ready else [process.starting]
-            values = [rest[0]] * len(found)
+            self._arrivals.add(process.waited_for(), rest[0])
         elif what == "ready":
             process.was_ready, process.room, self._stillborn = True, rest[0], 0
-            found, values = [process.starting], [True]
+            self._arrivals.add([process.starting], True)
         else:
             answers, traffic, process.room = rest
-            found = [process.numbered[number] for number, _, _ in answers]
-            values = [(packed, NO_TRAFFIC) for _, packed, _ in answers]
-            values[0] = values[0][0], traffic
-            for number, _, over in answers:
+            for number, packed, over in answers:
+                self._arrivals.add([process.numbered[number]], (packed, traffic))
+                traffic = NO_TRAFFIC
                 if over:
                     del process.numbered[number]
-        for ref, value in zip(found, values, strict=True):
-            self._results.setdefault(ref, deque()).append(value)
-        return found
-
-
-class _Remote:
-    """A method of a process, called as Ray calls one."""
-
-    def __init__(self, call: Any) -> None:
-        self.remote = call
 
 
 class _Process:
@@ -202,11 +179,15 @@ class _Process:
             stderr=self._errors,
             start_new_session=True,  # Ctrl-C is for the process that runs the study
         )
-        self.ready, self.answer = _Remote(lambda: self.starting), _Remote(self._ask)
         self._send(first)
         threading.Thread(target=self._listen, args=(came,), name="quaver-client", daemon=True).start()
 
-    def _ask(self, packed: bytes) -> object:
+    def waited_for(self) -> list[object]:
+        """What it still owes."""
+        return [*self.numbered.values()] if self.was_ready else [self.starting]
+
+    def ask(self, packed: bytes) -> object:
+        """Send it a group; returns what its answers come for."""
         ref = object()
         self.numbered[self._next] = ref
         self._send((self._next, packed))

@@ -9,14 +9,20 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
+from quaver.core.meter import NO_TRAFFIC
 from quaver.errors import ModelError, QuaverError, Unavailable
 from quaver.models.local.extras import require
+from quaver.models.remote.arrivals import Arrivals
+from quaver.models.remote.remote_worker import Setup
 
 _PATIENCE = 600.0
 """Seconds that a worker is waited for, where none is there."""
 
 _STEP = 0.5
 """Seconds that an answer is waited for before the cluster is looked at again."""
+
+_LEAST_AHEAD, _MOST_AHEAD = 3, 3072
+"""The fewest and the most requests that a worker has beside those that its model works on."""
 
 
 class Cluster:
@@ -57,6 +63,8 @@ class Cluster:
         self._workers, self._gpus, self.free = workers, gpus_per_worker, free
         self._processors = 0 if workers else 1
         self.spare: Callable[[], None] = lambda: None
+        self._waited: dict[Any, _RayWorker] = {}
+        self._arrivals = Arrivals()
         self._join(address or os.environ.get("RAY_ADDRESS"))
         if carries is not None and (module := inspect.getmodule(carries)) is not None:
             ray.cloudpickle.register_pickle_by_value(module)
@@ -95,7 +103,7 @@ class Cluster:
         have = self._ray.cluster_resources()
         return max(1, int(have.get("GPU", 0) / self._gpus if self._gpus else have.get("CPU", 1)))
 
-    def start(self, kind: type, *arguments: Any) -> Any:
+    def start(self, kind: type, setup: Setup) -> _RayWorker:
         """Start a worker, on whatever node has room; it may have to wait for one."""
         options: dict[str, Any] = {
             "num_cpus": self._processors,
@@ -105,19 +113,26 @@ class Cluster:
         made = self._ray.remote(kind).options(
             **options, max_concurrency=8, scheduling_strategy="SPREAD", max_task_retries=0
         )
-        return made.remote(*arguments)
+        return _RayWorker(made.remote(setup), self._waited)
 
-    def room(self, worker: Any) -> int | None:
-        """How many requests a worker should have at a time; None where their number follows its pace."""
-        return None
+    def room(self, worker: _RayWorker, ahead: float) -> int:
+        """How many requests a worker should have at a time: those its model works on, and those to be next.
+
+        Args:
+            worker: The worker.
+            ahead: How many it answers in the time that the next should last.
+        """
+        return worker.held + min(_MOST_AHEAD, max(worker.least, int(ahead)))
 
     def allow(self, room: bool) -> None:
         """Whether the budget has room for a call that was billed to be sent again: workers do not hear it."""
 
-    def end(self, worker: Any) -> None:
+    def end(self, worker: _RayWorker) -> None:
         """End a worker, if it has not ended by itself."""
+        for ref in [ref for ref, one in self._waited.items() if one is worker]:
+            del self._waited[ref]
         with suppress(Exception):  # Ray has many ways to say that it is gone
-            self._ray.kill(worker, no_restart=True)
+            self._ray.kill(worker.actor, no_restart=True)
 
     def make_room(self) -> None:
         """Have the workers of models that ask nothing now end, since there is no room for one of its own."""
@@ -144,18 +159,50 @@ class Cluster:
             fix="start nodes with GPUs, or lower run.gpus_per_worker",
         )
 
-    def arrived(self, refs: Sequence[Any]) -> list[Any]:
-        """The groups that have ended, after a moment's wait."""
-        if not refs:
+    def arrived(self, refs: Sequence[object]) -> list[object]:
+        """What has come for whom, after a moment's wait."""
+        if not self._waited:
             time.sleep(_STEP)
             return []
-        first, rest = self._ray.wait(list(refs), num_returns=1, timeout=_STEP)
-        if not first:
-            return []
-        return [*first, *(self._ray.wait(rest, num_returns=len(rest), timeout=0)[0] if rest else ())]
+        first, rest = self._ray.wait([*self._waited], num_returns=1, timeout=_STEP)
+        for ref in [*first, *(self._ray.wait(rest, num_returns=len(rest), timeout=0)[0] if rest else ())]:
+            self._note(ref)
+        return self._arrivals.among(refs)
 
-    def got(self, ref: Any) -> Any:
+    def got(self, ref: object) -> Any:
         """What a worker returned.
+
+        Raises:
+            QuaverError: The worker raised one, which is raised as it was.
+            ModelError: It raised something else.
+        """
+        return self._arrivals.got(ref)
+
+    def _note(self, ref: Any) -> None:
+        """Keep what a worker returned."""
+        worker = self._waited.pop(ref)
+        try:
+            came = self._value(ref)
+        except Exception as error:
+            if not isinstance(error, (QuaverError, *self.losses)):
+                raise
+            self._arrivals.add(worker.waited_for(), error)
+            return
+        if not isinstance(came, tuple):
+            self._arrivals.add(worker.waited_for(), True)
+            worker.is_ready = True
+            return
+        answers, traffic, worker.held, hungry = came
+        worker.least *= 2 if hungry and worker.least < _MOST_AHEAD else 1
+        for number, packed, over in answers:
+            self._arrivals.add([worker.numbered[number]], (packed, traffic))
+            traffic = NO_TRAFFIC
+            if over:
+                del worker.numbered[number]
+        worker.listen()
+
+    def _value(self, ref: Any) -> Any:
+        """What Ray has for a reference.
 
         Raises:
             QuaverError: The worker raised one, which is raised as it was.
@@ -171,3 +218,46 @@ class Cluster:
                 "a Ray worker failed",
                 found=str(cause).strip().splitlines()[0][:300] if cause else str(error)[:300],
             ) from error
+
+
+class _RayWorker:
+    """The driver's side of an actor.
+
+    Args:
+        actor: Ray's handle.
+        waited: What is waited for, to which it adds.
+
+    Attributes:
+        starting: What arrives once it can be asked.
+        numbered: What arrives for each group that it has, by the group's number.
+        held: How many requests its model works on at a time, as it last said.
+        least: How many it should have beside these, whatever its pace.
+    """
+
+    def __init__(self, actor: Any, waited: dict[Any, _RayWorker]) -> None:
+        self.actor, self._waited = actor, waited
+        self.starting, self.is_ready = object(), False
+        self.numbered: dict[int, object] = {}
+        self.held, self.least = 0, _LEAST_AHEAD
+        self._next = 0
+        waited[actor.ready.remote()] = self
+        self._listens = False
+
+    def ask(self, packed: bytes) -> object:
+        """Send it a group; returns what its answers come for."""
+        ref = self.numbered[self._next] = object()
+        self.actor.take.remote(self._next, packed)
+        self._next += 1
+        if not self._listens:
+            self.listen()
+        return ref
+
+    def listen(self) -> None:
+        """Wait for what it answers next, if it owes anything."""
+        self._listens = bool(self.numbered)
+        if self._listens:
+            self._waited[self.actor.collect.remote()] = self
+
+    def waited_for(self) -> list[object]:
+        """What it still owes."""
+        return [*self.numbered.values()] if self.is_ready else [self.starting]

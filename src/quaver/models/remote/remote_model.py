@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -23,31 +23,38 @@ from quaver.core.model import Answered, Keyed, Model, Needs, Placed, Probed, Spr
 from quaver.core.records import Condition, Message, Request, Response
 from quaver.errors import ModelError, QuaverError
 from quaver.models.remote.client_processes import ClientProcesses
-from quaver.models.remote.packed import packed_requests, unpacked_answers
+from quaver.models.remote.packed import Place, packed_requests, unpacked_answers
 from quaver.models.remote.ray_cluster import Cluster
 from quaver.models.remote.remote_worker import RemoteWorker, Setup
 
-_DEPTH = 3
-"""Groups that a worker has at a time, so that its model always has something to draw."""
-_LONG, _MOST = 0.2, 512
-"""Seconds that a group should take, and the most requests in one."""
+_AHEAD = 0.6
+"""Seconds for which a worker has requests ahead of its model, which then always has something to draw."""
+_PORTION, _MOST = 4, 1024
+"""A worker gets a share of the requests that it should have at a time, but no more than these."""
 _TRIES, _ALONE = 10, 2
 """Workers that a request may take with it before it is taken for the cause, and before it is sent alone."""
 _DEATHS = 30
 """Workers lost in a row, without an answer in between, after which the model is given up."""
 _SLOW, _LEAST = 4.0, 0.5
 """How many times as long as usual, and how many seconds, a group is waited for while a worker is free."""
-_PORTION = 8
-"""A worker that says how many requests it wants gets them an eighth of these at a time."""
 _HOMES = 100_000
 """Items whose worker is remembered."""
 
 
 @dataclass(eq=False)
 class _Group:
-    """Requests that were sent to a worker together."""
+    """Requests that were sent to a worker together.
+
+    Attributes:
+        requests: They.
+        behind: How many requests the worker had with them.
+        left: How many of them have no answer.
+        sent: When.
+        copied: Another worker has been given what is left.
+    """
 
     requests: list[Request]
+    behind: int
     left: int = 0
     sent: float = field(default_factory=lambda: time.monotonic())
     copied: bool = False
@@ -58,14 +65,35 @@ class _Group:
 
 @dataclass(eq=False)
 class _Worker:
-    """The driver's side of a worker."""
+    """What the driver knows of a worker.
+
+    Attributes:
+        handle: The cluster's handle.
+        groups: What it has been asked.
+        owed: Follow-ups of what it answered, which it should be asked next.
+        rate: Answers a second.
+        since: From when on the next answers count.
+        starting: What arrives once it can be asked; None afterwards.
+    """
 
     handle: Any
     groups: dict[Any, _Group] = field(default_factory=dict)
     owed: deque[Request] = field(default_factory=deque)
-    size: int = 1
-    pace: float = 0.0
+    rate: float = 0.0
+    since: float = 0.0
     starting: Any = None
+
+    @property
+    def out(self) -> int:
+        """How many requests it has."""
+        return sum(group.left for group in self.groups.values())
+
+    def learn(self, answers: int) -> None:
+        """Note that answers have come."""
+        now = time.monotonic()
+        rate = answers / max(1e-4, now - self.since)
+        self.rate = rate if not self.rate else (self.rate + rate) / 2
+        self.since = now
 
 
 class RemoteModel:
@@ -153,6 +181,11 @@ class RemoteModel:
         Raises:
             ModelError: The model cannot be used, or workers keep dying.
         """
+        for group in self.answer_groups(requests):
+            yield from group
+
+    def answer_groups(self, requests: Iterable[Request]) -> Iterator[Sequence[Answered]]:
+        """The same, as many at a time as arrive together."""
         source = iter(requests)
         first = next(source, None)
         if first is None:
@@ -167,13 +200,14 @@ class RemoteModel:
         if self._failed is not None:
             raise self._failed
 
-    def _answers(self, source: Iterator[Request]) -> Iterator[Answered]:
+    def _answers(self, source: Iterator[Request]) -> Iterator[Sequence[Answered]]:
         drained, looked, begun = False, 0.0, time.monotonic()
         while not drained or self._open:
             if time.monotonic() - looked > self._cluster.every:
                 self._match_the_cluster()
                 looked = time.monotonic()
-            yield from self._given_up()
+            if given_up := [*self._given_up()]:
+                yield given_up
             drained = self._failed is not None or self._fill(source, drained)
             if drained:
                 self._copy_slow_groups()
@@ -189,42 +223,38 @@ class RemoteModel:
             self._cluster.make_room()
         for _ in range(self._cluster.wanted() - len(self._workers)):
             handle = self._cluster.start(RemoteWorker, self._setup)
-            self._workers.append(_Worker(handle, starting=handle.ready.remote()))
+            self._workers.append(_Worker(handle, starting=handle.starting))
 
     def _fill(self, source: Iterator[Request], drained: bool) -> bool:
         """Send groups until every worker has enough; whether there is nothing more to draw."""
-        for _ in range(_DEPTH):
+        sent = True
+        while sent:
+            sent = False
             for worker in self._workers:
-                if worker.starting is not None or not (size := self._size_for(worker)):
-                    continue
-                group, drained = self._group_for(worker, size, source, drained)
-                if group:
-                    self._send(worker, _Group(group))
+                if worker.starting is None and (size := self._size_for(worker)):
+                    group, drained = self._group_for(worker, size, source, drained)
+                    if group:
+                        self._send(worker, group)
+                        sent = True
         return drained
 
     def _size_for(self, worker: _Worker) -> int:
         """How many requests a worker may be sent now."""
-        room = self._cluster.room(worker.handle)
-        if room is None:
-            return worker.size if len(worker.groups) < _DEPTH else 0
-        free = room - sum(group.left for group in worker.groups.values())
-        return free if free >= max(1, room // _PORTION) else 0
+        room = self._cluster.room(worker.handle, worker.rate * _AHEAD)
+        portion = max(1, min(_MOST, room // _PORTION))
+        return portion if room - worker.out >= portion else 0
 
     def _group_for(
         self, worker: _Worker, size: int, source: Iterator[Request], drained: bool
     ) -> tuple[list[Request], bool]:
         """The next requests for a worker, and whether there is nothing more to draw."""
         group: list[Request] = []
-        while len(group) < size:
-            request = self._kept_for(worker)
-            if request is None and not drained:
-                request = self._drawn_for(worker, source)
-                drained = request is None
-            if request is None:
-                break
+        while len(group) < size and (request := self._kept_for(worker)) is not None:
             group.append(request)
             if self._tries.get(request.calls[0].key, 0) >= _ALONE:
-                break
+                return group, drained
+        if len(group) < size and not drained:
+            drained = self._draw_for(worker, size, source, group)
         return group, drained
 
     def _kept_for(self, worker: _Worker) -> Request | None:
@@ -237,47 +267,53 @@ class RemoteModel:
                     return request
         return None
 
-    def _drawn_for(self, worker: _Worker, source: Iterator[Request]) -> Request | None:
-        """The next request that another worker should not rather have; None if there is none."""
+    def _draw_for(self, worker: _Worker, size: int, source: Iterator[Request], group: list[Request]) -> bool:
+        """Add requests that no other worker should rather have; whether there is nothing more to draw."""
         for request in source:
             self._open[id(request)] = request
             call = request.calls[0]
-            home = self._home.get(call.item) if call.parent is not None else None
+            home = None if call.parent is None else self._home.get(call.item)
             if home is None or home is worker or home not in self._workers or len(home.owed) > _MOST:
-                return request
-            home.owed.append(request)
-        return None
+                group.append(request)
+                if len(group) >= size:
+                    return False
+            else:
+                home.owed.append(request)
+        return True
 
-    def _send(self, worker: _Worker, group: _Group) -> None:
-        for request in group.requests:
-            if len(self._home) >= _HOMES:
-                self._home.clear()
-            self._home[request.calls[0].item] = worker
-        worker.groups[worker.handle.answer.remote(packed_requests(group.requests))] = group
+    def _send(self, worker: _Worker, requests: list[Request], *, copied: bool = False) -> None:
+        if len(self._home) >= _HOMES:
+            self._home.clear()
+        self._home.update(dict.fromkeys([request.calls[0].item for request in requests], worker))
+        if not worker.groups:
+            worker.since = time.monotonic()
+        ref = worker.handle.ask(packed_requests(requests))
+        worker.groups[ref] = _Group(requests, worker.out + len(requests), copied=copied)
 
     def _copy_slow_groups(self) -> None:
         """Give groups that take too long to workers with nothing to do, where that costs nothing."""
         if not self._cluster.free:
             return
         idle = [one for one in self._workers if one.starting is None and not one.groups]
-        paces = sorted(one.pace for one in self._workers if one.pace)
-        if not idle or not paces:
+        rates = sorted(one.rate for one in self._workers if one.rate)
+        if not idle or not rates:
             return
-        usual, now = paces[len(paces) // 2], time.monotonic()
+        usual, now = 1 / rates[len(rates) // 2], time.monotonic()
         for worker in self._workers:
             for group in list(worker.groups.values()):
-                late = max(_LEAST, _SLOW * usual * len(group.requests) * _DEPTH)
+                late = max(_LEAST, _SLOW * usual * group.behind)
                 if not idle or group.copied or now - group.sent < late:
                     continue
                 group.copied = True
                 left = [one for one in group.requests if id(one) in self._open]
                 if left:
-                    self._send(idle.pop(), _Group(left, copied=True))
+                    self._send(idle.pop(), left, copied=True)
 
-    def _collect(self) -> Iterator[Answered]:
+    def _collect(self) -> Iterator[Sequence[Answered]]:
         """Wait a moment, and take what has arrived."""
         waiting = {ref: worker for worker in self._workers for ref in worker.groups}
         waiting |= {worker.starting: worker for worker in self._workers if worker.starting is not None}
+        count: dict[_Worker, int] = defaultdict(int)
         for ref in self._cluster.arrived(list(waiting)):
             worker = waiting[ref]
             if worker not in self._workers:
@@ -294,27 +330,33 @@ class RemoteModel:
                 worker.starting = None
                 continue
             packed, traffic = returned
-            answers = unpacked_answers(packed)
-            group = worker.groups[ref]
-            group.left -= sum(isinstance(place, int) for place, _ in answers)
-            if group.left <= 0:
-                del worker.groups[ref]
-                _learn(worker, group)
-            self._deaths = 0
             if isinstance(self._model, Metered):
                 self._model.meter.count(traffic)
                 self._cluster.allow(self._model.meter.has_room)
-            for place, responses in answers:
-                if not isinstance(place, int):  # its model fails, and gives what it has
-                    place, first, calls = place
-                    whole = group.requests[place]
-                    if id(whole) in self._open:
-                        yield whole.part(whole.calls[first : first + calls]), responses
-                    continue
+            self._deaths = 0
+            answers, group = unpacked_answers(packed), worker.groups[ref]
+            yield [*self._accepted(group, answers)]
+            if group.left <= 0:
+                del worker.groups[ref]
+            count[worker] += len(answers)
+        for worker, answered in count.items():
+            worker.learn(answered)
+
+    def _accepted(self, group: _Group, answers: Sequence[tuple[Place, list[Response]]]) -> Iterator[Answered]:
+        """The answers that are the first to their requests."""
+        for place, responses in answers:
+            if isinstance(place, int):
                 request = group.requests[place]
+                group.left -= 1
                 if self._open.pop(id(request), None) is not None:
-                    self._tries.pop(request.calls[0].key, None)
+                    if self._tries:
+                        self._tries.pop(request.calls[0].key, None)
                     yield request, responses
+            else:  # its model fails, and gives what it has
+                at, first, calls = place
+                whole = group.requests[at]
+                if id(whole) in self._open:
+                    yield whole.part(whole.calls[first : first + calls]), responses
 
     def _lose(self, worker: _Worker, error: BaseException) -> None:
         """A worker is gone: what it had is asked elsewhere, and another takes its place.
@@ -324,13 +366,12 @@ class RemoteModel:
         """
         self._workers.remove(worker)
         self._cluster.end(worker.handle)
-        for request in [*(one for group in worker.groups.values() for one in group.requests), *worker.owed]:
+        for request in [one for group in worker.groups.values() for one in group.requests]:
             if id(request) in self._open:
                 self._lost.append(request)
-        for group in worker.groups.values():
-            for request in group.requests:
                 key = request.calls[0].key
                 self._tries[key] = self._tries.get(key, 0) + 1
+        self._lost.extend(worker.owed)
         self._deaths += 1
         if self._deaths >= _DEATHS:
             raise ModelError(
@@ -357,11 +398,3 @@ class RemoteModel:
             if self._open.pop(id(request), None) is not None:
                 why = f"the {self._cluster.kind} that was to answer this died {_TRIES} times"
                 yield request, [Response("", finish="error", error=why)] * len(request.calls)
-
-
-def _learn(worker: _Worker, group: _Group) -> None:
-    """Fit the size of a worker's groups to its pace."""
-    took = time.monotonic() - group.sent
-    worker.pace = took / len(group.requests) / (len(worker.groups) + 1)
-    if len(group.requests) >= worker.size:
-        worker.size = max(1, min(_MOST, 2 * worker.size, int(_LONG / max(1e-6, worker.pace))))

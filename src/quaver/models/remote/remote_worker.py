@@ -5,11 +5,12 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
-from quaver.collect.run.model_answers import taken
+from quaver.collect.run.model_answers import taken_in_groups
 from quaver.core.meter import NO_TRAFFIC, Metered, Traffic
-from quaver.core.model import Model, Needs, Placed, Probed, Spread
+from quaver.core.model import Answered, Grouped, Model, Needs, Placed, Probed, Spread
 from quaver.core.records import Condition, Request, Response
 from quaver.errors import ModelError
 from quaver.models.remote.packed import Place, PlacedAnswer, packed_answers, unpacked_requests
@@ -35,34 +36,50 @@ class Setup(NamedTuple):
     found: Any = None
 
 
-Returned = tuple[bytes, Traffic]
-"""The packed responses to a group's requests by their places in it, and the traffic that became no answer."""
+class Came(NamedTuple):
+    """What a worker has answered since it was last looked at.
+
+    Attributes:
+        answers: For each group, its number, its packed answers, and whether these were its last.
+        traffic: The traffic that became no answer.
+        held: How many requests the model works on at a time.
+        hungry: Whether it would have worked on more.
+    """
+
+    answers: list[tuple[int, bytes, bool]]
+    traffic: Traffic
+    held: int
+    hungry: bool
 
 
 class _Group:
     """The answers to a group of requests."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, full: threading.Event) -> None:
         self.answers: list[PlacedAnswer] = []
-        self._left, self.done = size, threading.Event()
+        self.left, self._full = size, full
 
     def add(self, place: Place, responses: list[Response]) -> None:
         self.answers.append((place, responses))
-        self._left -= isinstance(place, int)
-        if not self._left:
-            self.done.set()
+        self.left -= isinstance(place, int)
+        if not self.left:
+            self._full.set()
 
 
 _Asked = tuple[Request, Any, int]
 _LOOK = 0.5
 """Seconds between two looks whether the model has failed."""
+_HELD = 0.05
+"""Seconds for which answers are gathered before they are handed over, unless a group is over."""
+_HUNGRY = 0.05
+"""Seconds for which a model that works on several requests waits for another, before it is out of work."""
 
 
 class RemoteWorker:
     """A model in a process of its own. It stores nothing and decides nothing.
 
     Groups may be sent before earlier ones have ended: the model draws from all of them, so that it is never
-    without work between two groups.
+    without work between two groups. Answers are handed over as they arrive.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -70,7 +87,12 @@ class RemoteWorker:
         self._model: Model | None = None
         self._asked: queue.SimpleQueue[_Asked] = queue.SimpleQueue()
         self._failed: BaseException | None = None
-        self._starting = threading.Lock()
+        self._starting, self._adding = threading.Lock(), threading.Lock()
+        self._some, self._full = threading.Event(), threading.Event()
+        self._groups: dict[int, _Group] = {}
+        self._places: dict[int, _Asked] = {}
+        self._most = 0
+        self._hungry = False
 
     def ready(self) -> bool:
         """Make the model; True once it can be asked.
@@ -92,65 +114,106 @@ class RemoteWorker:
         """
         return _made(self._setup)
 
+    def take(self, number: int, packed: bytes) -> None:
+        """Ask a group of packed requests.
+
+        Args:
+            number: The group's number.
+            packed: Its requests.
+        """
+        requests = unpacked_requests(packed)
+        group = self._groups[number] = _Group(len(requests), self._full)
+        self.ask(requests, group)
+
+    def collect(self) -> Came:
+        """What has been answered, as soon as a group is over or some answers have waited for a moment.
+
+        Raises:
+            ModelError: The model cannot be used any more, and all that it had answered was collected.
+        """
+        while self._failed is None and not self._some.wait(_LOOK):
+            pass
+        if self._failed is None:
+            self._full.wait(_HELD)
+        with self._adding:
+            self._some.clear()
+            self._full.clear()
+            most, self._most = max(self._most, len(self._places)), 0
+            hungry, self._hungry = self._hungry, False
+            answers = [*self._handed_over()]
+        if self._failed is not None and not answers:
+            raise self._failed
+        traffic = self._model.meter.take() if isinstance(self._model, Metered) else NO_TRAFFIC
+        return Came(answers, traffic, most, hungry)
+
+    def _handed_over(self) -> Iterator[tuple[int, bytes, bool]]:
+        for number, group in list(self._groups.items()):
+            if not group.left:
+                del self._groups[number]
+            if group.answers:
+                answers, group.answers = group.answers, []
+                yield number, packed_answers(answers), not group.left
+
     def ask(self, requests: Sequence[Request], group: Any) -> None:
         """Have requests answered, and each answer added to the group."""
         for place, request in enumerate(requests):
             self._asked.put((request, group, place))
 
-    def answer(self, packed: bytes) -> Returned:
-        """Answer a group of packed requests.
-
-        Raises:
-            ModelError: The model cannot be used.
-        """
-        self.ready()
-        requests = unpacked_requests(packed)
-        group = _Group(len(requests))
-        self.ask(requests, group)
-        while not group.done.wait(_LOOK):
-            if self._failed is not None and not group.done.is_set():
-                raise self._failed
-        traffic = self._model.meter.take() if isinstance(self._model, Metered) else NO_TRAFFIC
-        return packed_answers(group.answers), traffic
-
     def _work(self, model: Model) -> None:
-        """Ask the model whatever groups bring. It never waits for a request while it works on others."""
-        places: dict[int, _Asked] = {}
-
-        def drawn(first: _Asked) -> Iterator[Request]:
-            asked: _Asked | None = first
-            while asked is not None:
-                request = asked[0]
-                places[id(request)] = asked
-                yield request
-                asked = self._more()
-
+        """Ask the model whatever groups bring."""
         try:
             while True:
-                for request, responses in taken(model, drawn(self._asked.get())):
-                    if (whole := places.pop(id(request), None)) is not None:
-                        _, group, place = whole
-                        group.add(place, responses)
-                    else:
-                        _add_part(places.values(), request, responses)
+                for answers in taken_in_groups(model, self._drawn(self._asked.get())):
+                    with self._adding:
+                        self._add(answers)
+                    self._some.set()
         except BaseException as error:  # raised again for whoever waits
             self._fail(error)
 
+    def _drawn(self, first: _Asked) -> Iterator[Request]:
+        asked: _Asked | None = first
+        while asked is not None:
+            request = asked[0]
+            self._places[id(request)] = asked
+            yield request
+            asked = self._more()
+
+    def _add(self, answers: Sequence[Answered]) -> None:
+        self._most = max(self._most, len(self._places))
+        for request, responses in answers:
+            if (whole := self._places.pop(id(request), None)) is not None:
+                _, group, place = whole
+                group.add(place, responses)
+            else:
+                _add_part(self._places.values(), request, responses)
+
     def _more(self) -> _Asked | None:
-        """The next request; None if there is none now."""
-        try:
+        """The next request; None if there is none now, so that the model ends what it works on.
+
+        A model that works on several at a time would be without work until then. So it waits for a moment
+        (a server's client, which draws in a thread of its own, for as long as it takes), and the driver hears
+        that it has room for more.
+        """
+        with suppress(queue.Empty):
             return self._asked.get_nowait()
-        except queue.Empty:
+        if not isinstance(self._model, Spread) and (not self._places or isinstance(self._model, Grouped)):
             return None
+        self._hungry = True
+        self._some.set()
+        self._full.set()
+        with suppress(queue.Empty):
+            return self._asked.get(timeout=None if isinstance(self._model, Spread) else _HUNGRY)
+        return None
 
     def _fail(self, error: BaseException) -> None:
         """The model cannot be asked any more."""
         self._failed = error
+        self._some.set()
 
 
 def _add_part(asked: Iterable[_Asked], part: Request, responses: list[Response]) -> None:
     """Add the answers to a part of a request, which a model gives before it fails."""
-    for whole, group, place in asked:
+    for whole, group, place in list(asked):
         if part.calls[0] in whole.calls:
             group.add((place, whole.calls.index(part.calls[0]), len(part.calls)), responses)
 
