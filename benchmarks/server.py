@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from typing import Any
 from machine import machine
 
 LATENCY, CONNECTIONS = 0.05, 100
+STARTED = 0.1
 
 
 def serve(port: int) -> None:
@@ -100,29 +102,26 @@ def quaver(url: str, calls: int, folder: Path, processes: int = 1) -> dict[str, 
         "prompt": {"instruction": "Is this a greeting?"},
         "models": [model | {"concurrency": CONNECTIONS, "processes": processes}],
     }
-    seen: list[tuple[float, int, float, list[float]]] = []
+    seen: list[tuple[float, int, float, float]] = []
 
     def watch(progress: Any) -> None:
-        children = sorted(map(used_by, children_of(os.getpid()))) if processes > 1 else []
-        seen.append((time.perf_counter(), progress.done, time.process_time(), children))
+        clients = sum(map(used_by, children_of(os.getpid()))) if processes > 1 else 0.0
+        seen.append((time.perf_counter(), progress.done, time.process_time(), clients))
 
     study = Study.open(document, folder=folder / f"study-{processes}")
-    started, used = time.perf_counter(), time.process_time()
+    started = time.perf_counter()
     study.run(watch=watch)
-    seconds, used = time.perf_counter() - started, time.process_time() - used
+    seconds = time.perf_counter() - started
     assert study.status().answered == calls
-    if processes == 1:
-        return {"seconds": seconds, "used": used / calls}
     (begin, before, here, there), (end, after, now_here, now_there) = (
-        next(one for one in seen if one[1]),
+        next(one for one in seen if one[1] >= calls * STARTED),
         seen[-1],
     )
     done = after - before
-    clients = sum(now_there) - sum(there)
     return {
-        "seconds": (end - begin) * calls / done,
+        "seconds": seconds if processes == 1 else (end - begin) * calls / done,
         "used": (now_here - here) / done,
-        "client": clients / done / processes,
+        "client": (now_there - there) / done,
     }
 
 
@@ -134,11 +133,9 @@ def children_of(process: int) -> list[int]:
 
 def used_by(process: int) -> float:
     """Processor seconds of a process so far; 0 where the operating system does not say."""
-    stat = Path(f"/proc/{process}/stat")
-    if not stat.exists():
-        return 0.0
-    user, system = stat.read_text().rpartition(")")[2].split()[11:13]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+    with suppress(OSError):
+        return time.clock_gettime(~process << 3 | 2)  # what clock_getcpuclockid gives for it
+    return 0.0
 
 
 def inspect(url: str, calls: int, folder: Path) -> float:
