@@ -1,15 +1,13 @@
 """Calls a second over HTTP: Quaver against inspect-ai and against a bare aiohttp loop, on one local server.
 
-    python benchmarks/server.py [CALLS [ROUNDS]]
+    python benchmarks/server.py [CALLS [ROUNDS]] [--inspect PYTHON]
 
 The server answers after 50 ms; each client keeps 100 connections busy. The server, and each client, is a
 process of its own; peak memory is the operating system's figure for the client. The clients take turns, and
 the medians are compared: of calls a second, and of processor time a call, which other work on the machine
-changes less. inspect-ai is measured where it is installed (`make setup-heavy`), over the same server through
-its ``openai-api`` provider, on fewer calls, since it is slow.
-
-With ``processes: 2``, the processor time of the process that runs the study, of a client process and of the
-server say how fast the three could be if each had a core to itself; two cores are too few to see it.
+changes less. inspect-ai is measured where it is installed (`make setup-heavy`, or the Python that
+``--inspect`` names), over the same server through its ``openai-api`` provider, on fewer calls, since it is
+slow.
 """
 
 from __future__ import annotations
@@ -25,7 +23,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -33,7 +30,6 @@ from typing import Any
 from machine import machine
 
 LATENCY, CONNECTIONS = 0.05, 100
-STARTED = 0.1
 
 
 def serve(port: int) -> None:
@@ -86,8 +82,8 @@ def bare(url: str, calls: int) -> float:
     return asyncio.run(run())
 
 
-def quaver(url: str, calls: int, folder: Path, processes: int = 1) -> dict[str, float]:
-    """Seconds of ``Study.run``, planning and storing included; with processes, once they have started."""
+def study_of(url: str, calls: int, folder: Path, connections: int = CONNECTIONS, processes: int = 1) -> Any:
+    """A study of as many calls to the server, with its items in the folder."""
     from quaver.study.session import Study
 
     items = folder / "items.csv"
@@ -100,42 +96,19 @@ def quaver(url: str, calls: int, folder: Path, processes: int = 1) -> dict[str, 
         "task": {"labels": ["yes", "no"]},
         "items": {"source": str(items), "id": "id", "text": "{{ text }}"},
         "prompt": {"instruction": "Is this a greeting?"},
-        "models": [model | {"concurrency": CONNECTIONS, "processes": processes}],
+        "models": [model | {"concurrency": connections, "processes": processes}],
     }
-    seen: list[tuple[float, int, float, float]] = []
+    return Study.open(document, folder=folder / "study")
 
-    def watch(progress: Any) -> None:
-        clients = sum(map(used_by, children_of(os.getpid()))) if processes > 1 else 0.0
-        seen.append((time.perf_counter(), progress.done, time.process_time(), clients))
 
-    study = Study.open(document, folder=folder / f"study-{processes}")
+def quaver(url: str, calls: int, folder: Path) -> float:
+    """Seconds of ``Study.run``, planning and storing included."""
+    study = study_of(url, calls, folder)
     started = time.perf_counter()
-    study.run(watch=watch)
+    study.run()
     seconds = time.perf_counter() - started
     assert study.status().answered == calls
-    (begin, before, here, there), (end, after, now_here, now_there) = (
-        next(one for one in seen if one[1] >= calls * STARTED),
-        seen[-1],
-    )
-    done = after - before
-    return {
-        "seconds": seconds if processes == 1 else (end - begin) * calls / done,
-        "used": (now_here - here) / done,
-        "client": (now_there - there) / done,
-    }
-
-
-def children_of(process: int) -> list[int]:
-    """The processes that a process started."""
-    found = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    return [int(one) for one in found]
-
-
-def used_by(process: int) -> float:
-    """Processor seconds of a process so far; 0 where the operating system does not say."""
-    with suppress(OSError):
-        return time.clock_gettime(~process << 3 | 2)  # what clock_getcpuclockid gives for it
-    return 0.0
+    return seconds
 
 
 def inspect(url: str, calls: int, folder: Path) -> float:
@@ -186,8 +159,7 @@ def only(what: str, url: str, calls: int, folder: Path) -> None:
 
     found = {
         "bare": lambda: timed(lambda: bare(url, calls)),
-        "quaver": lambda: quaver(url, calls, folder),
-        "two": lambda: quaver(url, calls, folder, processes=2),
+        "quaver": lambda: timed(lambda: quaver(url, calls, folder)),
         "inspect": lambda: timed(lambda: inspect(url, calls, folder)),
     }[what]()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
@@ -217,19 +189,17 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("calls", type=int, nargs="?", default=20_000)
     parser.add_argument("rounds", type=int, nargs="?", default=3)
+    parser.add_argument("--inspect", metavar="PYTHON", default=with_inspect())
     asked = parser.parse_args()
     print(f"A server that answers after 50 ms, {CONNECTIONS} connections, on {machine()}", flush=True)
     server, url = started_server()
-    runs: dict[str, list[dict[str, float]]] = {what: [] for what in ("bare", "quaver", "two", "inspect")}
-    python, fewer = with_inspect(), min(asked.calls, 2_000)
+    runs: dict[str, list[dict[str, float]]] = {what: [] for what in ("bare", "quaver", "inspect")}
+    python, fewer = asked.inspect, min(asked.calls, 2_000)
     try:
         for _ in range(asked.rounds):
             with tempfile.TemporaryDirectory() as folder:
-                for what in ("bare", "quaver", "two"):
-                    before = used_by(server.pid)
-                    one = measured(what, url, asked.calls, Path(folder))
-                    one["server"] = (used_by(server.pid) - before) / asked.calls
-                    runs[what].append(one)
+                for what in ("bare", "quaver"):
+                    runs[what].append(measured(what, url, asked.calls, Path(folder)))
                 again = measured("quaver", url, asked.calls, Path(folder))
                 if python is not None:
                     runs["inspect"].append(measured("inspect", url, fewer, Path(folder), python))
@@ -252,22 +222,12 @@ def report(runs: dict[str, list[dict[str, float]]], again: dict[str, float], cal
     def micro(what: str, name: str = "used") -> str:
         return f"{middle(what, name) * 1e6:.0f} µs"
 
-    loop, ours, two = (middle(what, "rate") for what in ("bare", "quaver", "two"))
+    loop, ours = middle("bare", "rate"), middle("quaver", "rate")
     print(f"  bare aiohttp loop   {loop:9,.0f} calls/s, {micro('bare')} of processor time a call")
     print(
         f"  Quaver              {ours:9,.0f} calls/s, {micro('quaver')}, "
         f"peak {middle('quaver', 'peak'):.0f} MB (at most 300): {ratio('rate', 'quaver', 'bare'):.2f} of the "
         f"bare loop, {1 / ratio('used', 'quaver', 'bare'):.2f} by processor time (at least 0.80)"
-    )
-    print(
-        f"  processes: 2        {two:9,.0f} calls/s, {ratio('rate', 'two', 'quaver'):.2f} times one; a call "
-        f"takes {micro('two')} here, {micro('two', 'client')} in each client process, "
-        f"{micro('two', 'server')} in the server"
-    )
-    slowest = max(middle("two", name) for name in ("used", "client"))
-    print(
-        f"    with a core for each, and a server that keeps up: {1 / slowest:,.0f} calls/s (computed), "
-        f"{middle('quaver', 'used') / slowest:.2f} times one process (at least 1.70)"
     )
     print(f"  run again, finished: {again['seconds']:.2f} s for {calls:,}")
     if not runs["inspect"]:

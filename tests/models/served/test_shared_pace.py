@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from quaver.models.served.rate_limits import Limits
 from quaver.models.served.shared_pace import SharedLimits, SharedPace
 
 
@@ -75,6 +77,33 @@ def test_refusals_lower_the_rate_of_all(tmp_path: Path, clock: Clock) -> None:
     for one in several:
         one.wait()
     assert several[0].rate == several[1].rate == several[2].rate < 50
+
+
+def test_answers_to_others_count_where_one_is_refused(tmp_path: Path, clock: Clock) -> None:
+    """One call in forty is refused, all of them to the same process: no limit follows from that."""
+    first, second, third = paces(tmp_path, clock)
+    for turn in range(400):
+        one = third if turn % 40 == 0 else (first, second)[turn % 2]
+        sent = one.sent(1)
+        clock.now += 0.01
+        if one is third:
+            one.refused(sent, None)
+        else:
+            one.answered(sent, 1, None)
+    assert [one.wait() for one in (first, second, third)] == [0.0, 0.0, 0.0]
+    assert third.rate == math.inf
+
+
+def test_what_a_header_says_is_heeded_by_all(tmp_path: Path, clock: Clock) -> None:
+    first, second, third = paces(tmp_path, clock)
+    for _ in range(20):
+        clock.now += 0.01
+        first.answered(first.sent(1), 1, Limits(10.0, 3.0, None, None))
+    assert second.wait() == 0.0
+    first.answered(first.sent(1), 1, Limits(0.0, 3.0, None, None))
+    assert second.wait() == third.wait() == 3.0
+    clock.now += 3.0
+    assert (first.wait(), second.wait()) == (0.0, 0.0)
 
 
 def test_calls_in_flight_are_each_ones_own(tmp_path: Path, clock: Clock) -> None:

@@ -122,15 +122,14 @@ class Pace:
             limits: The remaining limits that the server reports.
         """
         now = self._clock()
-        full = self.in_flight >= self.window and now >= max(self._held, self._rate.free_at())
-        self._window.answered(now - sent.at, sent.at_once, full=full, limited=self.rate < math.inf)
-        self.in_flight -= 1
+        is_open = now >= max(self._held, self._rate.free_at())
+        self._landed(sent, now, is_open=is_open, limited=self.rate < math.inf)
         self._in_a_row = 0
         if self._token_rate < math.inf and used is not None:
             self._level += sent.tokens - used
-        if limits is not None:
-            self._heed(limits, used or sent.tokens)
-        self._came_back(sent)
+        if limits is not None and (pause := pause_for(limits, used or sent.tokens)):
+            self.hold(pause)
+        self._rate.came_back(sent.at, now, refused=False)
 
     def refused(self, sent: Sent, wait: float | None) -> None:
         """Record that the server asked for fewer calls."""
@@ -147,6 +146,12 @@ class Pace:
         self._came_back(sent, busy=busy)
 
     # ------------------------------------------------------------------ sharing
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether anything but the number of calls in flight limits what may be sent now."""
+        limit = min(self._rate.a_second, self._token_rate)
+        return limit < math.inf or max(self._held, self._rate.free_at()) > self._clock()
 
     @property
     def has_room(self) -> bool:
@@ -181,8 +186,25 @@ class Pace:
         self._level = min(self._token_rate, self._level + (now - self._level_at) * self._token_rate)
         self._level_at = now
 
-    def _heed(self, limits: Limits, tokens: int) -> None:
-        if limits.requests is not None and limits.requests < 1 and limits.requests_reset:
-            self.hold(min(limits.requests_reset, _LONGEST_HOLD))
-        if limits.tokens is not None and limits.tokens < tokens and limits.tokens_reset:
-            self.hold(min(limits.tokens_reset, _LONGEST_HOLD))
+    def good(self, calls: int) -> None:
+        """Count answers that came just now."""
+        now = self._clock()
+        self._in_a_row = 0
+        self._rate.came_back(now, now, refused=False, calls=calls)
+
+    def _landed(self, sent: Sent, now: float, *, is_open: bool, limited: bool) -> None:
+        """Record an answer as far as it concerns the calls in flight."""
+        full = is_open and self.in_flight >= self.window
+        self._window.answered(now - sent.at, sent.at_once, full=full, limited=limited)
+        self.in_flight -= 1
+        self._window.came_back(sent.at, now, busy=False)
+
+
+def pause_for(limits: Limits, tokens: int) -> float:
+    """Seconds for which nothing can be sent, since a header says that nothing is left."""
+    pause = 0.0
+    if limits.requests is not None and limits.requests < 1 and limits.requests_reset:
+        pause = limits.requests_reset
+    if limits.tokens is not None and limits.tokens < tokens and limits.tokens_reset:
+        pause = max(pause, limits.tokens_reset)
+    return min(pause, _LONGEST_HOLD)

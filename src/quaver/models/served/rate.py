@@ -92,15 +92,15 @@ class Rate:
                 self._cut(now, kept * self.a_second)
                 self._begin(until)
 
-    def came_back(self, sent: float, now: float, *, refused: bool) -> None:
-        """Record a reply."""
+    def came_back(self, sent: float, now: float, *, refused: bool, calls: int = 1) -> None:
+        """Record a reply, or several that came at about the same time."""
         if refused and sent < self._cut_at:
             return  # it was sent at a former rate
-        self._calls += 1
+        self._calls += calls
         self._refused += refused
         if not refused:
-            self._taken.add(now)
-            self._rise(now)
+            self._taken.add(now, calls)
+            self._rise(now, calls)
         if self._calls >= _ENOUGH and now - self._since >= _LONG:
             if not self._is_given:
                 self._judge(now)
@@ -140,13 +140,13 @@ class Rate:
         elif self.a_second > _IDLE * taken and now - self._cut_at > _IDLE_FOR:
             self.a_second = math.inf
 
-    def _rise(self, now: float) -> None:
-        self._calm_calls += 1
+    def _rise(self, now: float, calls: int) -> None:
+        self._calm_calls += calls
         if self._is_given or self.a_second == math.inf or not self._quiet:
             return
         calm = min((now - self._cut_at) / _CALM, self._calm_calls / _CALM_CALLS)
         rise = min(_STEEPEST, _RISE * 2.0 ** min(self._doubled + calm, 10.0))
-        self.a_second *= 1 + min(_A_CALL, rise / self.a_second)
+        self.a_second *= 1 + calls * min(_A_CALL, rise / self.a_second)
 
 
 class _Average:
@@ -160,9 +160,9 @@ class _Average:
         self.since = self.at = since
         self.level = 0.0
 
-    def add(self, now: float) -> None:
-        """Count an event."""
-        self.level = self.level * math.exp((self.at - now) / _MEMORY) + 1
+    def add(self, now: float, events: int) -> None:
+        """Count events."""
+        self.level = self.level * math.exp((self.at - now) / _MEMORY) + events
         self.at = now
 
     def a_second(self, now: float) -> float:

@@ -2,10 +2,14 @@
 
 The limits' state is a few numbers in a small file that all of them have in memory. A process that is killed
 leaves the lock to the others, since the operating system holds it for the process.
+
+As long as nobody knows of a limit, there is nothing to agree on: a process then looks at one byte, and adds
+its answers to the common count a few times a second.
 """
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
 import struct
@@ -16,13 +20,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from quaver.models.served.pace import Pace, Sent
+from quaver.models.served.pace import Pace, Sent, pause_for
 from quaver.models.served.rate_limits import Limits
 
 _STATE = struct.Struct("=18d")
 _SIZE = 4096
-_BEGUN, _ROOM, _FIRST = 0, 1, 8
-"""Bytes of the file: whether the state is there, whether the budget has room; where the state begins."""
+_BEGUN, _ROOM, _FREE, _FIRST = 0, 1, 2, 8
+"""Bytes of the file: whether the state is there, whether the budget lacks room, whether no limit is known;
+where the state begins."""
+_UNNOTED = 0.05
+"""Seconds for which answers may be left out of the common count."""
 
 
 class SharedLimits:
@@ -62,10 +69,16 @@ class SharedLimits:
         """The state; None before it is first written."""
         return _STATE.unpack_from(self._memory, _FIRST) if self._memory[_BEGUN] else None
 
-    def write(self, state: tuple[float, ...]) -> None:
-        """Keep the state."""
+    def write(self, state: tuple[float, ...], *, free: bool) -> None:
+        """Keep the state, and whether it has no limit."""
+        self._memory[_FREE] = free
         _STATE.pack_into(self._memory, _FIRST, *state)
         self._memory[_BEGUN] = 1
+
+    @property
+    def free(self) -> bool:
+        """Whether no limit is known."""
+        return bool(self._memory[_FREE])
 
     def close(self) -> None:
         """Let go of the file."""
@@ -86,6 +99,8 @@ class SharedPace(Pace):
     def __init__(self, limits: SharedLimits, **options: Any) -> None:
         super().__init__(**options)
         self._limits = limits
+        self._is_current = False
+        self._unnoted, self._noted_at = 0, -math.inf
 
     @property
     def has_room(self) -> bool:
@@ -95,12 +110,17 @@ class SharedPace(Pace):
     def wait(self) -> float:
         """Seconds until the next call may be sent; infinite if an answer must arrive first."""
         if self.in_flight >= self.window:
-            return super().wait()
+            return math.inf
+        if self._limits.free:
+            return 0.0
         with self._current():
             return super().wait()
 
     def sent(self, tokens: int) -> Sent:
         """Record that a call was sent."""
+        if self._limits.free:
+            self.in_flight += 1
+            return Sent(self._clock(), self.in_flight, tokens)
         with self._current():
             return super().sent(tokens)
 
@@ -111,6 +131,14 @@ class SharedPace(Pace):
 
     def answered(self, sent: Sent, used: int | None, limits: Limits | None) -> None:
         """Record an answer."""
+        if self._limits.free and not (limits and pause_for(limits, used or sent.tokens)):
+            now = self._clock()
+            self._landed(sent, now, is_open=True, limited=False)
+            self._unnoted += 1
+            if not self._noted_at <= now < self._noted_at + _UNNOTED:
+                with self._current():
+                    pass
+            return
         with self._current():
             super().answered(sent, used, limits)
 
@@ -133,14 +161,20 @@ class SharedPace(Pace):
         with self._limits.alone():
             if (state := self._limits.read()) is not None:
                 self.restore(state)
+            self._note()
             self._is_current = True
             try:
                 yield
             finally:
                 self._is_current = False
-                self._limits.write(self.state())
+                self._limits.write(self.state(), free=not self.is_limited)
 
-    _is_current = False
+    def _note(self) -> None:
+        """Add the answers that were not counted yet."""
+        self._noted_at = self._clock()
+        if self._unnoted:
+            self.good(self._unnoted)
+            self._unnoted = 0
 
 
 if sys.platform == "win32":
