@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from polars.io.plugins import register_io_source
 
 from quaver.core.annotations import ANNOTATION_COLUMNS, Reading
@@ -18,8 +20,9 @@ from quaver.core.answer_rows import AnswerRows, Row
 from quaver.core.records import Condition, Decoding, Item, LabelSet, Response, Variant
 from quaver.errors import StoreError
 from quaver.score.design_columns import columns_of, grid_columns
-from quaver.score.distinct_readings import MARKS, DistinctReadings, Named, reads_of
+from quaver.score.distinct_readings import DistinctReadings, Named, distinct, reads_of
 from quaver.score.parsing.evaluator import Evaluator
+from quaver.score.parsing.label_forms import forms_of
 from quaver.score.parsing.statuses import Judge
 
 
@@ -78,9 +81,9 @@ def read(
     """Read one response with one evaluator, including its status and marks."""
     reads, reader = reads_of(evaluator), evaluator.reader(labels, variant)
     rows = AnswerRows.of([(0, 0, 0, response, about)])
-    one = DistinctReadings([Named("", reads, [reader])], [Judge(labels, variant)]).of([0], rows)[0][0]
-    reading: Reading = one[MARKS]
-    return replace(reading, truncated=one[0], looping=one[1])
+    judge = Judge(forms_of(labels, variant))
+    found = DistinctReadings([Named("", reads, [reader])], [judge]).of(np.zeros(1, np.intp), rows)
+    return replace(found.readings[0][0], truncated=found.truncated[0], looping=found.looping[0])
 
 
 class Annotator:
@@ -121,9 +124,9 @@ class Annotator:
             self._of_item |= {column.name: column for column in gold}
         self._of_condition |= grid_columns(conditions, decodings or {})
         places = {name: at for at, name in enumerate(variants)}
-        self._variant = [places[condition.variant] for condition in conditions]
+        self._variant = np.array([places[condition.variant] for condition in conditions], np.intp)
         self._follow_ups = [condition.follow_up for condition in conditions]
-        judges = [Judge(labels, variant) for variant in variants.values()]
+        judges = [Judge(forms_of(labels, variant)) for variant in variants.values()]
         reading: dict[str, list[Named]] = defaultdict(list)
         for name, one in evaluators.items():
             readers = [one.reader(labels, variant) for variant in variants.values()]
@@ -165,36 +168,32 @@ class Annotator:
         groups = self._readings.get(follow_up)
         if not groups:
             return
-        at_condition = pl.Series(rows.conditions, dtype=pl.UInt32)
-        at_item = pl.Series(rows.items, dtype=pl.UInt32)
+        at_condition = np.array(rows.conditions, np.intp)
+        at_item = np.array(rows.items, np.intp)
         shared = {name: column.gather(at_condition) for name, column in self._of_condition.items()}
         shared |= {name: column.gather(at_item) for name, column in self._of_item.items()}
         shared["repeat"] = pl.Series(rows.repeats, dtype=pl.Int32)
-        variants = [self._variant[condition] for condition in rows.conditions]
+        variants = self._variant[at_condition]
         made: dict[str, pl.DataFrame] = {}
         for group in groups:
-            found, codes = group.of(variants, rows)
-            at_reading = pl.Series(codes, dtype=pl.UInt32)
+            found = group.of(variants, rows)
             marks = {
-                "truncated": pl.Series([one[0] for one in found], dtype=pl.Boolean).gather(at_reading),
-                "looping": pl.Series([one[1] for one in found], dtype=pl.Boolean).gather(at_reading),
+                "truncated": pl.Series(found.truncated, dtype=pl.Boolean).gather(found.codes),
+                "looping": pl.Series(found.looping, dtype=pl.Boolean).gather(found.codes),
             }
-            for at, evaluator in enumerate(group.evaluators, start=MARKS):
-                columns = self._read_columns([one[at] for one in found], at_reading)
+            for evaluator, readings in zip(group.evaluators, found.readings, strict=True):
+                columns = self._read_columns(readings, found.codes)
                 name = pl.Series([evaluator.name], dtype=pl.Categorical).new_from_index(0, len(rows))
                 made[evaluator.name] = pl.DataFrame(shared | marks | {"evaluator": name} | columns)
         yield from (made[name] for name in self._order[follow_up])
 
-    def _read_columns(self, readings: list[Reading], at_reading: pl.Series) -> dict[str, pl.Series]:
-        """The columns that depend on the evaluator, from its distinct readings and which is whose."""
-        apart = {id(one): one for one in readings}
-        if len(apart) < len(readings):
-            place = {one: at for at, one in enumerate(apart)}
-            of = pl.Series([place[id(one)] for one in readings], dtype=pl.UInt32)
-            at_reading = of.gather(at_reading)
-        some, codes = list(apart.values()), self._codes
+    def _read_columns(self, readings: Sequence[Reading], codes: NDArray[np.intp]) -> dict[str, pl.Series]:
+        """The columns that depend on the evaluator, from readings and which of them is whose."""
+        places, which = distinct(map(id, readings), len(readings))
+        at_reading = which[codes]
+        some, labels = [readings[at] for at in places], self._codes
         probabilities = [
-            None if one.probabilities is None else [one.probabilities.get(code, 0.0) for code in codes]
+            None if one.probabilities is None else [one.probabilities.get(code, 0.0) for code in labels]
             for one in some
         ]
         columns = {

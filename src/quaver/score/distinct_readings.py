@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from itertools import repeat
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from quaver.core.annotations import Reading
-from quaver.core.answer_rows import AnswerRows, Said
-from quaver.core.records import Response
+from quaver.core.answer_rows import AnswerRows, Values
 from quaver.score.parsing.evaluator import Answer, Evaluator, Reader
+from quaver.score.parsing.many_answers import ManyAnswers
 from quaver.score.parsing.parsed_answer import Shown
 from quaver.score.parsing.statuses import Judge
 
@@ -18,11 +22,14 @@ _LONGEST_REMEMBERED: Final = 2_000
 _MOST_REMEMBERED: Final = 20_000_000
 """How much is remembered from chunk to chunk: answers, characters of one, characters of all."""
 
+_TRIED: Final = 30_000
+_WORTH: Final = 10
+"""After so many answers, it is given up where it has not served once for so many that are remembered."""
 
 Read = tuple[Any, ...]
 """An answer as some evaluators read it: whether it is truncated, whether it loops, a reading of each."""
 
-MARKS: Final = 2
+_MARKS: Final = 2
 """Where the readings begin in it."""
 
 
@@ -40,9 +47,42 @@ class Named(NamedTuple):
     readers: Sequence[Reader]
 
 
+class Found(NamedTuple):
+    """Distinct readings of answers.
+
+    Attributes:
+        codes: Which of them is each answer's.
+        truncated: The mark, of each distinct one.
+        looping: The mark.
+        readings: For each evaluator, the readings.
+    """
+
+    codes: NDArray[np.intp]
+    truncated: Sequence[bool]
+    looping: Sequence[bool]
+    readings: Sequence[Sequence[Reading]]
+
+
 def reads_of(evaluator: Evaluator) -> str:
     """What an evaluator reads."""
     return getattr(evaluator, "reads", "text")
+
+
+def distinct(keys: Iterable[Hashable], count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The places of distinct keys among some many, in order, and which of them is at each place.
+
+    >>> places, codes = distinct("abacb", 5)
+    >>> places.tolist(), codes.tolist()
+    ([0, 1, 3], [0, 1, 0, 2, 1])
+    """
+    known: dict[Hashable, int] = {}
+    first = np.fromiter(map(known.setdefault, keys, range(count)), np.intp, count)
+    places = np.flatnonzero(first == np.arange(count))
+    if len(places) == count:
+        return places, places
+    at = np.empty(count, np.intp)
+    at[places] = np.arange(len(places))
+    return places, at[first]
 
 
 class DistinctReadings:
@@ -54,77 +94,125 @@ class DistinctReadings:
     """
 
     def __init__(self, evaluators: Sequence[Named], judges: Sequence[Judge]) -> None:
-        self.evaluators, self._judges = evaluators, judges
+        self.evaluators = evaluators
         self._reads = evaluators[0].reads
-        self._known: dict[int, dict[Any, Read]] = defaultdict(dict)
-        self._remembered = 0
-        self._characters = 0
+        self._alike: list[tuple[Judge, list[Reader]]] = []
+        # Paraphrases that ask for the same answers are read by the same rules.
+        groups: dict[Hashable, int] = {}
+        self._group = np.empty(len(judges), np.intp)
+        for variant, judge in enumerate(judges):
+            readers = [one.readers[variant] for one in evaluators]
+            at = groups.setdefault(_rules(judge, readers), len(groups))
+            if at == len(self._alike):
+                self._alike.append((judge, readers))
+            self._group[variant] = at
+        self._known: dict[Hashable, Read] = {}
+        self._characters = self._served = 0
+        self._remembers = True
 
-    def of(self, variants: Sequence[int], rows: AnswerRows) -> tuple[list[Read], list[int]]:
-        """The distinct readings of some answers, and which of them is each answer's.
+    def of(self, variants: NDArray[np.intp], rows: AnswerRows) -> Found:
+        """The distinct readings of some answers.
 
         Args:
             variants: The position of each answer's variant.
             rows: The answers.
         """
-        found: list[Read] = []
-        codes: list[int] = []
+        groups = self._group[variants]
+        of_each = groups.tolist() if len(self._alike) > 1 else repeat(0, len(rows))
+        keys: list[tuple[Any, ...]] = list(zip(of_each, *_COLUMNS[self._reads](rows), strict=True))
+        places, codes = distinct(keys, len(keys))
+        if len(places) < len(keys):
+            keys = [keys[at] for at in places]
+        truncated, looping, *readings = self._columns(keys, rows)
+        return Found(codes, truncated, looping, readings)
+
+    def _columns(self, keys: Sequence[tuple[Any, ...]], rows: AnswerRows) -> list[Sequence[Any]]:
+        """The readings of distinct answers, a column for each mark and evaluator."""
+        if not self._known and len(self._alike) == 1:
+            made = self._read(0, [key[1:] for key in keys], rows)
+            self._remember(keys, made)
+            return made
+        columns: list[list[Any]] = [[None] * len(keys) for _ in range(_MARKS + len(self.evaluators))]
         new: dict[int, list[int]] = defaultdict(list)
-        keys: list[Any] = []
-        places: dict[int, dict[Any, int]] = defaultdict(dict)
-        for variant, key in zip(variants, _KEYS[self._reads](rows), strict=True):
-            here = places[variant]
-            at = here.get(key)
-            if at is None:
-                at = here[key] = len(found)
-                known = self._known[variant].get(key)
-                if known is None:
-                    new[variant].append(at)
-                found.append(known or ())
-                keys.append(key)
-            codes.append(at)
-        for variant, some in new.items():
-            made = self._read(variant, [keys[at] for at in some], rows)
-            for at, one in zip(some, made, strict=True):
-                found[at] = one
-                self._remember(variant, keys[at], one)
-        return found, codes
+        for at, known in enumerate(map(self._known.get, keys)):
+            if known is None:
+                new[keys[at][0]].append(at)
+                continue
+            self._served += 1
+            for column, one in zip(columns, known, strict=True):
+                column[at] = one
+        for group, some in new.items():
+            made = self._read(group, [keys[at][1:] for at in some], rows)
+            for column, ones in zip(columns, made, strict=True):
+                for at, one in zip(some, ones, strict=True):
+                    column[at] = one
+            self._remember([keys[at] for at in some], made)
+        return [*columns]
 
-    def _read(self, variant: int, keys: Sequence[Any], rows: AnswerRows) -> list[Read]:
-        """The readings of what was not read before."""
+    def _read(self, group: int, keys: Sequence[Values], rows: AnswerRows) -> list[Sequence[Any]]:
+        """The readings of what was not read before, a column for each mark and evaluator."""
         if self._reads == "pair":
-            return [self._read_pair(variant, *key) for key in keys]
-        shown: list[Response | Shown] = (
-            [rows.whole(rows.said[at]) for at in keys]
-            if self._reads == "response"
-            else [Shown(*key) for key in keys]
-        )
-        judged = self._judges[variant].many(shown)
-        settled = [one.tokens if self._reads == "tokens" else one.text for one in judged]
-        answers = [one.answer for one, known in zip(judged, settled, strict=True) if known is None]
-        columns = []
-        for evaluator in self.evaluators:
-            own = iter(_readings(evaluator.readers[variant], answers))
-            columns.append([next(own) if known is None else known for known in settled])
-        marks = ([one.truncated for one in judged], [one.looping for one in judged])
-        return list(zip(*marks, *columns, strict=True))
+            return list(zip(*(self._read_pair(group, *key) for key in keys), strict=True))
+        judge, readers = self._alike[group]
+        said, finishes = rows.said.texts, rows.said.finishes
+        if self._reads == "response":
+            at_key = [at for (at,) in keys]
+            answers = ManyAnswers(
+                [said[at] for at in at_key],
+                [finishes[at] for at in at_key],
+                lambda at: rows.whole(at_key[at]),
+            )
+        else:
+            texts, ends = ([key[at] for key in keys] for at in range(2))
+            answers = ManyAnswers(texts, ends, lambda at: Shown(*keys[at]))
+        judged = judge(answers)
+        settled = judged.tokens if self._reads == "tokens" else judged.text
+        left = [at for at in range(len(keys)) if at not in settled] if settled else range(len(keys))
+        to_read = answers.at(left)
+        columns: list[Sequence[Any]] = [judged.truncated, judged.looping]
+        for reader in readers:
+            found = _readings(reader, to_read)
+            if settled:
+                whole: list[Any] = [settled.get(at) for at in range(len(keys))]
+                for at, one in zip(left, found, strict=True):
+                    whole[at] = one
+                found = whole
+            columns.append(found)
+        return columns
 
-    def _read_pair(self, variant: int, said: Said, about: Said | None) -> Read:
+    def _read_pair(self, group: int, said: Values, about: Values | None) -> Read:
         """The readings of a follow-up with the answer that it quotes; they set the marks themselves."""
         quoted = None if about is None else Shown(*about).response()
-        readings = [one.readers[variant](Answer(Shown(*said), quoted)) for one in self.evaluators]
+        _, readers = self._alike[group]
+        readings = [reader(Answer(Shown(*said), quoted)) for reader in readers]
         return readings[0].truncated, readings[0].looping, *readings
 
-    def _remember(self, variant: int, key: Any, one: Read) -> None:
-        size = _characters(key)
-        if size > _LONGEST_REMEMBERED:
-            return
-        self._characters += size
-        self._remembered += 1
-        if self._remembered > _REMEMBERED or self._characters > _MOST_REMEMBERED:
+    def _remember(self, keys: Sequence[tuple[Any, ...]], made: Sequence[Sequence[Any]]) -> None:
+        """Remember readings, but where hardly any that was remembered has come again."""
+        if len(self._known) > _TRIED and self._served * _WORTH < len(self._known):
+            self._remembers = False
             self._known.clear()
-            self._remembered, self._characters = 1, size
-        self._known[variant][key] = one
+        if not self._remembers:
+            return
+        for key, read in zip(keys, zip(*made, strict=True), strict=True):
+            size = _characters(key[1:])
+            if size > _LONGEST_REMEMBERED:
+                continue
+            self._characters += size
+            if len(self._known) >= _REMEMBERED or self._characters > _MOST_REMEMBERED:
+                self._known.clear()
+                self._characters, self._served = size, 0
+            self._known[key] = read
+
+
+def _rules(judge: Judge, readers: Sequence[Reader]) -> Hashable:
+    """What two variants have in common whose answers are read alike."""
+    try:
+        key = (judge, *readers)
+        hash(key)
+    except TypeError:  # a reader of somebody else's
+        return (judge, *map(id, readers))
+    return key
 
 
 def _readings(reader: Reader, answers: Sequence[Answer]) -> Sequence[Reading]:
@@ -133,9 +221,9 @@ def _readings(reader: Reader, answers: Sequence[Answer]) -> Sequence[Reading]:
     return found
 
 
-def _characters(key: Any) -> int:
+def _characters(key: Values) -> int:
     """How many characters of answers a key holds; more than any may have, if it is not to be kept."""
-    if isinstance(key, int):
+    if isinstance(key[0], int):
         return _LONGEST_REMEMBERED + 1
     if not isinstance(key[0], str):
         return sum(_characters(one) for one in key if one is not None)
@@ -143,30 +231,31 @@ def _characters(key: Any) -> int:
     return len(key[0]) + (len(tokens) if isinstance(tokens, str) else 100 * len(tokens or ()))
 
 
-def _texts(rows: AnswerRows) -> list[Said]:
-    return [(one[0], one[1], one[2], bool(one[3])) for one in rows.said]
+def _texts(rows: AnswerRows) -> tuple[Iterable[Any], ...]:
+    said = rows.said
+    thought = map(bool, said.thinkings) if any(said.thinkings) else repeat(False, len(rows))
+    return said.texts, said.finishes, said.errors, thought
 
 
-def _with_tokens(rows: AnswerRows) -> list[Said]:
-    return [_shown(one) for one in rows.said]
+def _with_tokens(rows: AnswerRows) -> tuple[Iterable[Any], ...]:
+    return *_texts(rows), [one or None for one in rows.said.tokens]
 
 
-def _shown(said: Said) -> Said:
+def _pairs(rows: AnswerRows) -> tuple[Iterable[Any], ...]:
+    about = [None if one is None else _shown(one) for one in rows.about or (None,) * len(rows)]
+    return zip(*_with_tokens(rows), strict=True), about
+
+
+def _shown(said: Values) -> Values:
     text, finish, error, thinking, tokens = said[:5]
     return text, finish, error, bool(thinking), tokens or None
 
 
-def _pairs(rows: AnswerRows) -> list[Said]:
-    return [
-        (_shown(said), None if about is None else _shown(about))
-        for said, about in zip(rows.said, rows.about, strict=True)
-    ]
-
-
-_KEYS: Final[Mapping[str, Callable[[AnswerRows], Sequence[Any]]]] = {
+_COLUMNS: Final[Mapping[str, Callable[[AnswerRows], tuple[Iterable[Any], ...]]]] = {
     "text": _texts,
     "tokens": _with_tokens,
     "pair": _pairs,
-    "response": lambda rows: range(len(rows)),
+    "response": lambda rows: (range(len(rows)),),
 }
-"""What each kind of evaluator is shown, as a key; one that is shown the whole response reads every one."""
+"""What each kind of evaluator is shown, in columns that make a key; one that is shown whole responses reads
+every one."""

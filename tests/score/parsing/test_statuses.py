@@ -1,35 +1,64 @@
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from quaver.core.annotations import Reading
 from quaver.core.records import Response, Token
+from quaver.score.parsing.label_forms import forms_of
+from quaver.score.parsing.many_answers import ManyAnswers
+from quaver.score.parsing.parsed_answer import Answer
 from quaver.score.parsing.statuses import _IN_DECLINES, DECLINES, Judge, loops
 from quaver.testing.tasks import TASKS
 
-JUDGE = Judge(*TASKS["names"])
+JUDGES = Judge(forms_of(*TASKS["names"]))
+
+
+class Judged(NamedTuple):
+    """An answer as it is judged."""
+
+    text: Reading | None
+    tokens: Reading | None
+    truncated: bool
+    looping: bool
+
+
+def judged_together(responses: Sequence[Response]) -> list[Judged]:
+    many = ManyAnswers(
+        [one.text for one in responses], [one.finish for one in responses], responses.__getitem__
+    )
+    found = JUDGES(many)
+    marks = zip(found.truncated, found.looping, strict=True)
+    return [Judged(found.text.get(at), found.tokens.get(at), *mark) for at, mark in enumerate(marks)]
+
+
+def judge(response: Response) -> Judged:
+    return judged_together([response])[0]
 
 
 def status(text: str, **more: object) -> str | None:
-    reading = JUDGE(Response(text, **more)).text  # type: ignore[arg-type]
+    reading = judge(Response(text, **more)).text  # type: ignore[arg-type]
     return reading.status if reading else None
 
 
 def test_an_error_comes_before_everything() -> None:
-    reading = JUDGE(Response("I'm sorry, I cannot answer.", finish="error", error="the server fell")).text
+    reading = judge(Response("I'm sorry, I cannot answer.", finish="error", error="the server fell")).text
     assert reading is not None
     assert (reading.status, reading.reason) == ("error", "the server fell")
-    silent = JUDGE(Response("", finish="error", error="the server fell"))
+    silent = judge(Response("", finish="error", error="the server fell"))
     assert silent.text == silent.tokens == reading
 
 
 def test_what_ends_with_an_apology_has_answered_before() -> None:
     said = "The voter is a lawyer from the coast who has voted for the same party all her life. " * 3
     said += "I'm sorry, I cannot say more."
-    assert JUDGE(Response(said)).text is None
+    assert judge(Response(said)).text is None
 
 
 def test_a_filter_is_a_refusal_even_of_tokens() -> None:
-    judged = JUDGE(Response("Clinton", finish="content_filter", error="violence"))
+    judged = judge(Response("Clinton", finish="content_filter", error="violence"))
     assert judged.text == judged.tokens
     assert judged.text is not None
     assert (judged.text.status, judged.text.reason) == ("refused", "violence")
@@ -47,13 +76,13 @@ def test_a_filter_is_a_refusal_even_of_tokens() -> None:
     ],
 )
 def test_nothing_to_read_is_empty(response: Response, reason: str) -> None:
-    reading = JUDGE(response).text
+    reading = judge(response).text
     assert reading is not None
     assert (reading.status, reading.reason) == ("empty", reason)
 
 
 def test_an_empty_text_with_tokens_is_not_empty_for_those_who_read_tokens() -> None:
-    judged = JUDGE(Response("\n", tokens=(Token("\n", -0.1, ()),)))
+    judged = judge(Response("\n", tokens=(Token("\n", -0.1, ()),)))
     assert judged.text is not None
     assert judged.tokens is None
 
@@ -143,9 +172,9 @@ def test_a_loop_is_a_period_of_the_end(text: str) -> None:
 
 
 def test_marks_stand_beside_any_status() -> None:
-    judged = JUDGE(Response("Dole Dole Dole Dole Dole Dole Dole", finish="length"))
+    judged = judge(Response("Dole Dole Dole Dole Dole Dole Dole", finish="length"))
     assert (judged.text, judged.truncated, judged.looping) == (None, True, True)
-    judged = JUDGE(Response("<think>" + "so " * 30, finish="length"))
+    judged = judge(Response("<think>" + "so " * 30, finish="length"))
     assert judged.text is not None
     assert (judged.text.status, judged.truncated, judged.looping) == ("empty", True, True)
 
@@ -160,24 +189,39 @@ def test_whatever_declines_has_one_of_the_words_that_are_looked_for_first(
     assert any(word in said for word in _IN_DECLINES)
 
 
-SAID = ["I'm sorry", "but", "Dole", "I cannot say", "as an AI", ".", "\n", "Désolé", "x" * 90]
-
-
-@settings(max_examples=100, deadline=None)
-@given(
-    st.lists(
-        st.lists(
-            st.sampled_from(
-                ["I'm sorry", "but", "Dole", "I cannot say", "as an AI", ".", "\n", "Désolé", "x" * 90]
-            ),
-            max_size=6,
-        ).map(" ".join),
-        min_size=20,
-        max_size=60,
-    )
+PIECES = st.sampled_from(
+    [
+        *("I'm sorry", "but", "Dole", "I cannot say", "as an AI", ".", "\n", "Désolé", "x" * 90, "<think>"),
+        *(
+            "</think>",
+            "<|im_end|>",
+            "so so so so so so so so so",
+            "ab" * 15,
+            "  ",
+            "\x00",
+            "\ud800",
+            "“Dole”",
+        ),
+    ]
 )
-def test_many_are_judged_as_one_by_one(texts: list[str]) -> None:
-    judge = Judge(*TASKS["names"])
-    responses = [Response(text) for text in texts]
-    settled = [(one.text, one.tokens, one.truncated, one.looping) for one in judge.many(responses)]
-    assert settled == [(one.text, one.tokens, one.truncated, one.looping) for one in map(judge, responses)]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    texts=st.lists(
+        st.lists(PIECES, max_size=6).map(" ".join) | st.text(max_size=60), min_size=20, max_size=60
+    ),
+    finish=st.sampled_from(["stop", "length", "error", "content_filter"]),
+)
+def test_many_are_judged_as_one_by_one(texts: list[str], finish: Any) -> None:
+    responses = [Response(text, finish if at % 7 == 0 else "stop") for at, text in enumerate(texts)]
+    assert judged_together(responses) == [judge(one) for one in responses]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.text() | PIECES, min_size=20, max_size=40))
+def test_many_have_the_texts_of_each(texts: list[str]) -> None:
+    many = ManyAnswers(texts, ["stop"] * len(texts), lambda at: Response(texts[at]))
+    each = [Answer(Response(text)) for text in texts]
+    assert many.texts.to_list() == [one.text for one in each]
+    assert many.folded.to_list() == [one.folded for one in each]

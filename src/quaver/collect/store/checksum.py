@@ -54,15 +54,15 @@ def add_checksums(db: sqlite3.Connection) -> None:
     db.create_function("checksum_of_prompt", 1, checksum_of_prompt, deterministic=True)
 
 
-def is_damaged(kept: int | None, values: Sequence[Any]) -> bool:
-    """Whether a row has changed since it was stored; False for rows that have no checksum.
+def damaged(rows: Sequence[tuple[Any, ...]], kept: int, values: slice) -> list[tuple[Any, ...]]:
+    """The rows that have changed since they were stored; those without a checksum cannot tell.
 
     Args:
-        kept: The stored checksum, or None.
-        values: The values of ``SUMMED``.
+        rows: Rows that were read.
+        kept: Where the stored checksum stands in a row.
+        values: Where the values of ``SUMMED`` stand, whole numbers as floats, which SQLite makes of them
+            faster than Python.
     """
-    if kept is None:
-        return False
-    # SQLite gives no other kind of integer, and this is half of what reading a million answers takes.
-    plain = [float(one) if one.__class__ is int else one for one in values]
-    return kept != zlib.crc32(to_json(plain, inf_nan_mode="null"))
+    crc32 = zlib.crc32
+    changed = [row for row in rows if row[kept] != crc32(to_json(row[values], inf_nan_mode="null"))]
+    return [row for row in changed if row[kept] is not None]

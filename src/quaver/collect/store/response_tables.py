@@ -24,6 +24,7 @@ __all__ = [
     "STORED",
     "SUMMED",
     "VERSION",
+    "WHOLE_NUMBERS",
     "WRITTEN",
     "response_of",
     "row_of",
@@ -36,6 +37,9 @@ COLUMNS = (
 )
 SUMMED = f"seed, received, {COLUMNS}"
 """The columns that a checksum covers. A wrong key, prompt or source is noticed when it is looked up."""
+
+WHOLE_NUMBERS = ("seed", "prompt_tokens", "cached_tokens", "completion_tokens", "thinking_tokens")
+"""Those of them that are whole numbers."""
 
 CHECKED = f"""
 UPDATE responses SET checksum = checksum({SUMMED});

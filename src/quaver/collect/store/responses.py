@@ -13,7 +13,7 @@ from contextlib import closing
 from typing import Any, NamedTuple
 
 from quaver._secrets import without_keys
-from quaver.collect.store.checksum import checksum, is_damaged
+from quaver.collect.store.checksum import checksum, damaged
 from quaver.collect.store.database import UNFIT
 from quaver.collect.store.disk_faults import REPAIR
 from quaver.collect.store.new_rows import NewRows
@@ -22,12 +22,13 @@ from quaver.collect.store.receipt import Receipt
 from quaver.collect.store.response_tables import (
     COLUMNS,
     SUMMED,
+    WHOLE_NUMBERS,
     response_of,
     row_of,
     written_prompt,
 )
 from quaver.collect.store.tallies import column_of
-from quaver.core.answer_rows import AnswerRows, Row
+from quaver.core.answer_rows import SHOWN, AnswerRows, Row, Said, Values
 from quaver.core.call_terms import request_terms
 from quaver.core.meter import Traffic
 from quaver.core.records import Call, Request, Response
@@ -40,6 +41,9 @@ _WHOLE = _PLACED + len(SUMMED.split(", "))
 
 _SAID = _WHOLE - len(COLUMNS.split(", "))
 """Where what a model said begins: text, finish, error, thinking, tokens."""
+
+_COUNTS = [_PLACED + at for at, name in enumerate(SUMMED.split(", ")) if name in WHOLE_NUMBERS]
+"""Where the values are whole numbers, which are read as floats."""
 
 CHUNK = 20_000
 """How many answers are read at a time."""
@@ -255,19 +259,25 @@ class Responses(NewRows):
         Raises:
             StoreError: A row has changed since it was stored.
         """
-        for row in rows:
-            if is_damaged(row[_PLACED - 1], row[_PLACED:_WHOLE]):
-                raise StoreError(
-                    "a stored answer has changed",
-                    where=str(self._path),
-                    expected=f"checksum {row[_PLACED - 1]}",
-                    found=f"another checksum in row {row[_PLACED - 2]} of responses",
-                    fix=REPAIR,
-                )
-        conditions, items, repeats = ([row[at] for row in rows] for at in range(3))
-        said = [row[_SAID:_WHOLE] for row in rows]
-        about = [None if row[_WHOLE] is None else row[_WHOLE + 1 :] for row in rows]
-        return AnswerRows(conditions, items, repeats, said, about, response_of)
+        for row in damaged(rows, _PLACED - 1, slice(_PLACED, _WHOLE)):
+            raise StoreError(
+                "a stored answer has changed",
+                where=str(self._path),
+                expected=f"checksum {row[_PLACED - 1]}",
+                found=f"another checksum in row {row[_PLACED - 2]} of responses",
+                fix=REPAIR,
+            )
+        columns = list(zip(*rows, strict=True))
+        about: list[Values | None] | None = None
+        if any(columns[_WHOLE]):
+            about = [None if row[_WHOLE] is None else row[_WHOLE + 1 :] for row in rows]
+        return AnswerRows(
+            columns[:3],
+            Said(*columns[_SAID : _SAID + SHOWN]),
+            about,
+            lambda at: response_of(_with_whole_numbers(rows[at])[_SAID:_WHOLE]),
+            lambda at: response_of(rows[at][_WHOLE + 1 :]),
+        )
 
     def sources(self) -> list[dict[str, Any]]:
         """Every engine that answered, with its provenance and number of responses."""
@@ -287,9 +297,19 @@ class Responses(NewRows):
         return f"{last} {errors}"
 
 
+def _with_whole_numbers(row: tuple[Any, ...]) -> list[Any]:
+    """A row with whole numbers where they are read as floats."""
+    values = list(row)
+    for at in _COUNTS:
+        if values[at] is not None and values[at].is_integer():
+            values[at] = int(values[at])
+    return values
+
+
 def _placed_answers(db: sqlite3.Connection) -> str:
     """The query for the study's calls with their responses, and the responses that follow-ups quote."""
-    some = ", ".join(f"r.{name}" for name in ("id", "checksum", *SUMMED.split(", ")))
+    names = [f"r.{name} + 0.0" if name in WHOLE_NUMBERS else f"r.{name}" for name in SUMMED.split(", ")]
+    some = ", ".join(("r.id", "r.checksum", *names))
     rest = "JOIN responses r ON r.id = c.response"
     if not has_quoting_follow_ups(db):
         return f"SELECT c.condition, c.item, c.repeat, {some}, NULL FROM calls c {rest}"

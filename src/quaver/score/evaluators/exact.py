@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Variant
 from quaver.score.parsing.evaluator import Answer, Reader
-from quaver.score.parsing.label_forms import forms_of
+from quaver.score.parsing.label_forms import Forms, forms_of
+from quaver.score.parsing.many_answers import read_where
 from quaver.score.parsing.readings import ambiguous, no_label, valid
+
+_NONE = no_label("the answer is not a label alone")
 
 
 class Exact:
@@ -18,17 +24,21 @@ class Exact:
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
         """Make the reader for one variant's answers."""
-        forms = forms_of(labels, variant)
+        return _ExactReader(forms_of(labels, variant))
 
-        def read(answer: Answer) -> Reading:
-            codes = forms.whole(answer.text) or forms.whole(_bare(answer.text))
-            if len(codes) == 1:
-                return valid(codes[0])
-            return (
-                ambiguous(codes, "share the form") if codes else no_label("the answer is not a label alone")
-            )
 
-        return read
+@dataclass(frozen=True, slots=True)
+class _ExactReader:
+    forms: Forms
+
+    def __call__(self, answer: Answer) -> Reading:
+        codes = self.forms.whole(answer.text) or self.forms.whole(_bare(answer.text))
+        if len(codes) == 1:
+            return valid(codes[0])
+        return ambiguous(codes, "share the form") if codes else _NONE
+
+    def many(self, answers: Sequence[Answer]) -> list[Reading]:
+        return read_where(answers, self.forms.words, self, _NONE)
 
 
 def _bare(text: str) -> str:

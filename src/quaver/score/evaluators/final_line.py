@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Variant
 from quaver.score.parsing.evaluator import Answer, Reader
-from quaver.score.parsing.label_forms import forms_of
+from quaver.score.parsing.label_forms import Forms, forms_of
+from quaver.score.parsing.many_answers import read_where
 from quaver.score.parsing.readings import ambiguous, no_label, valid
 
+_NONE = no_label("no FINAL: with a label")
 _MARK = "final"
 _REST = re.compile(r"[\s\"'`*_]*[:=]")
 _MOST = 1000
@@ -25,21 +29,27 @@ class FinalLine:
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
         """Make the reader for one variant's answers."""
-        forms = forms_of(labels, variant)
+        return _FinalLineReader(forms_of(labels, variant))
 
-        def read(answer: Answer) -> Reading:
-            # Going backwards, the last line comes first.
-            end = len(answer.folded)
-            for _ in range(_MOST):
-                end = answer.folded.rfind(_MARK, 0, end)
-                if end < 0:
-                    break
-                if end and answer.folded[end - 1].isalnum():  # as in "semifinal"
-                    continue
-                rest = _REST.match(answer.folded, end + len(_MARK))
-                codes = forms.given(answer, rest.end()) if rest else ()
-                if codes:
-                    return valid(codes[0]) if len(codes) == 1 else ambiguous(codes, "share the form")
-            return no_label("no FINAL: with a label")
 
-        return read
+@dataclass(frozen=True, slots=True)
+class _FinalLineReader:
+    forms: Forms
+
+    def __call__(self, answer: Answer) -> Reading:
+        # Going backwards, the last line comes first.
+        end = len(answer.folded)
+        for _ in range(_MOST):
+            end = answer.folded.rfind(_MARK, 0, end)
+            if end < 0:
+                break
+            if end and answer.folded[end - 1].isalnum():  # as in "semifinal"
+                continue
+            rest = _REST.match(answer.folded, end + len(_MARK))
+            codes = self.forms.given(answer, rest.end()) if rest else ()
+            if codes:
+                return valid(codes[0]) if len(codes) == 1 else ambiguous(codes, "share the form")
+        return _NONE
+
+    def many(self, answers: Sequence[Answer]) -> list[Reading]:
+        return read_where(answers, [_MARK], self, _NONE)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Variant
 from quaver.score.parsing.evaluator import Answer, Reader
-from quaver.score.parsing.label_forms import forms_of
+from quaver.score.parsing.label_forms import Forms, forms_of
+from quaver.score.parsing.many_answers import read_where
 from quaver.score.parsing.readings import ambiguous, no_label, valid
+
+_NONE = no_label("no label in the text")
 
 
 class FirstLabel:
@@ -19,12 +25,18 @@ class FirstLabel:
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
         """Make the reader for one variant's answers."""
-        forms = forms_of(labels, variant)
+        return _FirstLabelReader(forms_of(labels, variant))
 
-        def read(answer: Answer) -> Reading:
-            codes = forms.first(answer)
-            if len(codes) == 1:
-                return valid(codes[0])
-            return ambiguous(codes, "share the form") if codes else no_label("no label in the text")
 
-        return read
+@dataclass(frozen=True, slots=True)
+class _FirstLabelReader:
+    forms: Forms
+
+    def __call__(self, answer: Answer) -> Reading:
+        codes = self.forms.first(answer)
+        if len(codes) == 1:
+            return valid(codes[0])
+        return ambiguous(codes, "share the form") if codes else _NONE
+
+    def many(self, answers: Sequence[Answer]) -> list[Reading]:
+        return read_where(answers, self.forms.words, self, _NONE)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Variant
 from quaver.core.table_text import composed
 from quaver.score.parsing.evaluator import Answer, Reader
-from quaver.score.parsing.label_forms import bare, forms_of
+from quaver.score.parsing.label_forms import Forms, bare, forms_of
+from quaver.score.parsing.many_answers import read_where
 from quaver.score.parsing.parsed_answer import fold
 from quaver.score.parsing.readings import ambiguous, no_label, valid
 
@@ -26,6 +28,7 @@ _PART = re.compile(
 )
 _COLON = re.compile(r"\s*[:=]>?\s*\[?\s*")
 _MOST = 10_000
+_NONE = no_label("no JSON object")
 
 
 class JsonField:
@@ -48,23 +51,30 @@ class JsonField:
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
         """Make the reader for one variant's answers."""
-        forms = forms_of(labels, variant)
         field = fold(composed(self._field or variant.label_field or "label").strip())
+        return _JsonFieldReader(forms_of(labels, variant), field)
 
-        def read(answer: Answer) -> Reading:
-            start = answer.text.find("{")
-            if start < 0:
-                return no_label("no JSON object")
-            values = list(_values(answer.text, start, field))
-            found = {forms.whole(value) or forms.whole(bare(value)) for value in values} - {()}
-            codes = {code for some in found for code in some}
-            if len(codes) == 1:
-                return valid(codes.pop())
-            if codes:
-                return ambiguous(codes)
-            return no_label(f"no field {field}" if not values else "the field holds no label")
 
-        return read
+@dataclass(frozen=True, slots=True)
+class _JsonFieldReader:
+    forms: Forms
+    field: str
+
+    def __call__(self, answer: Answer) -> Reading:
+        start = answer.text.find("{")
+        if start < 0:
+            return _NONE
+        values = list(_values(answer.text, start, self.field))
+        found = {self.forms.whole(value) or self.forms.whole(bare(value)) for value in values} - {()}
+        codes = {code for some in found for code in some}
+        if len(codes) == 1:
+            return valid(codes.pop())
+        if codes:
+            return ambiguous(codes)
+        return no_label(f"no field {self.field}" if not values else "the field holds no label")
+
+    def many(self, answers: Sequence[Answer]) -> list[Reading]:
+        return read_where(answers, ["{"], self, _NONE)
 
 
 def _values(text: str, start: int, field: str) -> Iterator[str]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Variant
 from quaver.score.parsing.evaluator import Answer, Reader
-from quaver.score.parsing.label_forms import forms_of
+from quaver.score.parsing.label_forms import Forms, forms_of
+from quaver.score.parsing.many_answers import read_where
 from quaver.score.parsing.readings import ambiguous, no_label, valid
+
+_NONE = no_label("no label in the text")
 
 
 class LabelMatch:
@@ -27,17 +32,25 @@ class LabelMatch:
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
         """Make the reader for one variant's answers."""
-        forms = forms_of(labels, variant)
+        return _LabelMatchReader(forms_of(labels, variant), variant.explains, self._several == "first")
 
-        def read(answer: Answer) -> Reading:
-            if variant.explains:
-                answer = answer.before_explanation()
-            found = forms.distinct(answer)
-            if len(found) == 1:
-                return valid(found.pop())
-            if not found:
-                return no_label("no label in the text")
-            first = forms.first(answer) if self._several == "first" else ()
-            return valid(first[0], f"the first of {len(found)}") if len(first) == 1 else ambiguous(found)
 
-        return read
+@dataclass(frozen=True, slots=True)
+class _LabelMatchReader:
+    forms: Forms
+    explains: bool
+    takes_first: bool
+
+    def __call__(self, answer: Answer) -> Reading:
+        if self.explains:
+            answer = answer.before_explanation()
+        found = self.forms.distinct(answer)
+        if len(found) == 1:
+            return valid(found.pop())
+        if not found:
+            return _NONE
+        first = self.forms.first(answer) if self.takes_first else ()
+        return valid(first[0], f"the first of {len(found)}") if len(first) == 1 else ambiguous(found)
+
+    def many(self, answers: Sequence[Answer]) -> list[Reading]:
+        return read_where(answers, self.forms.words, self, _NONE)

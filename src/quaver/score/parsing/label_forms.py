@@ -81,6 +81,7 @@ class Forms:
     Attributes:
         answers: Codes by folded answer, the variant's answers alone.
         table: Codes by folded form, all of them.
+        words: A text in lower case that has none of them has no form.
     """
 
     def __init__(self, labels: LabelSet, answers: Mapping[str, str], longest: int | None = None) -> None:
@@ -89,6 +90,8 @@ class Forms:
         table = _claims(others) | self.answers
         self.table = {form: codes for form, codes in table.items() if longest is None or len(form) <= longest}
         self._longest = max(map(len, self.table), default=0)
+        parts = {max(form.split(" "), key=len) for form in self.table}
+        self.words = sorted(parts | {fold(part.upper()) for part in parts if len(part) == 1})
         letters = sorted(form for form in self.table if _is_letter(form))
         words = sorted(self.table.keys() - set(letters), key=len, reverse=True)
         self._words = Finder([word_pattern(form) for form in words], folded=True) if words else None

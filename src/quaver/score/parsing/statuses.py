@@ -25,14 +25,15 @@ Marks, beside any status:
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 import polars as pl
 
 from quaver.core.annotations import Reading
-from quaver.core.records import LabelSet, Response, Variant
-from quaver.score.parsing.label_forms import Forms, bare, forms_of
+from quaver.core.records import Response
+from quaver.score.parsing.label_forms import Forms, bare
+from quaver.score.parsing.many_answers import ManyAnswers
 from quaver.score.parsing.parsed_answer import Answer, Shown
 
 DECLINES: Final[tuple[str, ...]] = (
@@ -61,15 +62,14 @@ DECLINES: Final[tuple[str, ...]] = (
 """How a sentence begins that declines to answer: regular expressions over the text in lower case."""
 
 _IN_DECLINES: Final = (
-    *("sorry", "apolog", "regret", "unable", "declin", "refus", "impossible", "an ai", "a ai", "artificial"),
-    *("language model", "responsible", "leid", "ich kann", "als ki", "sprachmodell", "désolé", "ne peux pas"),
-    *("ne suis pas", "en tant qu", "lo siento", "no puedo", "como modelo", "como ia", "como inteligencia"),
-    *("i cannot", "i can't", "i can not", "i could not", "i couldn't", "i won't", "i will not", "i am not"),
-    *("i do not", "i don't", "i'm not", "rather not", "not possible", "抱歉", "对不起", "對不起", "我无法"),
+    *("sorry", "apolog", "regret", "unable", "declin", "refus", "impossible", "n ai", "a ai", "artificial"),
+    *("guage model", "responsible", "leid", "ich kann", "als ki", "sprachmodell", "désolé", "ne peux"),
+    *("ne suis", "en tant", "siento", "puedo", "como ", "i can", "i co", "i wo", "i wi", "i am not"),
+    *("i do", "i'm not", "rather not", "not possible", "抱歉", "对不起", "對不起", "我无法"),
     *("我無法", "我不能", "作为一个", "作為一個"),
 )
 """Whatever declines has one of these; looking for them is ten times as fast."""
-_MANY = 20
+_IN_SIMPLE_DECLINES: Final = [one for one in _IN_DECLINES if one.isascii()]
 _OPENING = 200
 _DECLINES = re.compile(
     r"(?:\A|[.!?:,;。！，]\s|\n|\bbut\s)[\s\"'*_>-]{0,3}"
@@ -110,62 +110,80 @@ def loops(text: str) -> bool:
 
 
 class Judged(NamedTuple):
-    """A response before any evaluator has read it.
+    """Answers before any evaluator has read them.
 
     Attributes:
-        answer: What there is to read.
-        text: The reading for evaluators of text, where it is settled: not for reading any more.
+        text: The readings for evaluators of text, by place, of those that are settled: not for reading any
+            more.
         tokens: The same for evaluators of tokens.
-        truncated: The mark.
-        looping: The mark.
+        truncated: The mark of each.
+        looping: The mark of each.
     """
 
-    answer: Answer
-    text: Reading | None
-    tokens: Reading | None
-    truncated: bool
-    looping: bool
+    text: Mapping[int, Reading]
+    tokens: Mapping[int, Reading]
+    truncated: list[bool]
+    looping: list[bool]
 
 
-class Judge:
-    """Decides the statuses and marks that do not depend on the evaluator, under one variant."""
+class Judge(NamedTuple):
+    """Decides the statuses and marks that do not depend on the evaluator.
 
-    def __init__(self, labels: LabelSet, variant: Variant) -> None:
-        self._forms = forms_of(labels, variant)
+    Attributes:
+        forms: How the labels may be written.
+    """
 
-    def __call__(self, response: Response | Shown) -> Judged:
-        """Judge a response by the rules of this module."""
-        return self._judged(Answer(response), response, may_decline=True)
+    forms: Forms
 
-    def many(self, responses: Sequence[Response | Shown]) -> list[Judged]:
-        """Judge some responses, which is twice as fast as one by one."""
-        if len(responses) < _MANY:
-            return [self(one) for one in responses]
-        answers = [Answer(one) for one in responses]
-        begun = pl.Series([one.folded[: 2 * _OPENING] for one in answers], dtype=pl.String)
-        may = begun.str.contains_any(list(_IN_DECLINES)).to_list()
-        return [self._judged(*one) for one in zip(answers, responses, may, strict=True)]
-
-    def _judged(self, answer: Answer, response: Response | Shown, may_decline: bool) -> Judged:
-        text = tokens = _outcome(response)
-        if text is None:
+    def __call__(self, answers: ManyAnswers) -> Judged:
+        """Judge some answers by the rules of this module."""
+        failed = {at: _outcome(answers.shown(at)) for at in answers.ending("error", "content_filter")}
+        text: dict[int, Reading] = dict(failed)
+        tokens: dict[int, Reading] = dict(failed)
+        for at in _to_look_at(answers):
+            if at in failed:
+                continue
+            answer = answers[at]
             if not answer.text:
-                text = _empty(answer)
-                tokens = None if response.tokens else text
-            elif may_decline and _declines(answer.folded) and not _gives_label(answer, self._forms):
-                text = _DECLINED
-        return Judged(answer, text, tokens, response.finish == "length", loops(response.text))
+                text[at] = _empty(answer)
+                if not answers.shown(at).tokens:
+                    tokens[at] = text[at]
+            elif _declines(answer.folded) and not _gives_label(answer, self.forms):
+                text[at] = _DECLINED
+        truncated, looping = ([False] * len(answers) for _ in range(2))
+        for at in answers.ending("length"):
+            truncated[at] = True
+        for at in _to_compare(answers):
+            looping[at] = loops(answers.shown(at).text)
+        return Judged(text, tokens, truncated, looping)
+
+
+def _to_look_at(answers: ManyAnswers) -> Iterable[int]:
+    """The answers that may be empty, or may decline."""
+    if answers.said is None:
+        return range(len(answers))
+    may = answers.folded.str.slice(0, 2 * _OPENING).str.contains_any(_IN_SIMPLE_DECLINES)
+    places: list[int] = (~answers.simple | may | (answers.texts == "")).arg_true().to_list()
+    return places
+
+
+def _to_compare(answers: ManyAnswers) -> Iterable[int]:
+    """The answers that may repeat themselves to their end: their last characters occur before."""
+    if answers.said is None:
+        return range(len(answers))
+    text = pl.lit(answers.texts)
+    again = text.str.head(-1).str.contains(text.str.tail(_LOOP_KEY), literal=True)
+    places: list[int] = pl.select(again | ~pl.lit(answers.simple)).to_series().arg_true().to_list()
+    return places
 
 
 _DECLINED = Reading(None, "refused", "the answer declines")
 
 
-def _outcome(response: Response | Shown) -> Reading | None:
+def _outcome(response: Response | Shown) -> Reading:
     if response.finish == "error":
         return Reading(None, "error", response.error or "no error message")
-    if response.finish == "content_filter":
-        return Reading(None, "refused", response.error or "a provider's filter")
-    return None
+    return Reading(None, "refused", response.error or "a provider's filter")
 
 
 def _empty(answer: Answer) -> Reading:

@@ -1,0 +1,148 @@
+"""Many answers as columns, so that few of them must be looked at one by one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, overload
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from quaver.core.annotations import Reading
+from quaver.core.records import Response
+from quaver.score.parsing.parsed_answer import Answer, Shown
+
+_FEW: Final = 20
+"""Fewer answers than this are read faster one by one."""
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_SPACE: Final = "\t\n\x0b\x0c\r "
+_BETWEEN: Final = "\n"
+_LESS, _BRACKET, _FIRST_SPACE, _LAST_SPACE, _BLANK, _LAST = 0x3C, 0x5B, 0x09, 0x0D, 0x20, 0x7E
+
+
+class ManyAnswers(Sequence[Answer]):
+    """Some answers; each is parsed on its own only when it is asked for.
+
+    Args:
+        said: Their texts, as they came.
+        finishes: How each ended.
+        shown: Makes what an evaluator is shown of one.
+
+    Attributes:
+        said: Their texts as a column; None where there are so few answers that each is looked at.
+        simple: Which of them are ASCII, without what marks thinking or the end of a turn and without
+            invisible characters: their text is what came, but for white space around it.
+        texts: `Answer.text` of each.
+        folded: `Answer.folded` of each.
+        shown: As given.
+    """
+
+    def __init__(
+        self, said: Sequence[str], finishes: Sequence[Any], shown: Callable[[int], Response | Shown]
+    ) -> None:
+        self.shown, self._finishes = shown, finishes
+        self._made: dict[int, Answer] = {}
+        self.said: pl.Series | None = None
+        if len(said) < _FEW:
+            return
+        self.said, self.simple = _columns(said)
+        texts = self.said.str.strip_chars(_SPACE)
+        folded = texts.str.to_lowercase()
+        others = (~self.simple).arg_true()
+        if len(others):
+            made = [self[at] for at in others]
+            place = ((~self.simple).cum_sum().cast(pl.Int64) - 1).clip(lower_bound=0)
+            texts = texts.zip_with(self.simple, pl.Series([one.text for one in made]).gather(place))
+            folded = folded.zip_with(self.simple, pl.Series([one.folded for one in made]).gather(place))
+        self.texts, self.folded = texts, folded
+
+    def __len__(self) -> int:
+        return len(self._finishes)
+
+    @overload
+    def __getitem__(self, at: int) -> Answer: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Answer]: ...
+    def __getitem__(self, at: int | slice) -> Answer | Sequence[Answer]:
+        if isinstance(at, slice):
+            return [self[one] for one in range(len(self))[at]]
+        at = range(len(self))[at]
+        found = self._made.get(at)
+        if found is None:
+            found = self._made[at] = Answer(self.shown(at))
+        return found
+
+    def ending(self, *finishes: str) -> list[int]:
+        """The places of the answers that ended in some ways."""
+        if not set(finishes) & set(self._finishes):
+            return []
+        return [at for at, finish in enumerate(self._finishes) if finish in finishes]
+
+    def at(self, places: Sequence[int]) -> ManyAnswers:
+        """Those at some places."""
+        if len(places) == len(self):
+            return self
+        shown = self.shown
+        some = ManyAnswers((), [self._finishes[at] for at in places], lambda at: shown(places[at]))
+        some._made = {new: self._made[old] for new, old in enumerate(places) if old in self._made}
+        if self.said is not None:
+            chosen = np.array(places, np.intp)
+            some.said, some.simple = self.said.gather(chosen), self.simple.gather(chosen)
+            some.texts, some.folded = self.texts.gather(chosen), self.folded.gather(chosen)
+        return some
+
+
+def _columns(said: Sequence[str]) -> tuple[pl.Series, pl.Series]:
+    """Texts as a column, and which of them are simple."""
+    try:
+        texts = pl.Series(said, dtype=pl.String)
+        content = _BETWEEN.join(said).encode()
+    except (
+        UnicodeEncodeError
+    ):  # a surrogate has no place in a column; what stands for it is not simple either
+        said = [_SURROGATE.sub("\ufffd", one) for one in said]
+        texts, content = pl.Series(said, dtype=pl.String), _BETWEEN.join(said).encode()
+    simple = np.ones(len(said), dtype=bool)
+    odd = _odd(np.frombuffer(content, np.uint8))
+    if len(odd):
+        ends = texts.str.len_bytes().to_numpy().astype(np.int64).cumsum() + np.arange(len(said))
+        simple[np.searchsorted(ends, odd, side="right")] = False
+    return texts, pl.Series(simple)
+
+
+def _odd(content: NDArray[np.uint8]) -> NDArray[np.intp]:
+    """Where there are bytes that no simple text has."""
+    mark = (content == _LESS) | (content == _BRACKET)
+    control = (content < _FIRST_SPACE) | ((content > _LAST_SPACE) & (content < _BLANK))
+    return np.flatnonzero(mark | control | (content > _LAST))
+
+
+def read_where(
+    answers: Sequence[Answer], words: Sequence[str], read: Callable[[Answer], Reading], otherwise: Reading
+) -> list[Reading]:
+    """Read the answers that hold one of some words; all others read the same.
+
+    Args:
+        answers: The answers.
+        words: In lower case; a simple answer without any of them need not be read.
+        read: Reads one answer.
+        otherwise: What any other reads.
+    """
+    found = [otherwise] * len(answers)
+    for at in holding(answers, words):
+        found[at] = read(answers[at])
+    return found
+
+
+def holding(answers: Sequence[Answer], words: Sequence[str]) -> Iterable[int]:
+    """The places of the answers that may hold one of some words, in lower case."""
+    if not isinstance(answers, ManyAnswers) or answers.said is None:
+        return range(len(answers))
+    held = ~answers.simple
+    if words:
+        held |= answers.folded.str.contains_any(list(words))
+    places: list[int] = held.arg_true().to_list()
+    return places
