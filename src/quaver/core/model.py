@@ -189,6 +189,20 @@ class Spread(Protocol):
         """
         ...
 
+    @property
+    def is_rated(self) -> bool:
+        """Whether the study says how often it may be asked in a minute."""
+        ...
+
+    def keep_share(self, share: float, begin: float) -> None:
+        """Keep to a share of that, since others ask the same server from elsewhere.
+
+        Args:
+            share: The share, above 0.
+            begin: Send nothing for this part of the interval between two calls.
+        """
+        ...
+
     def share(self, index: int, processes: int, limits: Path) -> None:
         """Be one of several clients.
 

@@ -7,13 +7,14 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Literal
 
 from quaver.core.meter import NO_TRAFFIC
 from quaver.errors import ModelError, QuaverError, Unavailable
 from quaver.models.local.extras import require
 from quaver.models.remote.arrivals import Arrivals
-from quaver.models.remote.remote_worker import Setup
+from quaver.models.remote.rate_shares import RateShares
+from quaver.models.remote.remote_worker import Came, Setup
 
 _PATIENCE = 600.0
 """Seconds that a worker is waited for, where none is there."""
@@ -63,7 +64,8 @@ class Cluster:
         self._workers, self._gpus, self.free = workers, gpus_per_worker, free
         self._processors = 0 if workers else 1
         self.spare: Callable[[], None] = lambda: None
-        self._waited: dict[Any, _RayWorker] = {}
+        self._waited: _Waited = {}
+        self._shares = RateShares()
         self._arrivals = Arrivals()
         self._join(address or os.environ.get("RAY_ADDRESS"))
         if carries is not None and (module := inspect.getmodule(carries)) is not None:
@@ -122,6 +124,8 @@ class Cluster:
             worker: The worker.
             ahead: How many it answers in the time that the next should last.
         """
+        if worker in self._shares and not self._shares.has(worker):
+            return 0
         return worker.held + min(_MOST_AHEAD, max(worker.least, int(ahead)))
 
     def allow(self, room: bool) -> None:
@@ -129,10 +133,12 @@ class Cluster:
 
     def end(self, worker: _RayWorker) -> None:
         """End a worker, if it has not ended by itself."""
-        for ref in [ref for ref, one in self._waited.items() if one is worker]:
+        for ref in [ref for ref, (one, _) in self._waited.items() if one is worker]:
             del self._waited[ref]
         with suppress(Exception):  # Ray has many ways to say that it is gone
             self._ray.kill(worker.actor, no_restart=True)
+        self._shares.leave(worker)
+        self._deal()
 
     def make_room(self) -> None:
         """Have the workers of models that ask nothing now end, since there is no room for one of its own."""
@@ -180,7 +186,7 @@ class Cluster:
 
     def _note(self, ref: Any) -> None:
         """Keep what a worker returned."""
-        worker = self._waited.pop(ref)
+        worker, what = self._waited.pop(ref)
         try:
             came = self._value(ref)
         except Exception as error:
@@ -188,10 +194,26 @@ class Cluster:
                 raise
             self._arrivals.add(worker.waited_for(), error)
             return
-        if not isinstance(came, tuple):
+        if what == "ready":
             self._arrivals.add(worker.waited_for(), True)
             worker.is_ready = True
-            return
+            if came:  # there is a rate that all of them keep together
+                self._shares.join(worker)
+                self._deal()
+        elif what == "share":
+            self._shares.confirm(worker)
+            self._deal()
+        else:
+            self._hand_over(worker, came)
+
+    def _deal(self) -> None:
+        """Give workers their shares of the rate, as far as is possible now."""
+        for worker, share, begin in self._shares.due():
+            assert isinstance(worker, _RayWorker)
+            self._waited[worker.actor.share.remote(share, begin)] = worker, "share"
+
+    def _hand_over(self, worker: _RayWorker, came: Came) -> None:
+        """Keep what a worker has answered, and wait for more."""
         answers, traffic, worker.held, hungry = came
         worker.least *= 2 if hungry and worker.least < _MOST_AHEAD else 1
         for number, packed, over in answers:
@@ -234,13 +256,13 @@ class _RayWorker:
         least: How many it should have beside these, whatever its pace.
     """
 
-    def __init__(self, actor: Any, waited: dict[Any, _RayWorker]) -> None:
+    def __init__(self, actor: Any, waited: _Waited) -> None:
         self.actor, self._waited = actor, waited
         self.starting, self.is_ready = object(), False
         self.numbered: dict[int, object] = {}
         self.held, self.least = 0, _LEAST_AHEAD
         self._next = 0
-        waited[actor.ready.remote()] = self
+        waited[actor.ready.remote()] = self, "ready"
         self._listens = False
 
     def ask(self, packed: bytes) -> object:
@@ -256,8 +278,12 @@ class _RayWorker:
         """Wait for what it answers next, if it owes anything."""
         self._listens = bool(self.numbered)
         if self._listens:
-            self._waited[self.actor.collect.remote()] = self
+            self._waited[self.actor.collect.remote()] = self, "collect"
 
     def waited_for(self) -> list[object]:
         """What it still owes."""
         return [*self.numbered.values()] if self.is_ready else [self.starting]
+
+
+_Waited = dict[Any, tuple[_RayWorker, Literal["ready", "collect", "share"]]]
+"""What Ray's references will bring, and from whom."""

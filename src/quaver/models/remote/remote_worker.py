@@ -92,10 +92,10 @@ class RemoteWorker:
         self._groups: dict[int, _Group] = {}
         self._places: dict[int, _Asked] = {}
         self._most = 0
-        self._hungry = False
+        self._hungry = self._is_client = self._is_fast = False
 
     def ready(self) -> bool:
-        """Make the model; True once it can be asked.
+        """Make the model, which can be asked then; whether it must be given a share of a rate.
 
         Raises:
             ModelError: It cannot be used here, or is not the driver's.
@@ -103,8 +103,20 @@ class RemoteWorker:
         with self._starting:
             if self._model is None:
                 self._model = self.make()
+                self._is_client = isinstance(self._model, Spread)
+                self._is_fast = isinstance(self._model, Grouped)
                 threading.Thread(target=self._work, args=(self._model,), daemon=True).start()
-        return True
+        return isinstance(self._model, Spread) and self._model.is_rated
+
+    def share(self, share: float, begin: float) -> None:
+        """Keep to a share of the rate that the study gives.
+
+        Args:
+            share: The share.
+            begin: After what part of the interval between two calls to begin.
+        """
+        assert isinstance(self._model, Spread)
+        self._model.keep_share(share, begin)
 
     def make(self) -> Model:
         """Make the model.
@@ -196,13 +208,13 @@ class RemoteWorker:
         """
         with suppress(queue.Empty):
             return self._asked.get_nowait()
-        if not isinstance(self._model, Spread) and (not self._places or isinstance(self._model, Grouped)):
+        if not self._is_client and (self._is_fast or not self._places):
             return None
         self._hungry = True
         self._some.set()
         self._full.set()
         with suppress(queue.Empty):
-            return self._asked.get(timeout=None if isinstance(self._model, Spread) else _HUNGRY)
+            return self._asked.get(timeout=None if self._is_client else _HUNGRY)
         return None
 
     def _fail(self, error: BaseException) -> None:

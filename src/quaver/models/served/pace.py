@@ -59,7 +59,7 @@ class Pace:
         self._clock = clock
         self._window = Window(concurrency)
         self._rate = Rate(requests_per_minute / 60 if requests_per_minute else None, clock())
-        self._token_rate = tokens_per_minute / 60 if tokens_per_minute else math.inf
+        self._token_rate = _a_second(tokens_per_minute)
         self._level, self._level_at = 0.0, clock()
         self._held = 0.0
         self._in_a_row = 0
@@ -110,6 +110,24 @@ class Pace:
         now = self._clock()
         self._held = max(self._held, now + seconds)
         self._rate.hold(self._held, now)
+
+    def limit(
+        self, *, requests_per_minute: float | None, tokens_per_minute: float | None, begin: float
+    ) -> None:
+        """Change the given rates.
+
+        Args:
+            requests_per_minute: As at the start.
+            tokens_per_minute: As at the start.
+            begin: Send nothing for this part of the interval between two calls.
+        """
+        if requests_per_minute:
+            self._rate.a_second = requests_per_minute / 60
+            self.hold(begin * 60 / requests_per_minute)
+        if self._token_rate < math.inf:
+            self._refill(self._clock())
+            self._token_rate = _a_second(tokens_per_minute)
+            self._level = min(self._level, (1 - begin) * self._token_rate)
 
     # ------------------------------------------------------------------ what came back
 
@@ -208,3 +226,7 @@ def pause_for(limits: Limits, tokens: int) -> float:
     if limits.tokens is not None and limits.tokens < tokens and limits.tokens_reset:
         pause = max(pause, limits.tokens_reset)
     return min(pause, _LONGEST_HOLD)
+
+
+def _a_second(a_minute: float | None) -> float:
+    return a_minute / 60 if a_minute else math.inf

@@ -49,6 +49,17 @@ class PacedModel(Defaults):
         """How many calls may be in flight now, in this process."""
         return self._pace.window
 
+    @property
+    def is_rated(self) -> bool:
+        """Whether the study limits the rate."""
+        return any(self._rates.values())
+
+    def keep_share(self, share: float, begin: float) -> None:
+        """Keep to a share of the study's rate."""
+        rates = {name: rate and rate * share for name, rate in self._rates.items()}
+        self._new_pace = partial(Pace, concurrency=self._concurrency, **rates)
+        self._pace.limit(**rates, begin=begin)
+
     def share(self, index: int, processes: int, limits: Path) -> None:
         """Be one of several clients: with a share of the calls in flight, within one rate."""
         each = self._concurrency and self._concurrency // processes + (index < self._concurrency % processes)
