@@ -119,7 +119,7 @@ class DistinctReadings:
         """
         groups = self._group[variants]
         of_each = groups.tolist() if len(self._alike) > 1 else repeat(0, len(rows))
-        keys: list[tuple[Any, ...]] = list(zip(of_each, *_COLUMNS[self._reads](rows), strict=True))
+        keys: list[tuple[Any, ...]] = list(zip(*_COLUMNS[self._reads](rows), of_each, strict=True))
         places, codes = distinct(keys, len(keys))
         if len(places) < len(keys):
             keys = [keys[at] for at in places]
@@ -129,20 +129,20 @@ class DistinctReadings:
     def _columns(self, keys: Sequence[tuple[Any, ...]], rows: AnswerRows) -> list[Sequence[Any]]:
         """The readings of distinct answers, a column for each mark and evaluator."""
         if not self._known and len(self._alike) == 1:
-            made = self._read(0, [key[1:] for key in keys], rows)
+            made = self._read(0, keys, rows)
             self._remember(keys, made)
             return made
         columns: list[list[Any]] = [[None] * len(keys) for _ in range(_MARKS + len(self.evaluators))]
         new: dict[int, list[int]] = defaultdict(list)
         for at, known in enumerate(map(self._known.get, keys)):
             if known is None:
-                new[keys[at][0]].append(at)
+                new[keys[at][-1]].append(at)
                 continue
             self._served += 1
             for column, one in zip(columns, known, strict=True):
                 column[at] = one
         for group, some in new.items():
-            made = self._read(group, [keys[at][1:] for at in some], rows)
+            made = self._read(group, [keys[at] for at in some], rows)
             for column, ones in zip(columns, made, strict=True):
                 for at, one in zip(some, ones, strict=True):
                     column[at] = one
@@ -152,11 +152,11 @@ class DistinctReadings:
     def _read(self, group: int, keys: Sequence[Values], rows: AnswerRows) -> list[Sequence[Any]]:
         """The readings of what was not read before, a column for each mark and evaluator."""
         if self._reads == "pair":
-            return list(zip(*(self._read_pair(group, *key) for key in keys), strict=True))
+            return list(zip(*(self._read_pair(group, *key[:-1]) for key in keys), strict=True))
         judge, readers = self._alike[group]
         said, finishes = rows.said.texts, rows.said.finishes
         if self._reads == "response":
-            at_key = [at for (at,) in keys]
+            at_key = [at for at, _ in keys]
             answers = ManyAnswers(
                 [said[at] for at in at_key],
                 [finishes[at] for at in at_key],
@@ -164,7 +164,7 @@ class DistinctReadings:
             )
         else:
             texts, ends = ([key[at] for key in keys] for at in range(2))
-            answers = ManyAnswers(texts, ends, lambda at: Shown(*keys[at]))
+            answers = ManyAnswers(texts, ends, lambda at: Shown(*keys[at][:-1]))
         judged = judge(answers)
         settled = judged.tokens if self._reads == "tokens" else judged.text
         left = [at for at in range(len(keys)) if at not in settled] if settled else range(len(keys))
@@ -195,7 +195,7 @@ class DistinctReadings:
         if not self._remembers:
             return
         for key, read in zip(keys, zip(*made, strict=True), strict=True):
-            size = _characters(key[1:])
+            size = _characters(key[:-1])
             if size > _LONGEST_REMEMBERED:
                 continue
             self._characters += size

@@ -9,7 +9,7 @@ from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Variant
 from quaver.score.parsing.evaluator import Answer, Reader
 from quaver.score.parsing.label_forms import Forms, forms_of
-from quaver.score.parsing.many_answers import read_where
+from quaver.score.parsing.many_answers import holding, in_columns
 from quaver.score.parsing.readings import ambiguous, no_label, valid
 
 _NONE = no_label("no label in the text")
@@ -33,10 +33,18 @@ class _FirstLabelReader:
     forms: Forms
 
     def __call__(self, answer: Answer) -> Reading:
-        codes = self.forms.first(answer)
-        if len(codes) == 1:
-            return valid(codes[0])
-        return ambiguous(codes, "share the form") if codes else _NONE
+        return _reading(self.forms.first(answer))
 
     def many(self, answers: Sequence[Answer]) -> list[Reading]:
-        return read_where(answers, self.forms.words, self, _NONE)
+        found = [_NONE] * len(answers)
+        places = holding(answers, self.forms.words)
+        firsts = self.forms.firsts(answers, places) if in_columns(answers) else [None] * len(places)
+        for at, codes in zip(places, firsts, strict=True):
+            found[at] = self(answers[at]) if codes is None else _reading(codes)
+        return found
+
+
+def _reading(codes: Sequence[str]) -> Reading:
+    if len(codes) == 1:
+        return valid(codes[0])
+    return ambiguous(codes, "share the form") if codes else _NONE

@@ -10,7 +10,7 @@ from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Variant
 from quaver.score.parsing.evaluator import Answer, Reader
 from quaver.score.parsing.label_forms import Forms, forms_of
-from quaver.score.parsing.many_answers import read_where
+from quaver.score.parsing.many_answers import holding, in_columns
 from quaver.score.parsing.readings import ambiguous, no_label, valid
 
 _NONE = no_label("no label in the text")
@@ -45,12 +45,25 @@ class _LabelMatchReader:
         if self.explains:
             answer = answer.before_explanation()
         found = self.forms.distinct(answer)
-        if len(found) == 1:
-            return valid(found.pop())
-        if not found:
-            return _NONE
+        return _reading(found) or self._one_of(found, answer)
+
+    def _one_of(self, found: set[str], answer: Answer) -> Reading:
         first = self.forms.first(answer) if self.takes_first else ()
         return valid(first[0], f"the first of {len(found)}") if len(first) == 1 else ambiguous(found)
 
     def many(self, answers: Sequence[Answer]) -> list[Reading]:
-        return read_where(answers, self.forms.words, self, _NONE)
+        found = [_NONE] * len(answers)
+        places = holding(answers, self.forms.words)
+        known: Sequence[set[str] | None] = [None] * len(places)
+        if in_columns(answers) and not self.explains:
+            known = self.forms.distincts(answers, places)
+        for at, codes in zip(places, known, strict=True):
+            found[at] = (_reading(codes) if codes else None) or self(answers[at])
+        return found
+
+
+def _reading(found: set[str]) -> Reading | None:
+    """The reading of the labels that were found; None for several."""
+    if len(found) > 1:
+        return None
+    return valid(*found) if found else _NONE

@@ -6,9 +6,11 @@ Rules 2 to 7 of ``quaver.score.parsing.label_forms`` say which places count.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import chain, islice
+
+import polars as pl
 
 # Combining marks by block: a vowel sign belongs to its word, as a letter does.
 _MARKS = (
@@ -79,6 +81,15 @@ class Finder:
             return first[1]
         return next((match[1] for match in self.matches(text) if match[1]), "")
 
+    def firsts(self, texts: Sequence[str]) -> list[re.Match[str] | None]:
+        """The first of these places in each of many texts, negated or not."""
+        return [*map(self._forms.search, texts)]
+
+    def every(self, text: str) -> list[str]:
+        """What is found in a text without negations; empty where more is found than counts."""
+        found: list[str] = self._forms.findall(text)
+        return found if len(found) < _MOST else []
+
     def match(self, text: str, start: int) -> re.Match[str] | None:
         """The pattern that matches at a place, without negations."""
         found = self._all.match(text, start)
@@ -87,6 +98,16 @@ class Finder:
     def texts(self, text: str) -> set[str]:
         """What was found, each once."""
         return {match[1] for match in self.matches(text)}
+
+
+def before(text: str, start: int) -> str:
+    """The part of a text in which a negation of the form at a place can stand."""
+    return text[max(0, start - BEFORE) : start + _LONGEST_NEGATION]
+
+
+def may_negate(texts: pl.Series) -> pl.Series:
+    """Which texts, in lower case, may hold a negation."""
+    return texts.str.contains_any(list(_IN_NEGATIONS))
 
 
 def _may_negate(text: str) -> bool:

@@ -37,13 +37,17 @@ from __future__ import annotations
 import heapq
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
+import polars as pl
+
 from quaver.core.records import LabelSet, Variant
 from quaver.core.table_text import composed
-from quaver.score.parsing.finder import BEFORE, Finder, letter_patterns, word_pattern
+from quaver.score.parsing.finder import BEFORE, Finder, before, letter_patterns, may_negate, word_pattern
+from quaver.score.parsing.many_answers import ManyAnswers
 from quaver.score.parsing.parsed_answer import Answer, fold, plain
 
 Codes = tuple[str, ...]
@@ -157,6 +161,35 @@ class Forms:
             return self._codes(self._words.first(answer.folded))
         return next((mention.codes for mention in self.mentions(answer) if mention.codes), ())
 
+    def firsts(self, answers: ManyAnswers, places: Sequence[int]) -> list[Codes | None]:
+        """The codes of the first label that each of some answers mentions; None where it may be negated."""
+        found = _searched(self._words, answers.folded, places)
+        if self._letters:
+            letters = _searched(self._letters, answers.texts, places)
+            found = [*map(_earlier, found, letters)]
+        folded = answers.folded.gather(np.array(places, np.intp)).to_list()
+        near = [before(text, one.start()) if one else "" for one, text in zip(found, folded, strict=True)]
+        negated = may_negate(pl.Series(near, dtype=pl.String))
+        return [
+            None if doubtful else self._codes(one[1]) if one else ()
+            for one, doubtful in zip(found, negated, strict=True)
+        ]
+
+    def distincts(self, answers: ManyAnswers, places: Sequence[int]) -> list[set[str] | None]:
+        """The codes of all labels that each of some answers mentions; None where any may be negated."""
+        chosen = np.array(places, np.intp)
+        folded = answers.folded.gather(chosen)
+        doubtful = may_negate(folded).to_list() if self._apart else [True] * len(places)
+        found: list[set[str] | None] = [None] * len(places)
+        as_is = answers.texts.gather(chosen) if self._letters else folded
+        for at, (text, written) in enumerate(zip(folded, as_is, strict=True)):
+            if doubtful[at]:
+                continue
+            forms = {*self._words.every(text)} if self._words else set()
+            forms |= {*self._letters.every(written)} if self._letters else set()
+            found[at] = {code for form in forms for code in self._codes(form)} if forms else None
+        return found
+
     def distinct(self, answer: Answer) -> set[str]:
         """The codes of all labels that an answer mentions."""
         if not self._apart:
@@ -174,6 +207,19 @@ class Forms:
             Mention(match.start(), match.end(), self._codes(match[1]))
             for match in finder.matches(text, start)
         )
+
+
+def _searched(finder: Finder | None, texts: pl.Series, places: Sequence[int]) -> list[re.Match[str] | None]:
+    if finder is None:
+        return [None] * len(places)
+    return finder.firsts(texts.gather(np.array(places, np.intp)).to_list())
+
+
+def _earlier(one: re.Match[str] | None, other: re.Match[str] | None) -> re.Match[str] | None:
+    """Which of two places comes first; the longer of two that begin together."""
+    if one is None or other is None:
+        return one or other
+    return min(one, other, key=lambda match: (match.start(), -match.end()))
 
 
 def _merged(words: Iterator[Mention], letters: Iterator[Mention]) -> Iterator[Mention]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, overload
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeGuard, overload
 
 import numpy as np
 import polars as pl
@@ -137,9 +137,14 @@ def read_where(
     return found
 
 
-def holding(answers: Sequence[Answer], words: Sequence[str]) -> Iterable[int]:
+def in_columns(answers: Sequence[Answer]) -> TypeGuard[ManyAnswers]:
+    """Whether answers have columns, which few do not."""
+    return isinstance(answers, ManyAnswers) and answers.said is not None
+
+
+def holding(answers: Sequence[Answer], words: Sequence[str]) -> Sequence[int]:
     """The places of the answers that may hold one of some words, in lower case."""
-    if not isinstance(answers, ManyAnswers) or answers.said is None:
+    if not in_columns(answers):
         return range(len(answers))
     held = ~answers.simple
     if words:
