@@ -59,9 +59,9 @@ def ports() -> dict[str, int]:
     return {name: free() for name in (*names, "runtime_env_agent_port")}
 
 
-def node(made: Any) -> None:
+def node(made: Any, num_cpus: int = 2, num_gpus: int = 0) -> None:
     """Have a node join the cluster."""
-    made.add_node(num_cpus=2, object_store_memory=100 * 2**20, **ports())
+    made.add_node(num_cpus=num_cpus, num_gpus=num_gpus, object_store_memory=100 * 2**20, **ports())
 
 
 def cluster(nodes: int = NODES) -> Any:

@@ -1,0 +1,134 @@
+"""A study on Ray nodes of this machine that join while it runs, have GPUs in name, or ask one server.
+
+Run as a program::
+
+    python -m tests.models.remote.ray_growth STUDY growth|gpu|gpus|rate
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tests.models.remote.ray_nodes import cluster, end, node, stored
+
+from quaver.models.remote.ray_cluster import Cluster
+from quaver.study.session import Study
+
+
+def _noted(model: str) -> str:
+    """Take a moment, and write down who did and when."""
+    import ray
+
+    where = {"node": ray.get_runtime_context().get_node_id(), "gpu": os.environ.get("CUDA_VISIBLE_DEVICES")}
+    began = time.time()
+    time.sleep(0.05)
+    line = {"model": model, "worker": os.getpid(), **where, "began": began, "ended": time.time()}
+    with open(os.environ["QUAVER_ASKED"], "a") as log:
+        log.write(json.dumps(line) + "\n")
+    return "positive"
+
+
+def one(text: str, prompt: str) -> str:
+    """A model that takes a moment."""
+    return _noted("one")
+
+
+def other(text: str, prompt: str) -> str:
+    """Another."""
+    return _noted("other")
+
+
+def asked() -> list[dict[str, Any]]:
+    """What was written down."""
+    return [json.loads(line) for line in Path(os.environ["QUAVER_ASKED"]).read_text().splitlines()]
+
+
+def most_at_once(lines: Sequence[dict[str, Any]]) -> int:
+    """How many calls ran at the same time, at most."""
+    changes = sorted([(line["began"], 1) for line in lines] + [(line["ended"], -1) for line in lines])
+    now = most = 0
+    for _, change in changes:
+        now += change
+        most = max(most, now)
+    return most
+
+
+def growth(study: Path) -> dict[str, Any]:
+    """A node joins while the study runs."""
+    Cluster.every = 2.0
+    made = cluster(nodes=1)
+    running = threading.Thread(
+        target=lambda: Study.open(study, functions={"fake": one}).run(
+            where={"on": "ray", "address": made.address}
+        )
+    )
+    running.start()
+    while stored(study) < 50 and running.is_alive():
+        time.sleep(0.02)
+    node(made)
+    running.join()
+    end(made)
+    lines = asked()
+    return {
+        "nodes": len({line["node"] for line in lines}),
+        "workers_at_first": len({line["worker"] for line in lines[:50]}),
+        "workers": len({line["worker"] for line in lines}),
+        "stored": stored(study),
+    }
+
+
+def gpus(study: Path, each: int) -> dict[str, Any]:
+    """Two models on a node with two GPUs, and how many of these a worker has for itself."""
+    made = cluster(nodes=0)
+    node(made, num_cpus=4, num_gpus=2)
+    where = {"on": "ray", "address": made.address, "gpus_per_worker": each}
+    Study.open(study, functions={"one": one, "other": other}).run(where=where)
+    end(made)
+    lines = asked()
+    return {
+        "workers": {name: len({line["worker"] for line in lines if line["model"] == name}) for name in NAMES},
+        "at_once": most_at_once(lines),
+        "at_once_on": {
+            gpu: most_at_once([line for line in lines if line["gpu"] == gpu])
+            for gpu in sorted({line["gpu"] for line in lines})
+        },
+        "stored": stored(study),
+    }
+
+
+NAMES = ("one", "other")
+
+
+def rate(study: Path) -> dict[str, Any]:
+    """Workers on several nodes ask one server."""
+    from tests.models.serving import serving
+
+    made = cluster(nodes=3)
+    with serving(faults=0.05, latency=0.02) as (url, server):
+        document = json.loads(study.read_text())
+        document["models"][0]["base_url"] = url
+        where = {"on": "ray", "address": made.address, "workers": 3}
+        Study.open(document, folder=study.parent).run(where=where)
+        moments = sorted(server.good)[1:]
+    end(made)
+    return {"moments": moments, "stored": stored(study)}
+
+
+def main() -> None:
+    study = Path(sys.argv[1])
+    os.environ["QUAVER_ASKED"] = str(study.parent / "asked.log")
+    parts = {"growth": growth, "gpu": partial(gpus, each=1), "gpus": partial(gpus, each=2), "rate": rate}
+    print(json.dumps(parts[sys.argv[2]](study)), flush=True)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""Real Ray (make test-ray): nodes that join, GPUs that models take in turns, one rate for all workers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.extras import needs
+from tests.models.remote.test_rate_of_workers import JITTER, RATE, most_above
+from tests.studies import written
+
+pytestmark = needs("ray")
+
+STUDY = """\
+task: {{labels: [positive, negative]}}
+items: {{source: items.csv, id: id, text: "{{{{ text }}}}"}}
+prompt: {{instruction: Is it so?}}
+models: [{models}]
+evaluators: [label_match]
+"""
+
+
+def study(folder: Path, items: int, *models: str) -> Path:
+    rows = "".join(f"{n},Text number {n}.\n" for n in range(items))
+    written_models = ", ".join(f"{{name: {name}, use: function}}" for name in models)
+    return written(folder, STUDY.format(models=written_models), "id,text\n" + rows)
+
+
+def lived(study: Path, what: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.models.remote.ray_growth", str(study), what],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        cwd=Path(__file__).parents[3],
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def test_nodes_that_join_during_a_run_get_workers(tmp_path: Path) -> None:
+    found = lived(study(tmp_path, 1500, "fake"), "growth")
+    assert found == {"nodes": 2, "workers_at_first": 2, "workers": 4, "stored": 1500}
+
+
+def test_each_worker_has_its_own_gpu(tmp_path: Path) -> None:
+    found = lived(study(tmp_path, 150, "one", "other"), "gpu")
+    assert found["stored"] == 300
+    assert all(found["workers"].values())
+    assert (found["at_once"], found["at_once_on"]) == (2, {"0": 1, "1": 1})
+
+
+def test_models_that_need_all_gpus_take_turns(tmp_path: Path) -> None:
+    found = lived(study(tmp_path, 150, "one", "other"), "gpus")
+    assert found["stored"] == 300
+    assert found["workers"] == {"one": 1, "other": 1}
+    assert (found["at_once"], found["at_once_on"]) == (1, {"0,1": 1})
+
+
+def test_workers_on_several_nodes_keep_one_rate(tmp_path: Path) -> None:
+    path = study(tmp_path, 200, "s")
+    model = {
+        "name": "s",
+        "use": "openai_compatible",
+        "model": "m",
+        "requests_per_minute": 60 * RATE,
+        "retries": 12,
+        "timeout": 5,
+    }
+    document = {
+        "task": {"labels": ["yes", "no"]},
+        "items": {"source": str(tmp_path / "items.csv"), "id": "id", "text": "{{ text }}"},
+        "prompt": {"instruction": "Is it so?"},
+        "models": [model],
+    }
+    path.write_text(json.dumps(document))
+    found = lived(path, "rate")
+    moments = found["moments"]
+    assert found["stored"] == 200
+    assert most_above(moments, RATE) <= 3 + JITTER
+    assert (len(moments) - 1) / (moments[-1] - moments[0]) >= 0.7 * RATE
