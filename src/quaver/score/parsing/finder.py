@@ -30,8 +30,10 @@ _IN_NEGATIONS = (
     *("far from", "anything", "不", "没有", "非"),
 )
 """Whatever negates has one of these."""
-_LONGEST_NEGATION = max(map(len, _NEGATIONS))
 _GAP = r"""[\s"'*_`(-]"""
+_NEGATED = rf"(?:(?:^|[^0-9a-z_])(?:{'|'.join(_NEGATIONS)})|n't){_GAP}|{'|'.join(_BARE_NEGATIONS)}"
+"""The same, in the syntax of Rust's ``regex``: a negation without what stands between it and a form."""
+_LONGEST_NEGATION = max(map(len, _NEGATIONS))
 BEFORE = 64
 """How far before a form a negation with its words can begin."""
 _MOST = 10_000
@@ -107,7 +109,10 @@ def before(text: str, start: int) -> str:
 
 def may_negate(texts: pl.Series) -> pl.Series:
     """Which texts, in lower case, may hold a negation."""
-    return texts.str.contains_any(list(_IN_NEGATIONS))
+    held = texts.str.contains_any(list(_IN_NEGATIONS))
+    some = held.arg_true()
+    doubtful = some.filter(texts.gather(some).str.contains(_NEGATED))
+    return held.set(held, False).scatter(doubtful, True)
 
 
 def _may_negate(text: str) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeGuard, overload
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from quaver.core.annotations import Reading
 from quaver.core.records import Response
@@ -20,7 +20,10 @@ _FEW: Final = 20
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _SPACE: Final = "\t\n\x0b\x0c\r "
 _BETWEEN: Final = "\n"
-_LESS, _BRACKET, _FIRST_SPACE, _LAST_SPACE, _BLANK, _LAST = 0x3C, 0x5B, 0x09, 0x0D, 0x20, 0x7E
+_SIMPLE: Final = frozenset(map(ord, _SPACE + string.printable)) - frozenset(map(ord, "<["))
+_ODD: Final = b"\1"
+_MARKED: Final = bytes(code not in _SIMPLE for code in range(256))
+"""By byte: 1 where no simple text has it."""
 
 
 class ManyAnswers(Sequence[Answer]):
@@ -106,18 +109,12 @@ def _columns(said: Sequence[str]) -> tuple[pl.Series, pl.Series]:
         said = [_SURROGATE.sub("\ufffd", one) for one in said]
         texts, content = pl.Series(said, dtype=pl.String), _BETWEEN.join(said).encode()
     simple = np.ones(len(said), dtype=bool)
-    odd = _odd(np.frombuffer(content, np.uint8))
-    if len(odd):
+    marked = content.translate(_MARKED)
+    if _ODD in marked:
+        odd = np.flatnonzero(np.frombuffer(marked, np.uint8))
         ends = texts.str.len_bytes().to_numpy().astype(np.int64).cumsum() + np.arange(len(said))
         simple[np.searchsorted(ends, odd, side="right")] = False
     return texts, pl.Series(simple)
-
-
-def _odd(content: NDArray[np.uint8]) -> NDArray[np.intp]:
-    """Where there are bytes that no simple text has."""
-    mark = (content == _LESS) | (content == _BRACKET)
-    control = (content < _FIRST_SPACE) | ((content > _LAST_SPACE) & (content < _BLANK))
-    return np.flatnonzero(mark | control | (content > _LAST))
 
 
 def read_where(
