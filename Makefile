@@ -111,7 +111,7 @@ browser:
 	  || echo "chromium is not installed: the report's browser tests will be skipped"
 
 # The extras that the default environment has, and those that heavy.lock adds: all but vllm.
-LIGHT := --extra anthropic --extra demo --extra pandas --extra stats --extra view
+LIGHT := --extra demo --extra pandas --extra stats --extra view
 MORE := $(LIGHT) --extra embeddings --extra gpt4all --extra hf --extra inspect --extra ray --extra testing
 
 # After a change of the dependencies in pyproject.toml. No address is recorded.

@@ -66,8 +66,11 @@ def asked(url: str, calls: int, folder: Path, processes: int, share: float) -> d
 
 def children_of(process: int) -> list[int]:
     """The processes that a process started; each is listed with the thread that did."""
-    tasks = Path(f"/proc/{process}/task")
-    return [int(one) for task in tasks.glob("*/children") for one in task.read_text().split()]
+    found: list[int] = []
+    for task in Path(f"/proc/{process}/task").glob("*/children"):
+        with suppress(OSError):  # the thread has just ended
+            found += map(int, task.read_text().split())
+    return found
 
 
 def used_by(process: int) -> float:
@@ -93,7 +96,8 @@ def limited(share: float) -> Iterator[Any]:
             (group / "cpu.cfs_quota_us").write_text(str(int(share * PERIOD)))
         else:
             (group / "cpu.max").write_text(f"{int(share * PERIOD)} {PERIOD}")
-        (group / "cgroup.procs").write_text(str(process))
+        with suppress(ProcessLookupError):  # it has just ended
+            (group / "cgroup.procs").write_text(str(process))
 
     try:
         yield limit

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from unittest.mock import patch
 
-import anthropic
-import httpx2
 import pytest
 from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
 from pydantic import TypeAdapter
@@ -17,7 +15,8 @@ from tests.batches.anthropic_provider import message
 from quaver.core.records import Call, Decoding, Message, Prompt, Request, Response
 from quaver.errors import MissingKey, ModelError, RateLimited, SpecError
 from quaver.models.anthropic import Anthropic
-from quaver.models.served.anthropic_messages import AskedOfClaude, message_body, read_message
+from quaver.models.served.anthropic_messages import VERSION, AskedOfClaude, message_body, read_message
+from quaver.models.served.http_pool import Endpoint, HttpPool, HttpReply
 
 KEY = "sk-ant-api03-aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789"
 PLAIN = AskedOfClaude(cache=False, thinking=0, body={})
@@ -29,12 +28,16 @@ def request(choices: tuple[str, ...] = (), **decoding: Any) -> Request:
     return Request("m", Prompt(said, "", ""), asked, choices, 1, (Call(b"k" * 16, 0, 0, 0),))
 
 
-Reply = Callable[[dict[str, Any]], httpx2.Response]
+Reply = Callable[[dict[str, Any]], HttpReply]
+
+
+def _reply(status: int, document: Any, **headers: str) -> HttpReply:
+    return HttpReply(status, headers, json.dumps(document).encode())
 
 
 @pytest.fixture
 def reply() -> list[Reply]:
-    return [lambda body: httpx2.Response(200, json=message("yes"))]
+    return [lambda body: _reply(200, message("yes"))]
 
 
 @pytest.fixture(autouse=True)
@@ -42,15 +45,16 @@ def wire(reply: list[Reply], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[d
     """What was sent; the first of ``reply`` answers it."""
     sent: list[dict[str, Any]] = []
 
-    def handle(asked: httpx2.Request) -> httpx2.Response:
-        assert asked.url.path == "/v1/messages"
-        assert asked.headers["x-api-key"] == KEY
-        sent.append(json.loads(asked.content))
+    async def handle(pool: HttpPool, to: Endpoint, body: bytes) -> HttpReply:
+        assert to.url == "https://api.anthropic.com/v1/messages"
+        assert to.headers["x-api-key"] == KEY
+        assert to.headers["anthropic-version"] == VERSION
+        assert "Authorization" not in to.headers
+        sent.append(json.loads(body))
         return reply[0](sent[-1])
 
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    made = lambda **_: httpx2.AsyncClient(transport=httpx2.MockTransport(handle))  # noqa: E731
-    with patch.object(anthropic, "DefaultAsyncHttpxClient", made):
+    with patch.object(HttpPool, "post", handle):
         yield sent
 
 
@@ -120,7 +124,7 @@ def test_ends(reason: str, finish: str) -> None:
 
 def _error(status: int, kind: str, said: str) -> Reply:
     document = {"type": "error", "error": {"type": kind, "message": said}}
-    return lambda body: httpx2.Response(status, json=document)
+    return lambda body: _reply(status, document)
 
 
 def test_a_prompt_that_is_too_long_is_an_answer(reply: list[Reply]) -> None:
@@ -148,8 +152,8 @@ def test_what_ends_the_work(
 
 
 def test_an_overloaded_server_is_asked_again(reply: list[Reply], wire: list[dict[str, Any]]) -> None:
-    def overloaded(body: dict[str, Any]) -> httpx2.Response:
-        return httpx2.Response(529, json={}, headers={"retry-after": "0"})
+    def overloaded(body: dict[str, Any]) -> HttpReply:
+        return HttpReply(529, {"retry-after": "0"}, b"{}")
 
     good = reply[0]
     reply[0] = lambda body: good(body) if len(wire) > 1 else overloaded(body)

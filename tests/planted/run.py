@@ -46,7 +46,7 @@ _PROCESSES.set_forkserver_preload(
         "jinja2",
         "hypothesis",
         "pytest",
-        "openai",
+        "aiohttp",
         "typer",
         "rich",
     ]

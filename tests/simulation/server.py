@@ -13,10 +13,7 @@ from hashlib import blake2b
 from typing import Any
 from unittest.mock import patch
 
-import openai
-from httpx2 import URL, RequestError
-from httpx2 import Request as HttpRequest
-from httpx2 import Response as HttpResponse
+import aiohttp
 
 from quaver.models.openai_compatible import OpenAICompatible
 from quaver.models.served.http_pool import HttpPool, HttpReply
@@ -97,35 +94,22 @@ class Server:
             return await send(model, to, part)
 
         async def posted(pool: HttpPool, to: object, body: bytes) -> HttpReply:
-            reply = await server.send(HttpRequest("POST", URL("http://simulated"), content=body))
-            return HttpReply(reply.status_code, reply.headers, reply.content)
+            return await server.send(body)
+
+        async def listed(pool: HttpPool, url: str, headers: object) -> HttpReply:
+            return _reply(200, {"data": [{"id": "m"}], "version": "1"})  # its models, or its version
 
         with (
             patch.object(HttpPool, "endpoint", lambda *_: server),
             patch.object(HttpPool, "post", posted),
-            patch.object(openai, "DefaultAioHttpClient", lambda **_: server),
-            patch.object(openai, "AsyncOpenAI", lambda **_: server),
+            patch.object(HttpPool, "get", listed),
             patch.object(OpenAICompatible, "_send", remembering),
         ):
             yield
 
-    async def close(self) -> None:
-        """Nothing is open."""
-
-    async def get(self, path: str, **_: Any) -> HttpResponse:
-        """The list of its models, or its version."""
-        return _reply(200, {"data": [{"id": "m"}], "version": "1"})
-
-    async def post(self, path: str, *, body: Mapping[str, Any], **_: Any) -> HttpResponse:
-        """Answer a prompt as the SDK's client sends it."""
-        request = HttpRequest("POST", URL(f"http://simulated{path}"), content=json.dumps(body).encode())
-        reply = await self.send(request)
-        reply.request = request
-        return reply
-
-    async def send(self, request: HttpRequest) -> HttpResponse:
+    async def send(self, content: bytes) -> HttpReply:
         """Answer a prompt, or not."""
-        body, part = json.loads(request.content), _PART.get()
+        body, part = json.loads(content), _PART.get()
         calls = part.request.calls[part.first : part.first + part.n] if part else ()
         await asyncio.sleep(self.draw.choice((0.0, 0.01, 0.3)))
         fault = self.draw.choice(FAULTS) if part and self.draw.random() < self.faults else ""
@@ -144,19 +128,19 @@ class Server:
         return await _faulted(fault, whole)
 
 
-async def _faulted(fault: str, whole: dict[str, Any]) -> HttpResponse:
+async def _faulted(fault: str, whole: dict[str, Any]) -> HttpReply:
     match fault:
         case "":
             return _reply(200, whole)
         case "break":
-            raise RequestError("the connection broke")
+            raise aiohttp.ClientError("the connection broke")
         case "slow":
             await asyncio.sleep(300)
             return _reply(200, whole)
         case "empty":
-            return HttpResponse(200, content=b"")
+            return HttpReply(200, {}, b"")
         case "cut":
-            return HttpResponse(200, content=json.dumps(whole).encode()[:-20])
+            return HttpReply(200, {}, json.dumps(whole).encode()[:-20])
         case "fewer":
             return _reply(200, whole | {"choices": whole["choices"][1:]})
         case "no choices":
@@ -166,8 +150,8 @@ async def _faulted(fault: str, whole: dict[str, Any]) -> HttpResponse:
     return _reply(int(status), {"error": {"message": "no"}}, {"retry-after": wait} if wait else {})
 
 
-def _reply(status: int, document: Any, headers: Mapping[str, str] | None = None) -> HttpResponse:
-    return HttpResponse(status, content=json.dumps(document).encode(), headers=dict(headers or {}))
+def _reply(status: int, document: Any, headers: Mapping[str, str] | None = None) -> HttpReply:
+    return HttpReply(status, dict(headers or {}), json.dumps(document).encode())
 
 
 def _meant(body: Mapping[str, Any], place: int) -> str:

@@ -1,7 +1,6 @@
 """``anthropic``: Claude by Anthropic's own API, with its prompt caching, its thinking and its batches.
 
-``pip install "quaver[anthropic]"``. The preset ``anthropic`` of ``openai_compatible`` needs no extra, and has
-none of these three.
+The preset ``anthropic`` of ``openai_compatible`` has none of these three.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -20,7 +18,6 @@ from quaver.core.meter import Meter
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Request, Response
 from quaver.errors import MissingKey
-from quaver.models.local.extras import require
 from quaver.models.served.anthropic_messages import (
     MESSAGES,
     VERSION,
@@ -43,7 +40,7 @@ from quaver.models.served.server_options import (
 )
 
 if TYPE_CHECKING:
-    from quaver.models.served.anthropic_connection import AnthropicConnection
+    from quaver.models.served.connection import Connection
 
 _URL, _KEY = "https://api.anthropic.com", "ANTHROPIC_API_KEY"
 
@@ -99,7 +96,6 @@ class Anthropic(PacedModel):
         retries: NonNegativeInt = 6,
         patience: PositiveFloat = 300.0,
     ) -> None:
-        require("anthropic", "anthropic")
         self._model, self._version = checked_name("model", model), checked_name("version", version)
         self._asked = AskedOfClaude(cache, thinking or 0, checked_body(body or {}))
         self._url, self._key = checked_url(base_url, None), checked_variable(key)
@@ -125,7 +121,6 @@ class Anthropic(PacedModel):
             "thinking": self._asked.thinking or None,
             "cache": self._asked.cache,
             "body": dict(self._asked.body),
-            "anthropic": version_of("anthropic"),
         }
 
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
@@ -148,7 +143,7 @@ class Anthropic(PacedModel):
 
         def connected() -> BatchHttp:
             key = self._secret()
-            return BatchHttp(self._address, {"x-api-key": key, "anthropic-version": VERSION}, key)
+            return BatchHttp(self._address, _headers(key), key)
 
         return AnthropicBatches(connected, self._model, self._asked, self._address)
 
@@ -160,19 +155,21 @@ class Anthropic(PacedModel):
         """
         self._secret()
 
-    async def _send(self, connection: AnthropicConnection, part: Part) -> Landed:
+    async def _send(self, connection: Connection, part: Part) -> Landed:
         request = part.request
         with sending(self.meter, request, part.n):
             came = await connection.post(MESSAGES, message_body(self._model, request, self._asked))
         if isinstance(came, Response):
             return Landed([came])
-        with reading(self.meter, request, came):
-            return Landed([read_message(came, () if request.schema else request.choices)])
+        content, limits = came
+        with reading(self.meter, request, content):
+            return Landed([read_message(content, () if request.schema else request.choices)], limits)
 
-    def _connected(self) -> AbstractAsyncContextManager[AnthropicConnection]:
-        from quaver.models.served.anthropic_connection import AnthropicConnection
+    def _connected(self) -> AbstractAsyncContextManager[Connection]:
+        from quaver.models.served.connection import Connection
 
-        return AnthropicConnection.opened(self._address, self._secret(), self._timeout, self._pace.most)
+        key = self._secret()
+        return Connection.opened(self._address, _headers(key), key, self._timeout, self._pace.most)
 
     @property
     def _address(self) -> Address:
@@ -188,3 +185,7 @@ class Anthropic(PacedModel):
                 fix=f"export {self._key}=…; a study file never holds a key",
             )
         return checked_key(secret, self._key, self._url)
+
+
+def _headers(key: str) -> dict[str, str]:
+    return {"anthropic-version": VERSION} | ({"x-api-key": key} if key else {})

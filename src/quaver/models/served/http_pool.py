@@ -10,15 +10,12 @@ from __future__ import annotations
 import asyncio
 import ssl
 import urllib.request
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import aiohttp
 from yarl import URL
-
-_WRITTEN = (b"content-length", b"accept-encoding", b"connection", b"transfer-encoding")
-"""Headers that are written here."""
 
 _BUFFER = 2**16
 _CONTINUES, _SWITCHES = range(100, 200), 101
@@ -44,38 +41,43 @@ class Endpoint(NamedTuple):
     Attributes:
         key: A request, by which aiohttp finds a connection.
         head: Method, path and headers, up to the body's length.
+        url: The address.
+        headers: The headers alone.
+        proxy: What leads there; None for nothing.
     """
 
     key: aiohttp.ClientRequest
     head: bytes
+    url: str
+    headers: Mapping[str, str]
+    proxy: str | None
 
 
 class HttpPool:
     """Connections that are opened as they are needed, and kept; used on one event loop.
 
+    Where a proxy leads to a server, and for the few requests without a body, aiohttp's own session is used.
+
     Args:
         most: Maximum number of connections.
         connect: Seconds for opening one.
-        tls: How to encrypt; called when it is first needed.
     """
 
-    def __init__(self, most: int, connect: float, tls: Callable[[], ssl.SSLContext]) -> None:
-        self._most, self._tls = most, tls
-        self._timeout = aiohttp.ClientTimeout(sock_connect=connect)
+    def __init__(self, most: int, connect: float) -> None:
+        self._most = most
+        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect)
         self._connector: aiohttp.TCPConnector | None = None
+        self._session: aiohttp.ClientSession | None = None
 
-    def endpoint(self, url: str, headers: Iterable[tuple[bytes, bytes]]) -> Endpoint | None:
-        """An address with the headers of its requests; None if a proxy leads there."""
+    def endpoint(self, url: str, headers: Mapping[str, str]) -> Endpoint:
+        """An address with the headers of its requests."""
         where = URL(url)
-        if _is_proxied(url):
-            return None
-        if self._connector is None:
-            tls = self._tls() if where.scheme == "https" else True
-            self._connector = aiohttp.TCPConnector(limit=self._most, ssl=tls)
-        kept = b"".join(b"%b: %b\r\n" % one for one in headers if one[0].lower() not in _WRITTEN)
-        path = where.raw_path_qs.encode("ascii")
-        head = b"POST %b HTTP/1.1\r\n%bAccept-Encoding: gzip, deflate\r\nContent-Length: " % (path, kept)
-        return Endpoint(aiohttp.ClientRequest("POST", where, loop=asyncio.get_running_loop()), head)
+        self._open(where.scheme)
+        whole = {"Host": where.host_port_subcomponent or "", **headers, "Accept-Encoding": "gzip, deflate"}
+        written = "".join(f"{name}: {value}\r\n" for name, value in whole.items())
+        head = f"POST {where.raw_path_qs} HTTP/1.1\r\n{written}Content-Length: "
+        key = aiohttp.ClientRequest("POST", where, loop=asyncio.get_running_loop())
+        return Endpoint(key, head.encode("latin-1"), url, headers, _proxy(url))
 
     async def post(self, to: Endpoint, body: bytes) -> HttpReply:
         """Send a body, and read the reply.
@@ -83,6 +85,8 @@ class HttpPool:
         Raises:
             aiohttp.ClientError: No connection was made, it was lost, or what came is not a reply.
         """
+        if to.proxy is not None:
+            return await self._by_session("POST", to.url, to.headers, body)
         assert self._connector is not None
         connection = await self._connector.connect(to.key, [], self._timeout)
         try:
@@ -101,13 +105,56 @@ class HttpPool:
         connection.release()
         return HttpReply(message.code, message.headers, content)
 
+    async def get(self, url: str, headers: Mapping[str, str]) -> HttpReply:
+        """Fetch an address.
+
+        Raises:
+            aiohttp.ClientError: No connection was made, it was lost, or what came is not a reply.
+        """
+        self._open(URL(url).scheme)
+        return await self._by_session("GET", url, headers, None)
+
+    async def _by_session(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None
+    ) -> HttpReply:
+        """Redirects are not followed: a key is for the server that the study names."""
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=self._connector,
+                connector_owner=False,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=self._timeout,
+            )
+        sent = self._session.request(
+            method, URL(url), headers=headers, data=body, proxy=_proxy(url), allow_redirects=False
+        )
+        async with sent as reply:
+            return HttpReply(reply.status, reply.headers, await reply.read())
+
+    def _open(self, scheme: str) -> None:
+        """Encrypt as httpx2 does, which heeds SSL_CERT_FILE and the like."""
+        if self._connector is None:
+            tls = _trusted() if scheme == "https" else True
+            self._connector = aiohttp.TCPConnector(limit=self._most, ssl=tls)
+
     async def close(self) -> None:
         """Close all of them."""
+        if self._session is not None:
+            await self._session.close()
         if self._connector is not None:
             await self._connector.close()
 
 
-def _is_proxied(url: str) -> bool:
+def _trusted() -> ssl.SSLContext:
+    from httpx2 import create_ssl_context
+
+    return create_ssl_context()
+
+
+def _proxy(url: str) -> str | None:
+    """The proxy that leads to an address, as the environment says."""
     parts, proxies = urlsplit(url), urllib.request.getproxies()
     named = proxies.get(parts.scheme) or proxies.get("all")
-    return bool(named) and not urllib.request.proxy_bypass(parts.netloc)
+    if not named or urllib.request.proxy_bypass(parts.netloc):
+        return None
+    return named if "://" in named else f"http://{named}"
