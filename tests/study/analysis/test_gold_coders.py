@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 from tests.gold_study import filled, labelled_study, truths
 
 import quaver
 from quaver import Study
+from quaver.study.sources.gold_files import GoldFiles
 
 TRUTH = truths()
 OTHER = {"left": "right", "right": "left"}
@@ -37,7 +39,13 @@ def test_the_model_is_tested_against_each_of_them(study: Study) -> None:
 def test_they_stand_among_the_studys_estimates(study: Study, tmp_path: Path) -> None:
     found = {one.measure: one for one in study.estimates() if one.cell.get("coder", "all") == "all"}
     assert {"alternative_annotator_won", "coder_agreement_coders"} <= found.keys()
-    assert found["coder_agreement_coders"].value == pytest.approx(study.gold.status().agreement.value)  # type: ignore[union-attr]
+    draw = GoldFiles(study.folder).state().draw
+    assert draw is not None
+    drawn = draw.filter("drawn").with_columns(weight=1 / pl.col("probability"))
+    wrong = drawn.filter(pl.col("item").is_in(list(TRUTH)[::4]))["weight"].sum() / drawn["weight"].sum()
+    assert drawn["weight"].n_unique() > 1
+    # On every fourth item two of three pairs of coders differ.
+    assert found["coder_agreement_coders"].details["percent"] == pytest.approx(1 - wrong * 2 / 3)
     path, _ = quaver.bundle(study, tmp_path / "coded.zip")
     assert quaver.verify(path).holds
 

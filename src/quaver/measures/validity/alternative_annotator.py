@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -35,6 +35,7 @@ class _LeftOut(NamedTuple):
 
     Attributes:
         counts: Which items this coder and another one labelled.
+        weights: What each of these items counts for.
         model: 1 where the model agrees at least as well with the others, shape (items,).
         coder: 1 where the coder does.
         alike_model: The model's mean agreement with the others.
@@ -42,6 +43,7 @@ class _LeftOut(NamedTuple):
     """
 
     counts: Floats
+    weights: Floats
     model: Floats
     coder: Floats
     alike_model: float
@@ -73,6 +75,7 @@ def alternative_annotator(
     coders: str | Sequence[str] = ("gold",),
     epsilon: float = 0.2,
     level: Level | None = None,
+    probability: str | None = None,
     missing: Missing,
 ) -> Iterator[Estimate]:
     """The alternative annotator test: whether the model may stand in for one of several coders.
@@ -92,6 +95,9 @@ def alternative_annotator(
         epsilon: What a label by a person costs more: 0.2 is for experts, 0.15 for trained coders, 0.1 for
             crowd workers.
         level: Level of measurement; by default the label set's, nominal without one.
+        probability: The column with each item's probability of being drawn into the sample that coders
+            labelled, empty where it was not. Items are weighted by one over it, and the estimates are of all
+            items that the sample was drawn from.
         missing: ``"wrong"``: without a label the model agrees with nobody; ``"drop"``: the item is left out.
 
     Returns:
@@ -119,17 +125,17 @@ def alternative_annotator(
         if len(given) < _FEWEST or not cell.codes.size:
             yield from _undefined(cell, "fewer than three coders" if cell.codes.size else "no annotations")
         else:
-            yield from _tested(coded(cell, given), epsilon, level, missing)
+            yield from _tested(coded(cell, given, reading, probability), epsilon, level, missing)
 
 
 _METHOD = "alternative annotator test, each coder left out in turn"
 
 
 def _tested(found: Coded, epsilon: float, level: Level | None, missing: Missing) -> Iterator[Estimate]:
-    cell, names = found.cell, list(found.marks)
+    cell, names, weights = found.cell, list(found.marks), found.weights
     values = _numbers(cell, level)
     answer = _modal(cell)
-    left_out = [_left_out(name, found.marks, answer, values, missing) for name in names]
+    left_out = [_left_out(name, found, answer, values, missing) for name in names]
     known = [one for one in left_out if one.counts.any()]
     if not known:
         yield from _undefined(cell, "no item with two coders")
@@ -150,9 +156,9 @@ def _tested(found: Coded, epsilon: float, level: Level | None, missing: Missing)
             continue
         p = float(next(adjusted))
         won.append(p <= _FALSE)
-        yield cell.estimated(_advantage(cell, name, one, share, place, p, bare))
+        yield weights.estimated(_advantage(cell, name, one, share, place, p, bare))
         place += 1
-    yield cell.estimated(_mean(cell, share, known, bare))
+    yield weights.estimated(_mean(cell, share, known, bare))
     yield _winning(cell, won, epsilon, known)
 
 
@@ -162,23 +168,23 @@ def _undefined(cell: Cell, reason: str) -> Iterator[Estimate]:
         yield cell.estimated(said)
 
 
-def _left_out(
-    name: str, marks: Mapping[str, Ints], answer: Ints, values: Floats | None, missing: Missing
-) -> _LeftOut:
-    own = marks[name]
-    others = np.stack([mark for other, mark in marks.items() if other != name], 1)
+def _left_out(name: str, found: Coded, answer: Ints, values: Floats | None, missing: Missing) -> _LeftOut:
+    own = found.marks[name]
+    others = np.stack([mark for other, mark in found.marks.items() if other != name], 1)
     counts = (own >= 0) & (others >= 0).any(1)
     if missing == "drop":
         counts &= answer >= 0
     model, coder = (_alike(label, others, values) for label in (answer, own))
     rows = counts.astype(float)
-    whole = max(1.0, rows.sum())
+    weights = rows * found.weights.whole[0]
+    whole = max(1e-12, weights.sum())
     return _LeftOut(
         rows,
+        weights,
         (model >= coder - 1e-12).astype(float),
         (coder >= model - 1e-12).astype(float),
-        float((rows * np.where(counts, model, 0.0)).sum() / whole),
-        float((rows * np.where(counts, coder, 0.0)).sum() / whole),
+        float(weights @ np.where(counts, model, 0.0) / whole),
+        float(weights @ np.where(counts, coder, 0.0) / whole),
     )
 
 
@@ -219,9 +225,9 @@ def _modal(cell: Cell) -> Ints:
 def _p(cell: Cell, one: _LeftOut, epsilon: float) -> float:
     """One-sided p: that the coder's advantage is ``epsilon`` or more above the model's."""
     apart = one.coder - one.model
-    n = one.counts.sum()
-    mean = float((one.counts * apart).sum() / n)
-    deviation = one.counts * (apart - mean)
+    n = one.weights.sum()
+    mean = float(one.weights @ apart / n)
+    deviation = one.weights * (apart - mean)
     groups = cell.units.clusters
     sums = deviation[one.counts > 0] if groups is None else np.bincount(groups, deviation)
     units = sums.size if groups is None else np.unique(groups[one.counts > 0]).size
@@ -251,7 +257,7 @@ def _advantage(
         details={
             "p": p,
             "won": p <= _FALSE,
-            "coder_advantage": float((one.counts * one.coder).sum() / n),
+            "coder_advantage": float(one.weights @ one.coder / one.weights.sum()),
             "with_model": one.alike_model,
             "with_coder": one.alike_coder,
         },

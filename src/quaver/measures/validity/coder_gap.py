@@ -18,6 +18,7 @@ from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell
 from quaver.estimation.means import none_goes_far
 from quaver.estimation.statistic import Statistic
+from quaver.measures.validity.item_weights import ItemWeights
 
 ALL = "all"
 """The cell of all coders together."""
@@ -26,10 +27,11 @@ Ints = NDArray[np.int64]
 
 
 class Coded(NamedTuple):
-    """A cell whose labels are also the coders', and each coder's label of each item (-1 for none)."""
+    """A cell whose labels are also the coders', each coder's label of each item (-1 for none), weights."""
 
     cell: Cell
     marks: Mapping[str, Ints]
+    weights: ItemWeights
 
 
 class _Side(NamedTuple):
@@ -91,7 +93,7 @@ def gaps(found: Coded, level: Level | None) -> Iterator[Statistic]:
     size, units = len(found.cell.labels), found.cell.units
     rarest = {who: rarest_labels(label_counts(m[:, None], size), units) for who, m in found.marks.items()}
     rarest[ALL] = min(rarest.values())
-    whole = np.ones((1, found.cell.codes.shape[0]))
+    whole = found.weights.whole
     for at, (name, (one, other)) in enumerate(columns.items()):
         if not one.size or not other.size:
             yield replace(said, n=0, where={"coder": name}, reason="no alpha is defined")

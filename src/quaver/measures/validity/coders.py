@@ -14,6 +14,7 @@ from quaver.core.records import Estimate, IntervalWarning, Level
 from quaver.core.table_text import composed
 from quaver.errors import MeasureError
 from quaver.estimation.answer_grid import Grid, label_counts
+from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell
 from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.declaration import measure
@@ -22,6 +23,7 @@ from quaver.estimation.means import none_goes_far
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
 from quaver.measures.validity.coder_gap import Coded, Ints, gaps
+from quaver.measures.validity.item_weights import ItemWeights, drawn_weights
 from quaver.measures.variation.label_shares import ASKING
 
 
@@ -45,7 +47,11 @@ from quaver.measures.variation.label_shares import ASKING
     },
 )
 def coder_agreement(
-    reading: Reading, *, coders: str | Sequence[str] = ("gold",), level: Level | None = None
+    reading: Reading,
+    *,
+    coders: str | Sequence[str] = ("gold",),
+    level: Level | None = None,
+    probability: str | None = None,
 ) -> Iterator[Estimate]:
     """Krippendorff's alpha of the answers with each human coder, and of the coders with each other.
 
@@ -64,6 +70,9 @@ def coder_agreement(
     Args:
         coders: The coders' columns, each with one label for all rows of an item.
         level: Level of measurement; by default the label set's, nominal without one.
+        probability: The column with each item's probability of being drawn into the sample that coders
+            labelled, empty where it was not. Items are weighted by one over it, and the estimates are of all
+            items that the sample was drawn from.
 
     Returns:
         For each cell: ``coder_agreement_model`` for each coder (named in the cell as ``coder``), and with two
@@ -86,11 +95,11 @@ def coder_agreement(
     """
     given = coders_of(reading, coders)
     for cell in reading.cells(raters=ASKING):
-        found = coded(cell, given)
+        found = coded(cell, given, reading, probability)
         yield from _with_each(found, level)
         if len(given) > 1:
             yield from _among(found, level)
-            yield from (cell.estimated(one) for one in gaps(found, level))
+            yield from (found.weights.estimated(one) for one in gaps(found, level))
 
 
 def coders_of(reading: Reading, coders: str | Sequence[str]) -> Mapping[str, Encoded]:
@@ -113,8 +122,8 @@ def coders_of(reading: Reading, coders: str | Sequence[str]) -> Mapping[str, Enc
     return {n: encode_labels(frame[n], n) if n in frame.columns else nobody for n in names}
 
 
-def coded(cell: Cell, given: Mapping[str, Encoded]) -> Coded:
-    """A cell beside the coders' labels of its items."""
+def coded(cell: Cell, given: Mapping[str, Encoded], reading: Reading, probability: str | None) -> Coded:
+    """A cell beside the coders' labels of its items, and what each item counts for."""
     # Without a label set, the labels are those that anybody used.
     known = () if cell.label_set else sorted({value for column in given.values() for value in column.values})
     # Of two ways to write an accent the answers' counts.
@@ -125,7 +134,11 @@ def coded(cell: Cell, given: Mapping[str, Encoded]) -> Coded:
     for name, column in given.items():
         table = np.array([place.get(composed(value), -1) for value in column.values] + [-1])
         marks[name] = _by_item(cell, table[column.codes], name)
-    return Coded(replace(cell, labels=labels), marks)
+    wide = replace(cell, labels=labels)
+    known = np.any([mark >= 0 for mark in marks.values()], axis=0).astype(float)
+    counted, each = drawn_weights(wide, reading, probability, known)
+    marks = {name: np.where(counted > 0, mark, -1) for name, mark in marks.items()}
+    return Coded(wide, marks, ItemWeights(wide, each))
 
 
 def _by_item(cell: Cell, row: Ints, name: str) -> Ints:
@@ -152,20 +165,20 @@ def _with_each(found: Coded, level: Level | None) -> Iterator[Estimate]:
     answers = found.cell.codes.reshape(items, strata * raters)
     for name, mark in found.marks.items():
         pair = np.stack(np.broadcast_arrays(answers, mark[:, None]), 2)
-        yield _alpha(found.cell, "_model", name, pair, "mean over askings", level, own=mark)
+        yield _alpha(found.weights, "_model", name, pair, "mean over askings", level, own=mark)
 
 
 def _among(found: Coded, level: Level | None) -> Iterator[Estimate]:
     """The coders with each other."""
     for one, two in combinations(found.marks, 2):
         pair = np.stack([found.marks[one], found.marks[two]], 1)[:, None]
-        yield _alpha(found.cell, "_coders", f"{one}, {two}", pair, "two coders", level)
+        yield _alpha(found.weights, "_coders", f"{one}, {two}", pair, "two coders", level)
     every = np.stack(list(found.marks.values()), 1)[:, None]
-    yield _alpha(found.cell, "_coders", "all", every, f"{every.shape[2]} coders", level)
+    yield _alpha(found.weights, "_coders", "all", every, f"{every.shape[2]} coders", level)
 
 
 def _alpha(
-    cell: Cell,
+    weights: ItemWeights,
     part: str,
     name: str,
     ratings: Ints,
@@ -174,12 +187,12 @@ def _alpha(
     own: Ints | None = None,
 ) -> Estimate:
     """Alpha of ratings, shape (items, strata, raters); it rests on no more rare labels than ``own`` has."""
-    method = f"Krippendorff's alpha, {what}"
+    cell, method = weights.cell, f"Krippendorff's alpha, {what}"
     if not ratings.size:
         nothing = Statistic(method=method, part=part, where={"coder": name}, n=0, reason="no annotations")
         return cell.estimated(nothing)
     bare = int((ratings[:, :, 1:] < 0).all((1, 2)).sum())
-    percent = _percent(ratings)
+    percent = _percent(ratings, weights.whole[0])
     rated = replace(
         cell,
         grid=Grid(ratings.astype(np.int32)),
@@ -202,7 +215,7 @@ def _alpha(
             least_rare_groups=None,
             warnings=(*alpha.warnings, *stray_disagreement(rated, ratings)),
         )
-    return rated.estimated(replace(alpha, part=part))
+    return weights.estimated(replace(alpha, part=part))
 
 
 def stray_disagreement(cell: Cell, ratings: Ints) -> tuple[IntervalWarning, ...]:
@@ -219,11 +232,11 @@ def stray_disagreement(cell: Cell, ratings: Ints) -> tuple[IntervalWarning, ...]
     return none_goes_far(share, "item", cell.resampling.confidence_level)
 
 
-def _percent(ratings: Ints) -> float | None:
+def _percent(ratings: Ints, weights: Floats) -> float | None:
     """The share of pairs of raters that agree, among those that both rated."""
-    same = both = 0
+    same = both = 0.0
     for one, two in combinations(range(ratings.shape[2]), 2):
         known = (ratings[:, :, one] >= 0) & (ratings[:, :, two] >= 0)
-        both += int(known.sum())
-        same += int((known & (ratings[:, :, one] == ratings[:, :, two])).sum())
+        both += float(weights @ known.sum(1))
+        same += float(weights @ (known & (ratings[:, :, one] == ratings[:, :, two])).sum(1))
     return same / both if both else None

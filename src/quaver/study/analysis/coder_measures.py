@@ -16,6 +16,7 @@ from quaver.study.sources.study_source import StudySource
 _FEWEST: Final = {"coder_agreement": 1, "alternative_annotator": 3}
 """The measures of coders, and how many coders each needs."""
 _POOLED: Final = ("model", "decoding")
+_CHANCE: Final = "probability of being drawn"
 
 
 def coder_measures(spec: StudySpec, asked: Collection[str]) -> list[MeasureSpec]:
@@ -65,7 +66,8 @@ def with_gold_coders(
 ) -> tuple[Measurement, pl.DataFrame]:
     """A measure of coders, and a frame, with the coders of the gold sample beside those of the items' table.
 
-    A measure that names its coders, and any other measure, stay as they are.
+    A measure that names its coders, and any other measure, stay as they are. If all coders are the sample's,
+    each item counts for those that it was drawn from.
     """
     own = study.spec.items.coders
     if one.measure not in _FEWEST or tuple(one.options.get("coders", own)) != tuple(own):
@@ -76,7 +78,11 @@ def with_gold_coders(
     names = {name: name if name not in frame.columns else f"coder {name}" for name in table.columns[1:]}
     columns = table.rename(names).with_columns(pl.col("item").cast(frame.schema["item"]))
     wide = frame.join(columns, on="item", how="left", maintain_order="left")
-    return one._replace(options={**one.options, "coders": (*own, *names.values())}), wide
+    options = {**one.options, "coders": (*own, *names.values())}
+    if not own and "probability" not in options and "gold_drawn" in wide.columns:
+        chance = pl.when("gold_drawn").then("gold_probability").alias(_CHANCE)
+        wide, options = wide.with_columns(chance), {**options, "probability": _CHANCE}
+    return one._replace(options=options), wide
 
 
 def _shared_ratings(study: StudySource) -> pl.DataFrame | None:
