@@ -3,9 +3,10 @@
     python benchmarks/workers.py [waiting|nothing|embedded]
 
 Needs ``quaver[ray]``; Ray starts on this machine. Calls that do nothing are compared with the bare loop of
-``overhead.py`` and with this process. Rates count from the first stored answers on, so without the start of
-workers; what is compared takes turns. By processor time, what counts is this process alone: the workers share
-the machine's cores with it here, and have others on a cluster.
+``overhead.py`` and with this process. Rates count from the first stored answers on; what is compared takes
+turns. Calls of 50 ms are so slow that the first workers answer many while the last ones start: their rates
+are given from a quarter of the calls on, too. By processor time, what counts is this process alone:
+the workers share the machine's cores with it here, and have others on a cluster.
 """
 
 from __future__ import annotations
@@ -70,6 +71,8 @@ class Rate(NamedTuple):
 
     clock: float
     processor: float
+    late: float
+    """By the clock, from a quarter of the calls on."""
 
 
 def rate(opened: Callable[[Path], Study], where: dict[str, Any]) -> Rate:
@@ -84,7 +87,9 @@ def rate(opened: Callable[[Path], Study], where: dict[str, Any]) -> Rate:
 
         study.run(where=where, watch=watch)
         (first, began, before), (last, ended, after) = arrived[0], arrived[-1]
-        return Rate((after - before) / (last - first), (after - before) / (ended - began))
+        at, _, quarter = next(one for one in arrived if one[2] >= after / 4)
+        clock, processor = last - first, ended - began
+        return Rate((after - before) / clock, (after - before) / processor, (after - quarter) / (last - at))
 
 
 def ray(workers: int) -> dict[str, Any]:
@@ -92,8 +97,11 @@ def ray(workers: int) -> dict[str, Any]:
 
 
 def compare_waiting() -> None:
-    one, eight = rate(calling(waiting, 200), ray(1)).clock, rate(calling(waiting, 1600), ray(8)).clock
-    print(f"  calls of 50 ms: one worker {one:.1f} calls/s, eight {eight:.1f}: {eight / one:.2f} times")
+    one, eight = rate(calling(waiting, 200), ray(1)), rate(calling(waiting, 1600), ray(8))
+    print(
+        f"  calls of 50 ms: one worker {one.late:.1f} calls/s, eight {eight.late:.1f}: "
+        f"{eight.late / one.late:.2f} times; {eight.clock / one.clock:.2f} times while the last ones start"
+    )
 
 
 def compare_nothing() -> None:
@@ -101,10 +109,11 @@ def compare_nothing() -> None:
     for _ in range(ROUNDS):
         with tempfile.TemporaryDirectory() as folder:
             least = overhead.run(folder, CALLS, "--bare")
-            bare.append(Rate(CALLS / least["seconds"], CALLS / least["used"]))
+            loop = CALLS / least["seconds"]
+            bare.append(Rate(loop, CALLS / least["used"], loop))
         here.append(rate(calling(nothing, CALLS), {}))
         two.append(rate(calling(nothing, CALLS), ray(2)))
-    for name in Rate._fields:
+    for name in ("clock", "processor"):
         loop, process, workers = (max(getattr(one, name) for one in some) for some in (bare, here, two))
         print(
             f"  no time, by the {name}: bare loop {loop:,.0f}, here {process:,.0f}, two workers "

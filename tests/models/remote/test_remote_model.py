@@ -216,6 +216,17 @@ def test_workers_that_only_die_give_the_model_up() -> None:
         list(spread(cluster).answer([request(0)]))
 
 
+def test_answers_that_arrive_together_are_no_sign_of_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [50.0]
+    monkeypatch.setattr(remote_model.time, "monotonic", lambda: now[0])
+    worker = remote_model._Worker(None)
+    worker.since = now[0]
+    for wait in (0.1, 0.002, 0.098, 0.2) * 20:  # twenty answers a second, some of them late
+        now[0] += wait
+        worker.learn({0.1: 2, 0.002: 1, 0.098: 1, 0.2: 4}[wait])
+        assert 15 <= worker.rate <= 25
+
+
 def test_no_more_is_drawn_than_workers_have_room_for() -> None:
     cluster = ChanceCluster(2, 6)
     drawn: list[int] = []
@@ -235,7 +246,7 @@ def collected(worker: RemoteWorker, count: int) -> dict[tuple[int, Any], str]:
     """What a worker answers, by the group's number and the place in it, until so much has come."""
     found: dict[tuple[int, Any], str] = {}
     while len(found) < count:
-        for number, packed, _ in worker.collect().answers:
+        for number, packed, _ in worker.collect(0.05).answers:
             found |= {(number, at): responses[0].text for at, responses in unpacked_answers(packed)}
     return found
 
@@ -276,7 +287,7 @@ def test_a_model_that_works_on_many_is_fed_while_it_works() -> None:
         worker.take(number, packed_requests([request(item) for item in range(4)]))
         asked += 4
     while found < 200:
-        came = worker.collect()
+        came = worker.collect(0.05)
         found += sum(len(unpacked_answers(packed)) for _, packed, _ in came.answers)
         while asked < 200 and asked - found < came.held + 8:
             number += 1
@@ -290,7 +301,7 @@ def test_a_model_that_would_take_more_says_so() -> None:
     worker = RemoteWorker(Setup(Batching))
     worker.ready()
     worker.take(0, packed_requests([request(item) for item in range(3)]))
-    came = [worker.collect() for _ in range(2)]
+    came = [worker.collect(0.05) for _ in range(2)]
     assert any(one.hungry for one in came)
     assert max(one.held for one in came) == 3
 
@@ -310,7 +321,7 @@ def test_what_was_answered_before_the_model_failed_is_handed_over_first() -> Non
     worker.take(4, packed_requests([request(item, range(2)) for item in range(3)]))
     assert collected(worker, 2) == {(4, 0): "yes", (4, (1, 0, 1)): "no"}
     with pytest.raises(ModelError, match="no memory"):
-        worker.collect()
+        worker.collect(0.05)
 
 
 def test_another_model_than_the_drivers_is_an_error() -> None:
@@ -330,7 +341,7 @@ def test_a_model_that_cannot_go_on_says_so_to_who_waits() -> None:
     worker.ready()
     worker.take(0, packed_requests([request(0)]))
     with pytest.raises(ModelError, match="no memory"):
-        worker.collect()
+        worker.collect(0.05)
 
 
 @pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed")

@@ -22,6 +22,9 @@ _PATIENCE = 600.0
 _STEP = 0.5
 """Seconds that an answer is waited for before the cluster is looked at again."""
 
+_HELD, _EACH = 0.1, 0.002
+"""Seconds for which a worker gathers answers; at least this long for each worker that there is."""
+
 _LEAST_AHEAD, _MOST_AHEAD = 3, 3072
 """The fewest and the most requests that a worker has beside those that its model works on."""
 
@@ -66,6 +69,7 @@ class Cluster:
         self.spare: Callable[[], None] = lambda: None
         self._waited: _Waited = {}
         self._shares = RateShares()
+        self._alive: list[_RayWorker] = []
         self._arrivals = Arrivals()
         self._join(address or os.environ.get("RAY_ADDRESS"))
         if carries is not None and (module := inspect.getmodule(carries)) is not None:
@@ -115,7 +119,9 @@ class Cluster:
         made = self._ray.remote(kind).options(
             **options, max_concurrency=8, scheduling_strategy="SPREAD", max_task_retries=0
         )
-        return _RayWorker(made.remote(setup), self._waited)
+        worker = _RayWorker(made.remote(setup), self._waited)
+        self._alive.append(worker)
+        return worker
 
     def room(self, worker: _RayWorker, ahead: float) -> int:
         """How many requests a worker should have at a time: those its model works on, and those to be next.
@@ -137,6 +143,7 @@ class Cluster:
             del self._waited[ref]
         with suppress(Exception):  # Ray has many ways to say that it is gone
             self._ray.kill(worker.actor, no_restart=True)
+        self._alive.remove(worker)
         self._shares.leave(worker)
         self._deal()
 
@@ -221,7 +228,7 @@ class Cluster:
             traffic = NO_TRAFFIC
             if over:
                 del worker.numbered[number]
-        worker.listen()
+        worker.listen(max(_HELD, _EACH * len(self._alive)))
 
     def _value(self, ref: Any) -> Any:
         """What Ray has for a reference.
@@ -274,11 +281,15 @@ class _RayWorker:
             self.listen()
         return ref
 
-    def listen(self) -> None:
-        """Wait for what it answers next, if it owes anything."""
+    def listen(self, held: float = 0.0) -> None:
+        """Wait for what it answers next, if it owes anything.
+
+        Args:
+            held: Seconds for which it gathers answers.
+        """
         self._listens = bool(self.numbered)
         if self._listens:
-            self._waited[self.actor.collect.remote()] = self, "collect"
+            self._waited[self.actor.collect.remote(held)] = self, "collect"
 
     def waited_for(self) -> list[object]:
         """What it still owes."""

@@ -27,8 +27,11 @@ from quaver.models.remote.packed import Place, packed_requests, unpacked_answers
 from quaver.models.remote.ray_cluster import Cluster
 from quaver.models.remote.remote_worker import RemoteWorker, Setup
 
-_AHEAD = 0.6
-"""Seconds for which a worker has requests ahead of its model, which then always has something to draw."""
+_AHEAD, _EACH = 0.4, 0.005
+"""Seconds for which a worker has requests ahead of its model, which then always has something to draw; at
+least this long for each worker that there is, since each asks for more several times in this time."""
+_WINDOW = 0.2
+"""Seconds over which a worker's answers are counted."""
 _PORTION, _MOST = 4, 1024
 """A worker gets a share of the requests that it should have at a time, but no more than these."""
 _TRIES, _ALONE = 10, 2
@@ -72,7 +75,8 @@ class _Worker:
         groups: What it has been asked.
         owed: Follow-ups of what it answered, which it should be asked next.
         rate: Answers a second.
-        since: From when on the next answers count.
+        answered: Answers that do not count in it yet.
+        since: From when on they came.
         starting: What arrives once it can be asked; None afterwards.
     """
 
@@ -80,6 +84,7 @@ class _Worker:
     groups: dict[Any, _Group] = field(default_factory=dict)
     owed: deque[Request] = field(default_factory=deque)
     rate: float = 0.0
+    answered: int = 0
     since: float = 0.0
     starting: Any = None
 
@@ -91,9 +96,11 @@ class _Worker:
     def learn(self, answers: int) -> None:
         """Note that answers have come."""
         now = time.monotonic()
-        rate = answers / max(1e-4, now - self.since)
-        self.rate = rate if not self.rate else (self.rate + rate) / 2
-        self.since = now
+        self.answered += answers
+        if not self.rate or now - self.since >= _WINDOW:
+            rate = self.answered / max(1e-3, now - self.since)
+            self.rate = (self.rate + rate) / 2 if self.rate else rate
+            self.answered, self.since = 0, now
 
 
 class RemoteModel:
@@ -240,7 +247,8 @@ class RemoteModel:
 
     def _size_for(self, worker: _Worker) -> int:
         """How many requests a worker may be sent now."""
-        room = self._cluster.room(worker.handle, worker.rate * _AHEAD)
+        seconds = max(_AHEAD, _EACH * len(self._workers))
+        room = self._cluster.room(worker.handle, worker.rate * seconds)
         portion = max(1, min(_MOST, room // _PORTION))
         return portion if room - worker.out >= portion else 0
 
@@ -286,7 +294,7 @@ class RemoteModel:
             self._home.clear()
         self._home.update(dict.fromkeys([request.calls[0].item for request in requests], worker))
         if not worker.groups:
-            worker.since = time.monotonic()
+            worker.answered, worker.since = 0, time.monotonic()
         ref = worker.handle.ask(packed_requests(requests))
         worker.groups[ref] = _Group(requests, worker.out + len(requests), copied=copied)
 

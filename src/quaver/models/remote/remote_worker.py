@@ -69,8 +69,6 @@ class _Group:
 _Asked = tuple[Request, Any, int]
 _LOOK = 0.5
 """Seconds between two looks whether the model has failed."""
-_HELD = 0.05
-"""Seconds for which answers are gathered before they are handed over, unless a group is over."""
 _HUNGRY = 0.05
 """Seconds for which a model that works on several requests waits for another, before it is out of work."""
 
@@ -137,8 +135,11 @@ class RemoteWorker:
         group = self._groups[number] = _Group(len(requests), self._full)
         self.ask(requests, group)
 
-    def collect(self) -> Came:
-        """What has been answered, as soon as a group is over or some answers have waited for a moment.
+    def collect(self, held: float) -> Came:
+        """What has been answered, as soon as a group is over or some answers have waited long enough.
+
+        Args:
+            held: Seconds for which answers may wait.
 
         Raises:
             ModelError: The model cannot be used any more, and all that it had answered was collected.
@@ -146,7 +147,7 @@ class RemoteWorker:
         while self._failed is None and not self._some.wait(_LOOK):
             pass
         if self._failed is None:
-            self._full.wait(_HELD)
+            self._full.wait(held)
         with self._adding:
             self._some.clear()
             self._full.clear()
