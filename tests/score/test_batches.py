@@ -132,7 +132,7 @@ def answers(draw: st.DrawFn) -> tuple[str, list[Response]]:
     labels, variant = TASKS[task]
     forms = [text for one in labels.labels for text in (one.code, one.name, *one.synonyms)]
     forms += variant.answers.values()
-    forms += [one.upper() for one in forms]
+    forms += [one.upper() for one in forms] + [one.lower() for one in forms]
     piece = st.sampled_from(forms) | st.sampled_from(HOSTILE) | st.text(max_size=8)
     text = st.lists(piece, max_size=8).map(" ".join) | st.lists(piece, max_size=4).map("".join)
     response = st.builds(

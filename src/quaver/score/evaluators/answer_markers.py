@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice, takewhile
 
 from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Variant
-from quaver.score.evaluators.first_character import read_first_character
-from quaver.score.parsing.choices import choices_of
+from quaver.score.evaluators.first_character import read_first_character, read_first_characters
+from quaver.score.parsing.choices import Choices, choices_of
 from quaver.score.parsing.evaluator import Answer, Reader
 from quaver.score.parsing.label_forms import Forms, forms_of
+from quaver.score.parsing.many_answers import holding, in_columns
 from quaver.score.parsing.readings import ambiguous, valid
 
 _WHAT = "(?:answer|label|option|choice|classification|category|class|vote|rating)"
@@ -67,17 +69,33 @@ class AnswerMarkers:
         choices = choices_of(forms)
         lone = forms_of(labels, variant, longest=1) if choices.codes else forms
 
-        def read(answer: Answer) -> Reading:
-            codes = _marked(answer, forms)
-            reason = None
-            if not codes:
-                codes = lone.last(answer)
-                reason = "the last choice, without a marker"
-            if not codes:
-                return read_first_character(answer, choices)
-            return valid(codes[0], reason) if len(codes) == 1 else ambiguous(codes, "share the form")
+        return _AnswerMarkersReader(forms, lone, choices)
 
-        return read
+
+@dataclass(frozen=True, slots=True)
+class _AnswerMarkersReader:
+    forms: Forms
+    lone: Forms
+    choices: Choices
+
+    def __call__(self, answer: Answer) -> Reading:
+        codes = _marked(answer, self.forms)
+        reason = None
+        if not codes:
+            codes = self.lone.last(answer)
+            reason = "the last choice, without a marker"
+        if not codes:
+            return read_first_character(answer, self.choices)
+        return valid(codes[0], reason) if len(codes) == 1 else ambiguous(codes, "share the form")
+
+    def many(self, answers: Sequence[Answer]) -> list[Reading]:
+        if not in_columns(answers):
+            return [self(answer) for answer in answers]
+        found = read_first_characters(answers, self.choices)
+        places = holding(answers, [*_WORDS, *self.lone.words], self.lone.letter)
+        for at, answer in zip(places, answers.each_in(places), strict=True):
+            found[at] = self(answer)
+        return found
 
 
 def _marked(answer: Answer, forms: Forms) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Variant
 from quaver.score.parsing.evaluator import Answer, Reader
 from quaver.score.parsing.label_forms import Forms, forms_of
-from quaver.score.parsing.many_answers import read_where
+from quaver.score.parsing.many_answers import holding, read_at
 from quaver.score.parsing.readings import ambiguous, no_label, valid
 
 _NONE = no_label("the answer is not a label alone")
@@ -38,7 +38,7 @@ class _ExactReader:
         return ambiguous(codes, "share the form") if codes else _NONE
 
     def many(self, answers: Sequence[Answer]) -> list[Reading]:
-        return read_where(answers, self.forms.words, self, _NONE)
+        return read_at(answers, holding(answers, self.forms.words, self.forms.letter), self, _NONE)
 
 
 def _bare(text: str) -> str:

@@ -37,7 +37,7 @@ class _FirstLabelReader:
 
     def many(self, answers: Sequence[Answer]) -> list[Reading]:
         found = [_NONE] * len(answers)
-        places = holding(answers, self.forms.words)
+        places = holding(answers, self.forms.words, self.forms.letter)
         firsts = self.forms.firsts(answers, places) if in_columns(answers) else [None] * len(places)
         for at, codes in zip(places, firsts, strict=True):
             found[at] = self(answers[at]) if codes is None else _reading(codes)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import string
+from collections.abc import Sequence
+from functools import lru_cache
 from itertools import islice
 
 from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Variant
 from quaver.score.parsing.evaluator import Answer, Reader
 from quaver.score.parsing.finder import is_negated
+from quaver.score.parsing.many_answers import read_where
 from quaver.score.parsing.readings import ambiguous, no_label, valid
 
 # It begins with a digit, which makes searching fast; what precedes it is checked by look-behind.
@@ -22,6 +26,7 @@ _NOT_BEFORE = re.compile(r"(?:\d ?[-–−] ?|/ ?|\bout of\s|\bto\s|\bof\s|\bin\
 _JOINED = re.compile(r"\s(?:or|nor)\s(?:an?\s)?")
 _LOOK_BACK = 8
 _MOST = 10_000
+_NONE = no_label("no whole number")
 
 
 class Integer:
@@ -37,28 +42,40 @@ class Integer:
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
         """Make the reader for one variant's answers."""
-        numbers = _numbers(labels, variant)
+        return _reader(tuple(sorted(_numbers(labels, variant).items())))
 
-        def read(answer: Answer) -> Reading:
-            found: dict[int, None] = {}
-            denied = -1  # where the last negated number ends
-            for match in islice(_NUMBER.finditer(answer.text), _MOST):
-                start = match.start()
-                sign = _SIGN.search(answer.text, max(0, start - 1), start)
-                start -= sign is not None
-                joined = denied >= 0 and _JOINED.fullmatch(answer.folded, denied, start)
-                if joined or is_negated(answer.folded, start):
-                    denied = match.end()
-                elif not _NOT_BEFORE.search(answer.folded, max(0, start - _LOOK_BACK), start):
-                    found[_value(match, sign is not None and sign[0] != "+")] = None
-            codes = {code for number in found for code in numbers.get(number, ())}
-            if len(codes) == 1:
-                return valid(codes.pop())
-            if codes:
-                return ambiguous(codes)
-            return no_label("no whole number" if not found else "no label has this number")
 
-        return read
+class _IntegerReader:
+    def __init__(self, numbers: tuple[tuple[int, tuple[str, ...]], ...]) -> None:
+        self._numbers = dict(numbers)
+
+    def __call__(self, answer: Answer) -> Reading:
+        found: dict[int, None] = {}
+        denied = -1  # where the last negated number ends
+        for match in islice(_NUMBER.finditer(answer.text), _MOST):
+            start = match.start()
+            sign = _SIGN.search(answer.text, max(0, start - 1), start)
+            start -= sign is not None
+            joined = denied >= 0 and _JOINED.fullmatch(answer.folded, denied, start)
+            if joined or is_negated(answer.folded, start):
+                denied = match.end()
+            elif not _NOT_BEFORE.search(answer.folded, max(0, start - _LOOK_BACK), start):
+                found[_value(match, sign is not None and sign[0] != "+")] = None
+        codes = {code for number in found for code in self._numbers.get(number, ())}
+        if len(codes) == 1:
+            return valid(codes.pop())
+        if codes:
+            return ambiguous(codes)
+        return no_label("no label has this number") if found else _NONE
+
+    def many(self, answers: Sequence[Answer]) -> list[Reading]:
+        return read_where(answers, string.digits, self, _NONE)
+
+
+@lru_cache(maxsize=256)
+def _reader(numbers: tuple[tuple[int, tuple[str, ...]], ...]) -> _IntegerReader:
+    """The reader of some labels' numbers, one for all variants that share them."""
+    return _IntegerReader(numbers)
 
 
 def _value(match: re.Match[str], negative: bool) -> int:

@@ -53,7 +53,7 @@ class _LabelMatchReader:
 
     def many(self, answers: Sequence[Answer]) -> list[Reading]:
         found = [_NONE] * len(answers)
-        places = holding(answers, self.forms.words)
+        places = holding(answers, self.forms.words, self.forms.letter)
         known: Sequence[set[str] | None] = [None] * len(places)
         if in_columns(answers) and not self.explains:
             known = self.forms.distincts(answers, places)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Variant
 from quaver.errors import SpecError, UnknownName
 from quaver.score.parsing.evaluator import Answer, Reader
-from quaver.score.parsing.label_forms import Mention, forms_of
+from quaver.score.parsing.label_forms import Forms, Mention, forms_of
+from quaver.score.parsing.many_answers import holding, read_at
 from quaver.score.parsing.readings import no_label, tied
 from quaver.score.parsing.score_pairs import Score, paired
 
@@ -30,6 +33,7 @@ _BETWEEN = re.compile(r"between\s\Z")
 _AFTER_LIST_NUMBER = re.compile(r"[.)]\s")
 _LOOK_BACK = 24
 _MOST = 1000
+_NONE = no_label("no score")
 
 
 class LabelScores:
@@ -73,21 +77,10 @@ class LabelScores:
             UnknownName: ``score_of`` is no label.
             SpecError: The prompt asks for the score of another label, or there are more than two labels.
         """
-        codes, of = labels.codes, self._scored(labels.codes, variant)
-        forms = forms_of(labels, variant)
-
-        def read(answer: Answer) -> Reading:
-            if variant.explains:
-                answer = answer.before_explanation()
-            mentions = [mention for mention in forms.mentions(answer) if mention.codes]
-            scores = list(islice(_scores(answer, mentions), _MOST))
-            named = {code for mention in mentions for code in mention.codes}
-            if not named or named == {of}:
-                return self._lone({score.value for score in scores}, of, codes)
-            found = paired(answer.text, mentions, scores)
-            return found if isinstance(found, Reading) else _highest(found, codes)
-
-        return read
+        of = self._scored(labels.codes, variant)
+        return _LabelScoresReader(
+            forms_of(labels, variant), labels.codes, of, self._threshold, variant.explains
+        )
 
     def _scored(self, codes: Sequence[str], variant: Variant) -> str:
         """The code of the label that a lone score belongs to; empty if none is named."""
@@ -111,14 +104,39 @@ class LabelScores:
             )
         return of or variant.score_of
 
-    def _lone(self, scores: set[float], of: str, codes: Sequence[str]) -> Reading:
+
+@dataclass(frozen=True, slots=True)
+class _LabelScoresReader:
+    forms: Forms
+    codes: tuple[str, ...]
+    of: str
+    threshold: float
+    explains: bool
+
+    def __call__(self, answer: Answer) -> Reading:
+        if self.explains:
+            answer = answer.before_explanation()
+        mentions = [mention for mention in self.forms.mentions(answer) if mention.codes]
+        scores = list(islice(_scores(answer, mentions), _MOST))
+        named = {code for mention in mentions for code in mention.codes}
+        if not named or named == {self.of}:
+            return self._lone({score.value for score in scores})
+        found = paired(answer.text, mentions, scores)
+        return found if isinstance(found, Reading) else _highest(found, self.codes)
+
+    def many(self, answers: Sequence[Answer]) -> list[Reading]:
+        places = holding(answers, [*self.forms.words, *string.digits], self.forms.letter)
+        return read_at(answers, places, self, _NONE)
+
+    def _lone(self, scores: set[float]) -> Reading:
         if len(scores) != 1:
-            return no_label("scores without a label" if scores else "no score")
+            return no_label("scores without a label") if scores else _NONE
+        of = self.of
         if not of:
             return no_label("a lone score, and nothing says of which label: score_of does")
-        other = next(code for code in codes if code != of)
+        other = next(code for code in self.codes if code != of)
         score = scores.pop()
-        label = of if score >= self._threshold else other
+        label = of if score >= self.threshold else other
         probabilities = {of: score, other: 1 - score}
         return Reading(label, "valid", "a lone score", False, False, probabilities, probabilities[label])
 

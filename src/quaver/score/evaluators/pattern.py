@@ -13,6 +13,7 @@ from quaver.core.table_text import composed
 from quaver.errors import SpecError
 from quaver.score.parsing.evaluator import Answer
 from quaver.score.parsing.label_forms import Forms, bare, forms_of
+from quaver.score.parsing.many_answers import in_columns
 from quaver.score.parsing.readings import ambiguous, no_label, valid
 
 
@@ -65,8 +66,15 @@ class PatternReader:
 
     def many(self, answers: Sequence[Answer]) -> list[Reading]:
         """Read some answers."""
-        texts = pl.Series([answer.text for answer in answers], dtype=pl.String)
-        return [self._reading(found) for found in texts.str.extract(self._pattern, self._group)]
+        if in_columns(answers):
+            texts = answers.texts
+        else:
+            texts = pl.Series([answer.text for answer in answers], dtype=pl.String)
+        known: dict[str | None, Reading] = {}
+        found = texts.str.extract(self._pattern, self._group).to_list()
+        for one in dict.fromkeys(found):
+            known[one] = self._reading(one)
+        return [*map(known.__getitem__, found)]
 
     def _reading(self, found: str | None) -> Reading:
         if found is None:

@@ -20,6 +20,8 @@ class Choices:
 
     Attributes:
         codes: Label codes by folded choice.
+        lone: A regular expression of Rust's: a simple answer (see `ManyAnswers`) that does not match it has
+            no line that is a choice alone.
     """
 
     def __init__(self, forms: Forms) -> None:
@@ -28,7 +30,10 @@ class Choices:
         numbered = "" if digits else _LIST_NUMBER
         self._number = re.compile("|".join(map(word_pattern, digits))) if digits else None
         self._leading = re.compile(_LEADING + numbered)
-        written = "".join(re.escape(char) for form in self.codes for char in {form, form.upper()[:1]})
+        signs = [char for form in self.codes for char in sorted({form, form.upper()[:1]})]
+        written = re.escape("".join(signs))
+        simple = re.escape("".join(char for char in signs if char.isascii()))
+        self.lone = rf"(?m)^[^0-9A-Za-z\n]*[{simple}][^0-9A-Za-z\n]*$" if simple else ""
         blank = r"[^\w\n]*+(?:_[^\w\n]*+)*+"
         self._lone = re.compile(rf"(?m)^{blank}([{written}]){blank}$") if written else None
 

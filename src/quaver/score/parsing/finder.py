@@ -178,3 +178,13 @@ def letter_patterns(small: str) -> list[str]:
     alone = rf"{small}(?<![^\r\n]{small})(?=[.,;]?[ \t]*(?m:$))"
     set_off = rf"""{small}(?<![^\s("'*`\[]{small})(?=[)\]:"*`]|'(?!\w))"""
     return [capital, alone, set_off]
+
+
+def simple_letters(letters: Sequence[str]) -> str:
+    """A regular expression of Rust's that matches ASCII wherever these patterns do; empty for no letters."""
+    small = "".join(letter for letter in letters if letter.isascii())
+    if not small:
+        return ""
+    edge = "[^0-9A-Za-z]"
+    behind = r"""[)\]:"'`*]|[.,;]?[ \t]*$"""
+    return rf"(?m)(?:^|{edge})(?:[{small.upper()}](?:$|{edge})|[{small}](?:{behind}))"

@@ -46,7 +46,15 @@ import polars as pl
 
 from quaver.core.records import LabelSet, Variant
 from quaver.core.table_text import composed
-from quaver.score.parsing.finder import BEFORE, Finder, before, letter_patterns, may_negate, word_pattern
+from quaver.score.parsing.finder import (
+    BEFORE,
+    Finder,
+    before,
+    letter_patterns,
+    may_negate,
+    simple_letters,
+    word_pattern,
+)
 from quaver.score.parsing.many_answers import ManyAnswers
 from quaver.score.parsing.parsed_answer import Answer, fold, plain
 
@@ -85,7 +93,9 @@ class Forms:
     Attributes:
         answers: Codes by folded answer, the variant's answers alone.
         table: Codes by folded form, all of them.
-        words: A text in lower case that has none of them has no form.
+        words: A simple answer (see `ManyAnswers`) that has none of them in lower case, and does not match
+            ``letter``, has no form.
+        letter: A regular expression of Rust's for the forms that are letters; empty without any.
     """
 
     def __init__(self, labels: LabelSet, answers: Mapping[str, str], longest: int | None = None) -> None:
@@ -94,11 +104,11 @@ class Forms:
         table = _claims(others) | self.answers
         self.table = {form: codes for form, codes in table.items() if longest is None or len(form) <= longest}
         self._longest = max(map(len, self.table), default=0)
-        parts = {max(form.split(" "), key=len) for form in self.table}
-        self.words = sorted(parts | {fold(part.upper()) for part in parts if len(part) == 1})
         letters = sorted(form for form in self.table if _is_letter(form))
         words = sorted(self.table.keys() - set(letters), key=len, reverse=True)
         self._words = Finder([word_pattern(form) for form in words], folded=True) if words else None
+        self.words = sorted({max(form.split(" "), key=len) for form in words})
+        self.letter = simple_letters(letters)
         patterns = [pattern for letter in letters for pattern in letter_patterns(letter)]
         self._letters = Finder(patterns, folded=False) if letters else None
         self._apart = not any(set(letters) & set(re.findall(r"\w+", word)) for word in words)

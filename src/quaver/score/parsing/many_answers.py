@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final, TypeGuard, overload
 
 import numpy as np
@@ -48,6 +49,8 @@ class ManyAnswers(Sequence[Answer]):
     ) -> None:
         self.shown, self._finishes = shown, finishes
         self._made: dict[int, Answer] = {}
+        self._texts: list[str] = []
+        self._folded: list[str] = []
         self.said: pl.Series | None = None
         if len(said) < _FEW:
             return
@@ -75,8 +78,19 @@ class ManyAnswers(Sequence[Answer]):
         at = range(len(self))[at]
         found = self._made.get(at)
         if found is None:
-            found = self._made[at] = Answer(self.shown(at))
+            found = self._made[at] = self._answer(at)
         return found
+
+    def _answer(self, at: int) -> Answer:
+        if not self._texts:
+            return Answer(self.shown(at))
+        return Answer.of_parts(self._texts[at], self._folded[at], partial(self.shown, at))
+
+    def each_in(self, places: Sequence[int]) -> list[Answer]:
+        """The answers at some places, which is faster than one after the other."""
+        if self.said is not None and not self._texts:
+            self._texts, self._folded = self.texts.to_list(), self.folded.to_list()
+        return [self[at] for at in places]
 
     def ending(self, *finishes: str) -> list[int]:
         """The places of the answers that ended in some ways."""
@@ -128,9 +142,17 @@ def read_where(
         read: Reads one answer.
         otherwise: What any other reads.
     """
+    return read_at(answers, holding(answers, words), read, otherwise)
+
+
+def read_at(
+    answers: Sequence[Answer], places: Sequence[int], read: Callable[[Answer], Reading], otherwise: Reading
+) -> list[Reading]:
+    """Read the answers at some places; all others read the same."""
     found = [otherwise] * len(answers)
-    for at in holding(answers, words):
-        found[at] = read(answers[at])
+    some = answers.each_in(places) if in_columns(answers) else [answers[at] for at in places]
+    for at, answer in zip(places, some, strict=True):
+        found[at] = read(answer)
     return found
 
 
@@ -139,12 +161,20 @@ def in_columns(answers: Sequence[Answer]) -> TypeGuard[ManyAnswers]:
     return isinstance(answers, ManyAnswers) and answers.said is not None
 
 
-def holding(answers: Sequence[Answer], words: Sequence[str]) -> Sequence[int]:
-    """The places of the answers that may hold one of some words, in lower case."""
+def holding(answers: Sequence[Answer], words: Sequence[str], pattern: str = "") -> Sequence[int]:
+    """The places of the answers that may hold one of some words, in lower case, or a pattern as it is.
+
+    Args:
+        answers: The answers.
+        words: The words.
+        pattern: A regular expression of Rust's for simple texts, if any.
+    """
     if not in_columns(answers):
         return range(len(answers))
     held = ~answers.simple
     if words:
         held |= answers.folded.str.contains_any(list(words))
+    if pattern:
+        held |= answers.texts.str.contains(pattern)
     places: list[int] = held.arg_true().to_list()
     return places

@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -184,31 +185,54 @@ class Answer:
     Attributes:
         text: The answer by the three rules of this module, without white space around it.
         about: As given.
-        thought: Whether there was thinking beside the answer.
         unfinished: Whether that thinking was never closed, so that no answer began.
     """
 
-    __slots__ = ("_folded", "_response", "about", "text", "thought", "unfinished")
+    __slots__ = ("_folded", "_response", "_thought", "about", "text", "unfinished")
+
+    _response: Response | Shown | Callable[[], Response | Shown]
+    _folded: str | None
+    _thought: bool | None
 
     def __init__(self, response: Response | Shown, about: Response | None = None) -> None:
         text = response.text
-        self.thought = response.thought if isinstance(response, Shown) else bool(response.thinking)
+        self._thought = None
         self.unfinished = False
         if "<" in text or "[" in text or "◁" in text:
             text, thinking, self.unfinished = without_thinking(text)
-            self.thought = self.thought or thinking is not None
+            if thinking is not None:
+                self._thought = True
             if "<" in text:
                 text = _TURN_END.split(text, maxsplit=1)[0]
         self.text = plain(text).strip()
         self._response, self.about = response, about
-        self._folded: str | None = None
+        self._folded = None
+
+    @classmethod
+    def of_parts(cls, text: str, folded: str, response: Callable[[], Response | Shown]) -> Answer:
+        """An answer without thinking in it, of which text and folded text are known."""
+        made = cls.__new__(cls)
+        made.text, made._folded, made._response = text, folded, response
+        made._thought, made.unfinished, made.about = None, False, None
+        return made
 
     @property
     def response(self) -> Response:
         """The response, as far as the evaluator is shown it (see `Evaluator`)."""
-        if isinstance(self._response, Shown):
-            self._response = self._response.response()
-        return self._response
+        shown = self._response() if callable(self._response) else self._response
+        if isinstance(shown, Shown):
+            self._thought = self._thought or shown.thought
+            shown = shown.response()
+        self._response = shown
+        return shown
+
+    @property
+    def thought(self) -> bool:
+        """Whether there was thinking beside the answer."""
+        if self._thought is None:
+            shown = self._response() if callable(self._response) else self._response
+            self._thought = shown.thought if isinstance(shown, Shown) else bool(shown.thinking)
+        return self._thought
 
     @property
     def folded(self) -> str:
@@ -221,7 +245,7 @@ class Answer:
         """The answer up to a place in its text."""
         shorter = Answer.__new__(Answer)
         shorter._response, shorter.about = self._response, self.about
-        shorter.thought, shorter.unfinished = self.thought, self.unfinished
+        shorter._thought, shorter.unfinished = self._thought, self.unfinished
         shorter.text = self.text[:end].strip()
         shorter._folded = None
         return shorter
