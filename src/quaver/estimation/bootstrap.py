@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from numbers import Integral, Real
 from typing import Literal, get_args
 
@@ -205,7 +205,7 @@ class Draws:
             self._jackknife = self._jackknife()
         return self._jackknife
 
-    @property
+    @cached_property
     def variance(self) -> Floats:
         """The jackknife variance of each statistic: (m − 1) / m · Σ (t₋ⱼ − mean)² over the m left out.
 
@@ -222,12 +222,12 @@ class Draws:
         squares = (np.where(defined, self.jackknife - mean, 0) ** 2).sum(0)
         return np.where(count > 1, squares * (count - 1) / np.maximum(count, 1), np.nan)
 
-    @property
+    @cached_property
     def covariance(self) -> Floats:
         """The jackknife covariance of the statistics, of the values that are defined together."""
         return covariance_without_one(self.jackknife[np.isfinite(self.jackknife).all(1)])
 
-    @property
+    @cached_property
     def freedom(self) -> Floats:
         """The degrees of freedom of each variance: how many values with one left out it has, less one."""
         return np.asarray(np.isfinite(self.jackknife).sum(0) - 1.0)

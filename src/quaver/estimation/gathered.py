@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import polars as pl
@@ -14,6 +14,9 @@ from quaver.estimation.encoding import Codes, Encoded, combine, encode, encode_l
 
 _KEPT = 600_000_000
 """Bytes of cells that are kept, beside the last ones cut."""
+
+_PIECE = 1_000_000
+"""Rows that are read at a time of a column that is not kept."""
 
 _T = TypeVar("_T")
 
@@ -82,6 +85,23 @@ class Gathered:
         assert self._lazy is not None
         return self._lazy.select(name).collect().to_series()
 
+    def read(self, names: Iterable[str]) -> pl.DataFrame:
+        """Some columns; of a lazy frame, read anew each time."""
+        wanted = list(dict.fromkeys(names))
+        if self._frame is not None:
+            return self._frame.select(wanted)
+        assert self._lazy is not None
+        return self._lazy.select(wanted).collect()
+
+    def pieces(self, name: str) -> Iterator[pl.Series]:
+        """A column, a run of rows at a time."""
+        for start in range(0, self.height, _PIECE):
+            if self._frame is not None:
+                yield self._frame[name].slice(start, _PIECE)
+            else:
+                assert self._lazy is not None
+                yield self._lazy.select(name).slice(start, _PIECE).collect().to_series()
+
     def kept(self, key: Hashable, make: Callable[[], _T]) -> _T:
         """What was made under a key before, or is made now."""
         if key not in self._made:
@@ -111,13 +131,13 @@ class Gathered:
 
     def only(self, column: str, values: tuple[str, ...]) -> Gathered:
         """The rows with one of some values in a column."""
+        found = self.encoded(column)
+        if set(found.values) <= set(values) and not (found.codes < 0).any():
+            return self
         there = pl.col(column).cast(pl.String).is_in(list(values))
-
-        def kept(frame: pl.DataFrame) -> pl.DataFrame:
-            some = frame.filter(there)
-            return frame if some.height == frame.height else some
-
-        return self.changed(("only", column, values), kept)
+        read = self._lazy if self._frame is None else self._frame
+        assert read is not None
+        return self.kept(("only", column, values), lambda: Gathered(read.filter(there)))
 
     def cells(self, key: Hashable, cut: Callable[[], list[Cell]]) -> list[Cell]:
         """The cells of an arrangement, cut now or before; of too many, those asked for last are kept."""

@@ -50,7 +50,7 @@ _COMMON = 1.5
 _CLEAR = 3.0
 """Standard errors from 0 beyond which a component keeps its own direction."""
 
-_FAR = 1e15
+_FAR, _NEAR = 1e15, 1e-9
 _STEPS = 20
 """Bisections: the ends are known to a millionth of the first bracket."""
 
@@ -104,9 +104,9 @@ def inverted(theta: Floats, noise: Floats | Noise, norm: Norm, confidence_level:
     ways = [way / size for way, size in zip(tried[:-1], sizes, strict=False) if size > 0] or [tried[-1]]
     lines = [_Line(way, at, norm, float(alone.mean()), confidence_level) for way in ways]
     return Inverted(
-        low=min(line.crossing(reached, lambda above: above) for line in lines),
-        high=max(line.crossing(least, lambda above: above + confidence_level) for line in lines),
-        debiased=float(np.mean([line.crossing(reached, lambda _: 0.5) for line in lines])),
+        low=min(line.crossing(reached, 0.0) for line in lines),
+        high=max(line.crossing(least, confidence_level) for line in lines),
+        debiased=float(np.mean([line.crossing(reached, None) for line in lines])),
         floor=float(alone.mean()),
         floor_high=float(np.quantile(alone, confidence_level)),
         p=float((1 + (alone >= reached).sum()) / (1 + alone.size)),
@@ -139,24 +139,30 @@ class _Line(NamedTuple):
     floor: float
     level: float
 
-    def crossing(self, value: float, share: Callable[[float], float]) -> float:
+    def crossing(self, value: float, beside: float | None) -> float:
         """The c at which a share of f(c·way + e) reaches a value; 0 where it does so at once.
 
         It grows with c (Anderson's inequality, for symmetric noise), so bisection finds it.
 
         Args:
             value: The value.
-            share: The share, from the tail above the acceptance region of c.
+            beside: The share is so much, and the tail above the acceptance region of c; None: a half.
         """
 
         def over(c: float) -> bool:
             theta = c * self.way
             values = self.norm(theta + self.noise(theta))
+            share = int(np.count_nonzero(values >= value)) / values.size
+            if beside is None:
+                return share >= 0.5
+            most = 1 - self.level
+            if not most / 2 - _NEAR <= share - beside <= most + _NEAR:  # no tail is smaller or larger
+                return share - beside > most
             mean = float(np.add.reduce(values)) / values.size
             apart = values - mean
             error = sqrt(float(np.add.reduce(apart * apart)) / values.size)
             above = _above(self.level, (mean - self.floor) / error if error > 0 else np.inf)
-            return int(np.count_nonzero(values >= value)) / values.size >= share(above)
+            return share >= above + beside
 
         if over(0.0) or not self.way.any():
             return 0.0

@@ -43,14 +43,20 @@ def above_floor(value: float, draws: Floats, confidence_level: float) -> dict[st
     """
     if not draws.size:
         return {}
-    above, equal = draws > value + 1e-12, np.abs(draws - value) <= 1e-12
-    p = float((1 + above.sum() + equal.sum() / 2) / (1 + draws.size))
     return {
         "floor": round(float(draws.mean()), 15),
         "floor_high": float(np.quantile(draws, confidence_level)),
-        "p": p if value > 1e-12 else 1.0,
+        "p": p_above(value, draws),
         "floor_draws": int(draws.size),
     }
+
+
+def p_above(value: float, draws: Floats) -> float:
+    """The ``p`` of `above_floor`."""
+    if not value > 1e-12:
+        return 1.0
+    above, equal = draws > value + 1e-12, np.abs(draws - value) <= 1e-12
+    return float((1 + np.count_nonzero(above) + np.count_nonzero(equal) / 2) / (1 + draws.size))
 
 
 def level_deviations(above: Floats, below: Floats) -> Floats:

@@ -70,6 +70,11 @@ class Reading:
         """The annotations as a frame in memory."""
         return self.gathered.frame
 
+    @property
+    def is_retaken(self) -> bool:
+        """Whether it is taken once more without some prompts: of that, only values and draws count."""
+        return self.without is not None
+
     def of(self, frame: pl.DataFrame) -> Reading:
         """A reading of other annotations, in the same way."""
         return replace(self, gathered=Gathered(frame))
@@ -156,7 +161,7 @@ class Reading:
         return column_for(self.gathered, role, self.columns)
 
     def measured(
-        self, measure: _Measure, frame: pl.DataFrame | None = None, **options: Any
+        self, measure: _Measure, frame: pl.DataFrame | Gathered | None = None, **options: Any
     ) -> list[Estimate]:
         """What another measure gives, asked in the same way.
 

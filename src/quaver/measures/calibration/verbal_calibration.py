@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate
@@ -128,8 +127,8 @@ def verbal_calibration(
 
 def _beside(reading: Reading, token: str) -> Reading:
     """The annotations of stated confidence, each with the token confidence in the same answer."""
-    known = column_for(reading.frame, "evaluator", reading.columns)
-    names = reading.frame[known].cast(pl.String).unique().sort().to_list() if known is not None else []
+    known = column_for(reading.gathered, "evaluator", reading.columns)
+    names = sorted(reading.gathered.encoded(known).values) if known is not None else []
     others = [name for name in names if name != token]
     if token not in names or len(others) != 1:
         raise MeasureError(

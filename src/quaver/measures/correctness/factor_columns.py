@@ -10,7 +10,7 @@ import polars as pl
 from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.estimation.column_roles import Columns
 from quaver.estimation.confidences import column_for
-from quaver.estimation.gathered import frame_of
+from quaver.estimation.gathered import Gathered
 
 
 def factors_of(
@@ -26,27 +26,35 @@ def factors_of(
         columns: Other names for its columns.
         without: Columns that are not to be taken.
     """
-    frame = frame_of(annotations)
+    gathered = Gathered.of(annotations)
     played = {one for v in (columns or {}).values() for one in ((v,) if isinstance(v, str) else v)}
     left = {*ANNOTATION_COLUMNS, *played, *without, "prompt_tokens", "raw", "token"}
-    left |= {"length"} if holds_lengths(frame, columns) else set()
-    variant = column_for(frame, "variant", columns)
+    left |= {"length"} if holds_lengths(gathered, columns) else set()
+    variant = column_for(gathered, "variant", columns)
     candidates = [
         name
-        for name, kind in frame.schema.items()
+        for name, kind in gathered.schema.items()
         if name not in left and not kind.is_nested() and kind != pl.Object
     ]
     found: list[str] = []
-    if variant is not None and candidates and frame.height:
-        counts = frame.group_by(variant).agg(pl.col(candidates).n_unique())
-        found = [n for n in candidates if counts[n].max() == 1 and frame[n].n_unique() > 1]
+    if variant is not None and candidates and gathered.height:
+        key = ("factors", variant, tuple(candidates))
+        found = gathered.kept(key, lambda: _varied(gathered, variant, candidates))
     if found:
         return tuple(found)
-    roles = [column_for(frame, role, columns) for role in ("variant", "decoding", "model")]
-    return tuple(n for n in roles if n is not None and n not in without and frame[n].n_unique() > 1)[:1]
+    roles = [column_for(gathered, role, columns) for role in ("variant", "decoding", "model")]
+    named = [n for n in roles if n is not None and n not in without]
+    return tuple(n for n in named if gathered[n].n_unique() > 1)[:1]
 
 
-def holds_lengths(frame: pl.DataFrame, columns: Columns | None) -> bool:
+def _varied(gathered: Gathered, variant: str, candidates: Sequence[str]) -> list[str]:
+    """The columns that vary, and have one value in all rows of a variant."""
+    rows = gathered.read([variant, *candidates])
+    each = rows.group_by(variant).agg(pl.col(candidates).n_unique())
+    return [n for n in candidates if each[n].max() == 1 and rows[n].n_unique() > 1]
+
+
+def holds_lengths(frame: pl.DataFrame | Gathered, columns: Columns | None) -> bool:
     """Whether there is a column of lengths, and not a factor of that name (standard, concise)."""
     name = column_for(frame, "length", columns)
-    return name is not None and (name != "length" or frame[name].dtype.is_numeric())
+    return name is not None and (name != "length" or frame.schema[name].is_numeric())

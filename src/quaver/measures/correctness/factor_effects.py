@@ -18,7 +18,7 @@ from quaver.estimation.cells import Missing
 from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.confidences import arranged
 from quaver.estimation.declaration import measure
-from quaver.estimation.encoding import Codes, combine, encode
+from quaver.estimation.encoding import Codes
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.judgements import Judged, judge, treatment
 from quaver.estimation.means import ratio
@@ -83,13 +83,13 @@ def factor_effects(
     >>> [(e.cell["level"], e.value) for e in found if e.measure == "factor_effects_accuracy_difference"]
     [('yes', 0.5)]
     """
-    frame = reading.frame
+    gathered = reading.gathered
     parts = reading.cells(raters=ASKING, gold=True)
     names = _factors(reading, factors)
-    levels = {name: combine([(name, encode(frame[name], name))], frame.height) for name in names}
+    levels = {name: gathered.together(name) for name in names}
     pairs = _pairs(levels, interactions)
     length = _lengths(reading)
-    both = {pair: combine([(n, encode(frame[n], n)) for n in pair], frame.height) for pair in pairs}
+    both = {pair: gathered.together(*pair) for pair in pairs}
     for cell in parts:
         if not names or not cell.items:
             why = "no factor" if cell.items else "no annotations"
@@ -106,16 +106,16 @@ def factor_effects(
 def _factors(reading: Reading, factors: Sequence[str] | None) -> tuple[str, ...]:
     if factors is None:
         group = [reading.group] if reading.group else []
-        return factors_of(reading.frame, columns=reading.columns, without=[*reading.by, *group])
+        return factors_of(reading.gathered, columns=reading.columns, without=[*reading.by, *group])
     names = (factors,) if isinstance(factors, str) else tuple(factors)
     for name in names:
-        if name not in reading.frame.columns:
-            raise UnknownColumn(name, reading.frame.columns, where="factors")
+        if name not in reading.gathered.columns:
+            raise UnknownColumn(name, reading.gathered.columns, where="factors")
     return names
 
 
 def _lengths(reading: Reading) -> Floats | None:
-    role = "length" if holds_lengths(reading.frame, reading.columns) else "prompt_tokens"
+    role = "length" if holds_lengths(reading.gathered, reading.columns) else "prompt_tokens"
     return reading.numbers(role, within=None)
 
 

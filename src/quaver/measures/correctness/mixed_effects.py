@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -88,9 +88,9 @@ def mixed_effects(
     >>> [abs(round(one.value, 3)) for one in mixed_effects(frame)]
     [0.0, 0.0]
     """
-    frame = reading.frame
-    terms = _terms(formula, frame)
-    named = {name for term in terms for name in term}
+    terms = _terms(formula, reading.gathered.columns)
+    named = dict.fromkeys(name for term in terms for name in term)
+    factors = [reading.gathered[name] for name in named if name in reading.gathered.columns]
     for cell in reading.cells(raters=ASKING, gold=True):
         wide = f"{cell.unit}, as group" if cell.unit in named else cell.unit
         units = (_ITEM,) if cell.clusters is None else (wide, _ITEM)
@@ -106,10 +106,10 @@ def mixed_effects(
             reference=REFERENCE,
             cell=cell.where,
         )
-        yield from _fitted(frame, cell, blank, asked, missing)
+        yield from _fitted(factors, cell, blank, asked, missing)
 
 
-def _terms(formula: str, frame: pl.DataFrame) -> tuple[tuple[str, ...], ...]:
+def _terms(formula: str, columns: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """The formula's terms, of the frame's columns."""
     response, terms = parsed(formula)
     if response != _CORRECT:
@@ -121,8 +121,8 @@ def _terms(formula: str, frame: pl.DataFrame) -> tuple[tuple[str, ...], ...]:
             fix="quaver.measures.mixed_logit takes any frame and any response",
         )
     for name in dict.fromkeys(name for term in terms for name in term):
-        if name not in frame.columns:
-            raise UnknownColumn(name, frame.columns, where="formula")
+        if name not in columns:
+            raise UnknownColumn(name, columns, where="formula")
     return terms
 
 
@@ -150,7 +150,7 @@ class _Asked:
 
 
 def _fitted(
-    frame: pl.DataFrame, cell: Cell, blank: Estimate, asked: _Asked, missing: Missing
+    factors: Sequence[pl.Series], cell: Cell, blank: Estimate, asked: _Asked, missing: Missing
 ) -> list[Estimate]:
     judged = judge(cell, missing)
     blank = replace(blank, excluded=judged.excluded)
@@ -158,9 +158,13 @@ def _fitted(
         return [replace(blank, reason=judged.reason)]
     place = np.nonzero(judged.asked)
     units = [place[0]] if cell.clusters is None else [cell.clusters[place[0]], place[0]]
-    rows = frame[cell.rows[place]].with_columns(
-        pl.Series(_CORRECT, judged.right[place]),
-        *(pl.Series(name, codes) for name, codes in zip(asked.units, units, strict=True)),
+    where = cell.rows[place] if factors else np.empty(0, np.int32)
+    rows = pl.DataFrame(
+        {
+            **{one.name: one.gather(where) for one in factors},
+            _CORRECT: judged.right[place],
+            **dict(zip(asked.units, units, strict=True)),
+        }
     )
     blank = replace(blank, n=len(np.unique(units[0])))
     try:

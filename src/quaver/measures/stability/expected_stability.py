@@ -142,11 +142,13 @@ def _checked(repeats: int, temperature: float | None, decoding: Decoding | None)
 
 def _stored(reading: Reading) -> Floats | None:
     """The probabilities, shape (rows, labels), NaN where there are none; None where no row has any."""
-    frame, labels, name = reading.frame, reading.labels, reading.column("probabilities")
-    if name is None or frame[name].dtype == pl.Null or frame[name].null_count() == frame.height:
+    gathered, labels, name = reading.gathered, reading.labels, reading.column("probabilities")
+    if name is None or gathered.schema[name] == pl.Null:
         return None
-    column, where = frame[name], f"annotations[{name!r}]"
+    column, where = gathered[name], f"annotations[{name!r}]"
     kind = column.dtype
+    if column.null_count() == column.len():
+        return None
     if not isinstance(kind, (pl.List, pl.Array)) or not kind.inner.is_numeric():
         raise MeasureError(
             "a column that holds no lists of numbers",
@@ -175,7 +177,7 @@ def _stored(reading: Reading) -> Floats | None:
             expected="numbers from 0 that sum to 1",
             found=f"{', '.join(f'{p:g}' for p in values[wrong][0])} in row {row}",
         )
-    found = np.full((frame.height, wanted), np.nan)
+    found = np.full((gathered.height, wanted), np.nan)
     found[known] = values / values.sum(1, keepdims=True)
     return found
 

@@ -110,9 +110,10 @@ def _variant_columns(reading: Reading) -> list[str]:
 
 def _marked(reading: Reading) -> list[str]:
     """The variants that the column ``original`` marks as such; none where there is no such column."""
-    frame, variant = reading.frame, _variant_columns(reading)[0]
-    if "original" not in frame.columns or variant not in frame.columns:
+    gathered, variant = reading.gathered, _variant_columns(reading)[0]
+    if not {"original", variant} <= set(gathered.columns):
         return []
+    frame = gathered.read(["original", variant]).unique()
     marks = frame["original"].cast(pl.String).str.to_lowercase().is_in(["true", "1"])
     return sorted(frame.filter(marks)[variant].cast(pl.String).unique().to_list())
 

@@ -18,7 +18,7 @@ from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell
 from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.declaration import measure
-from quaver.estimation.encoding import Encoded, encode_labels
+from quaver.estimation.encoding import Encoded
 from quaver.estimation.means import none_goes_far
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
@@ -114,12 +114,12 @@ def coders_of(reading: Reading, coders: str | Sequence[str]) -> Mapping[str, Enc
         raise MeasureError(
             "no coder, or a coder twice", where="coders", expected="names of columns", found=repr(coders)
         )
-    frame = reading.frame
+    gathered = reading.gathered
     for name in names:
-        if name not in frame.columns and name != "gold":
-            raise UnknownColumn(name, frame.columns, where="coders")
-    nobody = Encoded(np.full(frame.height, -1), ())
-    return {n: encode_labels(frame[n], n) if n in frame.columns else nobody for n in names}
+        if name not in gathered.columns and name != "gold":
+            raise UnknownColumn(name, gathered.columns, where="coders")
+    nobody = Encoded(np.full(gathered.height, -1), ())
+    return {n: gathered.encoded(n, labels=True) if n in gathered.columns else nobody for n in names}
 
 
 def coded(cell: Cell, given: Mapping[str, Encoded], reading: Reading, probability: str | None) -> Coded:

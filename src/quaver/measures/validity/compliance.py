@@ -75,14 +75,14 @@ class _Reasons:
 
     def __init__(self, reading: Reading) -> None:
         names = [reading.column(role) for role in ("status", "reason")]
-        self._kinds = [reading.frame[name].cast(pl.String) for name in names if name is not None]
+        self._kinds = [reading.gathered[name] for name in names if name is not None]
 
     def counted(self, cell: Cell) -> dict[str, int]:
         """The most frequent, each with its status, and how many others there are."""
         rows = cell.rows[cell.unanswered & ~cell.undecided]
         if not self._kinds:
             return {"no label": rows.size} if rows.size else {}
-        kinds = zip(*(column.gather(rows) for column in self._kinds), strict=True)
+        kinds = zip(*(column.gather(rows).cast(pl.String) for column in self._kinds), strict=True)
         counts: Counter[str] = Counter()
         for parts, count in Counter(kinds).items():
             counts[": ".join(_alike(part) for part in parts if part) or "no label"] += count

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-import polars as pl
-
 from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.column_roles import Columns
 from quaver.estimation.declaration import Measure, measure
+from quaver.estimation.gathered import Gathered
 from quaver.estimation.reading import Reading
 from quaver.measures.calibration.calibration_error import ece
 from quaver.measures.calibration.verbal_calibration import verbal_calibration
@@ -151,7 +150,7 @@ def _measured(
     reading: Reading, first: str | None, second: str | None, token: str | None, stated: str | None
 ) -> list[Estimate]:
     """The estimates that the criteria rest on, of the evaluators that there are."""
-    own = _Evaluators(reading.frame, reading.columns, first)
+    own = _Evaluators(reading.gathered, reading.columns, first)
     main = own.rows(own.first)
     found = [estimate for one in (accuracy, compliance, spread) for estimate in reading.measured(one, main)]
     if second is not None:
@@ -167,22 +166,21 @@ def _measured(
 class _Evaluators:
     """A frame's rows by the evaluator that read them."""
 
-    def __init__(self, frame: pl.DataFrame, columns: Columns | None, first: str | None) -> None:
+    def __init__(self, gathered: Gathered, columns: Columns | None, first: str | None) -> None:
         role = (columns or {}).get("evaluator", "evaluator")
         name = role if isinstance(role, str) else role[0]
-        self._frame = frame
-        self._of = frame[name].cast(pl.String) if name in frame.columns else None
-        self._known = [] if self._of is None else self._of.drop_nulls().unique().sort().to_list()
+        self._gathered, self._name = gathered, name if name in gathered.columns else None
+        self._known = [] if self._name is None else sorted(gathered.encoded(name).values)
         self.first = first if first is not None else next(iter(self._known), None)
 
-    def rows(self, *names: str | None) -> pl.DataFrame:
+    def rows(self, *names: str | None) -> Gathered:
         """Those of some evaluators; all where the frame does not say whose they are."""
-        if names == (None,) or self._of is None:
-            return self._frame
+        if names == (None,) or self._name is None:
+            return self._gathered
         for name in names:
             if name not in self._known:
                 raise UnknownName("evaluator", str(name), self._known, where="evaluators")
-        return self._frame.filter(self._of.is_in(list(names)))
+        return self._gathered.only(self._name, tuple(map(str, names)))
 
 
 def _bare(one: Estimate) -> Estimate:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from quaver.estimation.cells import Missing, cells
 from quaver.estimation.column_roles import Columns
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import Interval, effective
-from quaver.estimation.means import none_goes_far, over_strata
+from quaver.estimation.means import none_goes_far
 from quaver.estimation.measure_protocol import Frame, guarded
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import FEW_RARE, Statistic
@@ -42,6 +43,9 @@ from quaver.measures.variation.item_sensitivity import (
 
 _BORROWED = 5
 """How many items of all classes each class's variance counts beside its own."""
+
+_ROUNDING = 1e-9
+"""Variances that differ by less are one."""
 
 _PAIRED = 300
 """Of more items in a class than these, the pairs among this many, evenly spread, are kept."""
@@ -107,7 +111,10 @@ def consistency(
     }
     found: list[Estimate] = []
     for cell in reading.cells(raters=("variant",), within=STRATA, gold=True, missing=missing):
-        whole, *each = map(cell.estimated, _consistency(cell, missing, pairing))
+        statistics = _consistency(cell, missing, pairing)
+        if reading.is_retaken and not classes:
+            statistics = islice(statistics, 1)
+        whole, *each = map(cell.estimated, statistics)
         if not pairing["pooled"]:
             whole = _over_classes(whole, each, cell.resampling.confidence_level)
         found += [whole, *(each if classes else ())]
@@ -128,7 +135,7 @@ def _over_classes(whole: Estimate, each: Sequence[Estimate], confidence_level: f
     item = n * np.array([one.details.get("standard_error", 0.0) for one in classes]) ** 2
     drawn = (n * item + _BORROWED * (n @ item) / n.sum()) / (n + _BORROWED) / n
     variance = float(drawn.sum()) / len(classes) ** 2
-    if variance <= own**2:
+    if variance <= own**2 * (1 + _ROUNDING):
         return whole
     freedom = float(drawn.sum() ** 2 / (drawn**2 / (n - 1 + _BORROWED)).sum())
     low, high = effective(whole.value or 0.0, variance, freedom, confidence_level, (0.0, 1.0))
@@ -153,12 +160,15 @@ def _consistency(cell: Cell, missing: Missing, pairing: Mapping[str, bool]) -> I
     q = q[q > 0]
     base = {"labels": len(cell.labels), "predictions": (float(q.min()), float(q.max())), **pairing}
 
-    def one(of: Weighted, items: Floats, **details: Any) -> Statistic:
+    under = _under(pairs, codes, pooled=pairing["pooled"])
+
+    def one(column: int, items: Floats, **details: Any) -> Statistic:
         known = items[np.isfinite(items)]
         sd = float(known.std(ddof=1)) if known.size > 1 else None
         return replace(
             said,
-            under=over_strata(of),
+            under=under,
+            column=column,
             n=cell.units.touched(np.isfinite(items)),
             ends=(0.0, 1.0),
             spread=_spread,
@@ -166,17 +176,14 @@ def _consistency(cell: Cell, missing: Missing, pairing: Mapping[str, bool]) -> I
             values=items,
         )
 
-    def overall(weights: Floats) -> Floats:
-        return np.concatenate([part.overall(weights) for part in pairs], 1)
-
-    whole = one(overall, item, by_class=_by_class(pairs, cell.labels))
+    whole = one(0, item, by_class=_by_class(pairs, cell.labels))
     if pairing["pooled"]:
         yield whole
     else:
         said_of_few = (*whole.warnings, *_few_deviating(cell, counts.sum(1), gold))
         yield replace(whole, rarest=min(having.values()), least_rare=2 * FEW_RARE, warnings=said_of_few)
-    for code in codes:
-        own = one(_of_class(pairs, code), np.where(gold == code, item, np.nan))
+    for column, code in enumerate(codes, start=1):
+        own = one(column, np.where(gold == code, item, np.nan))
         members = np.flatnonzero((gold == code) & (counts.sum(2) > 0).all(1))
         matrix = partial(_in_order, counts[spread_evenly(members, _PAIRED)])
         yield replace(
@@ -224,9 +231,21 @@ def _in_order(counts: Floats) -> Floats:
     return np.clip(alike(counts[order]), 0, 1)  # sums of shares may pass 1 by a rounding
 
 
-def _of_class(pairs: list[Pairs], code: int) -> Weighted:
-    having = [part for part in pairs if code in part.classes]
-    return lambda weights: np.stack([part.of_class(code, weights) for part in having], 1)
+def _under(pairs: Sequence[Pairs], codes: Sequence[int], *, pooled: bool) -> Weighted:
+    """Consistency over all classes, and of each of some, as one function: each sample is weighed once."""
+
+    def under(weights: Floats) -> Floats:
+        found = np.full((len(weights), 1 + len(codes), len(pairs)), np.nan)
+        for stratum, part in enumerate(pairs):
+            each = part.by_class(weights)
+            found[:, 0, stratum] = part.overall(weights)[:, 0] if pooled else mean_defined(each)
+            place = {code: at for at, code in enumerate(part.classes)}
+            for column, code in enumerate(codes, start=1):
+                if code in place:
+                    found[:, column, stratum] = each[:, place[code]]
+        return mean_defined(found.reshape(-1, len(pairs))).reshape(len(weights), -1)
+
+    return under
 
 
 def _by_class(pairs: list[Pairs], labels: Sequence[str]) -> dict[str, float]:

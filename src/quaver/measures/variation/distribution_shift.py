@@ -24,6 +24,7 @@ from quaver.estimation.noise_floor import (
     affordable,
     level_deviations,
     of_random_conditions,
+    p_above,
     with_random_signs,
 )
 from quaver.estimation.reading import Reading
@@ -256,7 +257,7 @@ def _statistics(
         level = cell.resampling.confidence_level
         known = above_floor(float(values[column]), floors[:, column], level)
         if known and exchanged is not None:
-            known["p"] = max(known["p"], above_floor(float(values[column]), exchanged[:, column], level)["p"])
+            known["p"] = max(known["p"], p_above(float(values[column]), exchanged[:, column]))
         interval = None
         if ends is not None:
             low, high, middle = ends[:, column].tolist()

@@ -6,7 +6,7 @@ certain of each answer and yet give another one to every paraphrase.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,9 +16,9 @@ from quaver.agreement.stratified_alpha import rarest_labels, stray_labels
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.column_roles import Columns
 from quaver.estimation.confidences import arranged
 from quaver.estimation.declaration import measure
+from quaver.estimation.gathered import Gathered
 from quaver.estimation.means import share_of
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
@@ -41,7 +41,8 @@ def output_uncertainty(reading: Reading) -> Iterator[Estimate]:
     >>> output_uncertainty(frame)[0].value
     0.5
     """
-    each = _entropies(reading.frame, reading.columns)
+    gathered, name = reading.gathered, (reading.columns or {}).get("probabilities", "probabilities")
+    each = gathered.kept(("entropies", str(name)), lambda: _entropies(gathered, name))
     for cell in reading.cells(raters=ASKING):
         own = arranged(each, cell)
         known = np.isfinite(own)
@@ -66,12 +67,22 @@ def output_uncertainty(reading: Reading) -> Iterator[Estimate]:
         yield cell.estimated(share_of(cell, total, answers, found))
 
 
-def _entropies(frame: pl.DataFrame, columns: Columns | None) -> Floats:
+def _entropies(gathered: Gathered, name: str | Sequence[str]) -> Floats:
     """The normalised entropy of each row's probabilities; NaN where it has none."""
-    name = (columns or {}).get("probabilities", "probabilities")
-    if not isinstance(name, str) or name not in frame.columns or frame[name].null_count() == frame.height:
-        return np.full(frame.height, np.nan)
-    column, kind = frame[name], frame[name].dtype
+    if not isinstance(name, str) or name not in gathered.columns:
+        return np.full(gathered.height, np.nan)
+    found, row = [np.empty(0)], 0
+    for column in gathered.pieces(name):
+        found.append(_normalised(column, row))
+        row += column.len()
+    return np.concatenate(found)
+
+
+def _normalised(column: pl.Series, before: int) -> Floats:
+    """The normalised entropies of some rows, so many before them."""
+    kind, height = column.dtype, column.len()
+    if column.null_count() == height:
+        return np.full(height, np.nan)
     if not isinstance(kind, (pl.List, pl.Array)) or not kind.inner.is_numeric():
         raise MeasureError(
             "no lists of probabilities",
@@ -82,12 +93,12 @@ def _entropies(frame: pl.DataFrame, columns: Columns | None) -> Floats:
     lists = column.cast(pl.List(pl.Float64)) if isinstance(kind, pl.Array) else column
     sizes = lists.list.len().fill_null(0).to_numpy().astype(np.int64)
     flat = lists.explode().drop_nulls().to_numpy().astype(np.float64) if sizes.sum() else np.zeros(0)
-    owner = np.repeat(np.arange(frame.height), sizes)
+    owner = np.repeat(np.arange(height), sizes)
     if flat.size != owner.size or not np.isfinite(flat).all() or (flat < 0).any():
         raise MeasureError(
             "a value that is not a probability", where="probabilities", expected="finite numbers from 0 to 1"
         )
-    total = np.bincount(owner, flat, frame.height)
+    total = np.bincount(owner, flat, height)
     wrong = (sizes > 0) & (np.abs(total - 1) > 1e-6)
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -95,8 +106,8 @@ def _entropies(frame: pl.DataFrame, columns: Columns | None) -> Floats:
             "probabilities that do not sum to 1",
             where="probabilities",
             expected="1 in every row",
-            found=f"{total[row]:.6g} in row {row}",
+            found=f"{total[row]:.6g} in row {before + row}",
         )
     inner = flat * np.log(np.where(flat > 0, flat, 1))
-    spread = -np.bincount(owner, inner, frame.height)
+    spread = -np.bincount(owner, inner, height)
     return np.asarray(np.where(sizes > 1, np.abs(spread) / np.log(np.maximum(sizes, 2)), np.nan))
