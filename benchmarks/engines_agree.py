@@ -119,7 +119,7 @@ def served(model: LlamaCpp, asked: Iterable[Request], mode: Literal["repeatable"
 
 def by_vllm(url: str, asked: Iterable[Request]) -> list[Response]:
     """The same by vLLM's server, which gives fewer log-probabilities."""
-    fewer = [replace(one, decoding=replace(one.decoding, logprobs=20)) for one in asked]
+    fewer = [one._replace(decoding=replace(one.decoding, logprobs=20)) for one in asked]
     return answers(OpenAICompatible(model=MODEL, preset="vllm", base_url=url), fewer)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -157,7 +156,7 @@ def test_the_fast_setting_answers_too() -> None:
 def saying(*turns: tuple[str, str], **decoding: Any) -> Request:
     """A request of these messages."""
     messages = tuple(Message(role, content) for role, content in turns)  # type: ignore[arg-type]
-    return replace(request(**{"logprobs": 5, "max_tokens": 1, **decoding}), prompt=Prompt(messages, "", ""))
+    return request(**{"logprobs": 5, "max_tokens": 1, **decoding})._replace(prompt=Prompt(messages, "", ""))
 
 
 def test_a_plain_text_is_sent_as_it_is(model: LlamaCpp) -> None:
@@ -217,7 +216,7 @@ SCHEMA = (
 
 @pytest.mark.parametrize("role", ["user", "plain"])
 def test_an_answer_follows_its_schema(model: LlamaCpp, role: str) -> None:
-    asked = replace(saying((role, "I like it. Good?"), max_tokens=60, logprobs=0), schema=SCHEMA)
+    asked = saying((role, "I like it. Good?"), max_tokens=60, logprobs=0)._replace(schema=SCHEMA)
     answer = json.loads(one(model, asked).text)
     assert list(answer) == ["why", "label"]
     assert answer["label"] in ("good", "so-so")

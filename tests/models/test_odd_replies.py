@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asked(item: int) -> Request:
-    return replace(request(item, text=str(item)), decoding=Decoding("greedy", logprobs=2))
+    return request(item, text=str(item))._replace(decoding=Decoding("greedy", logprobs=2))
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -99,18 +98,18 @@ def test_a_null_in_the_study_leaves_a_field_out() -> None:
 
 def test_a_plain_prompt_and_a_schema() -> None:
     text = Prompt((Message("plain", "Once upon"),), "", "")
-    sent = body("vllm", replace(request(logprobs=3), prompt=text))
+    sent = body("vllm", request(logprobs=3)._replace(prompt=text))
     assert (sent["prompt"], sent["logprobs"]) == ("Once upon", 3)
     assert "messages" not in sent
     schema = {"type": "object", "properties": {"x": {"type": "integer"}}}
-    sent = body("ollama", replace(request(), schema=json.dumps(schema)))
+    sent = body("ollama", request()._replace(schema=json.dumps(schema)))
     assert sent["response_format"]["json_schema"]["schema"] == schema
 
 
 def test_a_begun_message_is_flagged_where_the_server_wants_that() -> None:
     asked = request()
     begun = asked.prompt._replace(messages=(*asked.prompt.messages, Message("assistant", "It is ")))
-    assert body("vllm", replace(asked, prompt=begun))["continue_final_message"] is True
+    assert body("vllm", asked._replace(prompt=begun))["continue_final_message"] is True
     assert "continue_final_message" not in body("vllm", asked)
     assert read(replied(content="It is so"), begun="It is ").text == "so"
 

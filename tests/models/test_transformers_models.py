@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -178,7 +177,7 @@ def test_an_answer_stays_within_the_context(folder: Path) -> None:
 
 
 def test_a_plain_prompt_goes_without_the_template(model: Transformers) -> None:
-    asked = replace(request(), prompt=Prompt((Message("plain", "abc de"),), "", ""))
+    asked = request()._replace(prompt=Prompt((Message("plain", "abc de"),), "", ""))
     assert model._tokens(asked.prompt.messages) == model._words.tokens("abc de")
     assert one(model, asked).finish in ("stop", "length")
 
@@ -241,7 +240,7 @@ def test_damaged_weights_are_one_error(tmp_path: Path) -> None:
 def test_the_embedded_models_file_says_here_what_it_says_in_llama_cpp() -> None:
     asked = [request(text, max_tokens=1, logprobs=20) for text in TEXTS]
     asked += [
-        replace(one, prompt=Prompt((Message("plain", "The capital of France is"),), "", ""))
+        one._replace(prompt=Prompt((Message("plain", "The capital of France is"),), "", ""))
         for one in asked[:1]
     ]
     here = ask(Transformers(model="smollm2-135m-instruct", device="cpu"), *asked)

@@ -7,7 +7,7 @@ import math
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -249,7 +249,7 @@ def test_what_it_says_is_what_llama_cpp_says(fast: VLLM) -> None:
     from quaver.models.llamacpp import LlamaCpp
 
     asked = [request(text, max_tokens=1, logprobs=20) for text in TEXTS]
-    plain = replace(asked[0], prompt=Prompt((Message("plain", "The capital of France is"),), "", ""))
+    plain = asked[0]._replace(prompt=Prompt((Message("plain", "The capital of France is"),), "", ""))
     here = ask(fast, *asked, plain)
     there = ask(LlamaCpp(model="smollm2-135m-instruct", context=256), *asked, plain)
     assert here[-1][0].text == there[-1][0].text == " Paris"
@@ -271,7 +271,7 @@ def test_the_arguments_that_a_study_may_give_are_the_engines() -> None:
 @heavy
 def test_constraints_hold_beside_each_other(fast: VLLM) -> None:
     choosing = request(choices=("1", "10", "2"), constraint="labels", max_tokens=8, logprobs=4)
-    shaped = replace(request(max_tokens=60), schema=SCHEMA)
+    shaped = request(max_tokens=60)._replace(schema=SCHEMA)
     (choice,), (free,), (form,) = ask(fast, choosing, request(max_tokens=3), shaped)
     assert choice.text in ("1", "10", "2")
     assert sum(math.exp(logprob) for _, logprob in choice.tokens[0].top) == pytest.approx(1, abs=1e-4)

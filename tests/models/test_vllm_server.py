@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -39,7 +38,7 @@ def vllm(**options: Any) -> OpenAICompatible:
 
 
 def with_messages(asked: Request, *messages: tuple[str, str]) -> Request:
-    return replace(asked, prompt=Prompt(tuple(Message(*one) for one in messages), "", ""))
+    return asked._replace(prompt=Prompt(tuple(Message(*one) for one in messages), "", ""))
 
 
 def test_it_honours_all_that_its_preset_says() -> None:
@@ -76,7 +75,7 @@ def test_choices_schemas_and_seeds() -> None:
     held = one(model, request(choices=names, constraint="labels", max_tokens=16, logprobs=20))
     assert held.text in names
     assert len(held.tokens[0].top) == 20
-    shaped = one(model, replace(request(max_tokens=20), schema=SCHEMA))
+    shaped = one(model, request(max_tokens=20)._replace(schema=SCHEMA))
     assert json.loads(shaped.text)["label"] in ("yes", "no")
     drawn = [one(model, request(seed=seed, temperature=1.0, max_tokens=12)).text for seed in (1, 1, 2, 3)]
     assert drawn[0] == drawn[1]

@@ -246,8 +246,7 @@ class Call(NamedTuple):
     parent: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """The calls that share a prompt and a decoding, sent to a model together.
 
     Attributes:
@@ -274,7 +273,7 @@ class Request:
         Args:
             calls: Consecutive repeats among its own.
         """
-        return replace(self, calls=calls, seed=self.seed + calls[0].repeat - self.calls[0].repeat)
+        return self._replace(calls=calls, seed=self.seed + calls[0].repeat - self.calls[0].repeat)
 
 
 UNFOLLOWED: Final = ("error", "content_filter")
@@ -293,8 +292,7 @@ class Token(NamedTuple):
     top: tuple[tuple[str, float], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(NamedTuple):
     """What came back, raw and whole.
 
     Attributes:

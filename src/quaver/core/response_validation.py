@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from operator import attrgetter, is_
+from operator import is_
 from typing import Any, Final
 
 from quaver.core.records import Response, Token
@@ -30,13 +29,9 @@ _DEEPEST = 20
 
 _ROWS: Final = (tuple, list)
 
-_FIELDS = attrgetter(*(one.name for one in fields(Response)))
-
-_BESIDE: Final = attrgetter(
-    *("error", "thinking", "tokens", "prompt_tokens", "cached_tokens", "completion_tokens", "raw"),
-    *("thinking_tokens", "served_model", "fingerprint"),
-)
-_NOTHING_BESIDE: Final = _BESIDE(Response(""))
+_LATENCY: Final = Response._fields.index("latency")
+_NOTHING_BESIDE: Final = Response("")[1:_LATENCY], Response("")[_LATENCY + 1 :]
+"""What stands before and after the latency of an answer with nothing beside it."""
 
 _FINISHES: Final = ("stop", "length", "content_filter", "error")
 
@@ -80,7 +75,7 @@ def valid_response(response: object) -> Response:
         _name(response.served_model),
         _name(response.fingerprint),
     )
-    return response if all(map(is_, valid, _FIELDS(response))) else Response(*valid)
+    return response if all(map(is_, valid, response)) else Response(*valid)
 
 
 def is_bare(response: Response) -> bool:
@@ -89,10 +84,9 @@ def is_bare(response: Response) -> bool:
     return (
         type(text) is str
         and text.isascii()
-        and response.finish == "stop"
         and (seconds is None or (type(seconds) is float and 0 <= seconds < MOST_TOKENS))
         and type(response) is Response
-        and _BESIDE(response) == _NOTHING_BESIDE
+        and (response[1:_LATENCY], response[_LATENCY + 1 :]) == _NOTHING_BESIDE
     )
 
 

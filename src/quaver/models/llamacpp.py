@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
 from typing import Any, Literal
@@ -120,7 +119,7 @@ class LlamaCpp:
             started = time.perf_counter()
             responses = self._answer(request)
             share = (time.perf_counter() - started) / len(responses)
-            yield request, [replace(response, latency=share) for response in responses]
+            yield request, [response._replace(latency=share) for response in responses]
 
     def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
         """The number of tokens of each prompt, including the chat template."""

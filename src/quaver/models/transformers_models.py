@@ -16,7 +16,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
 from typing import Any, Literal
@@ -117,7 +116,7 @@ class Transformers(Defaults):
             answered = self._answer(group)
             share = (time.perf_counter() - started) / sum(len(responses) for responses in answered)
             for request, responses in zip(group, answered, strict=True):
-                yield request, [replace(response, latency=share) for response in responses]
+                yield request, [response._replace(latency=share) for response in responses]
 
     def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
         """The number of tokens of each prompt, including the chat template."""

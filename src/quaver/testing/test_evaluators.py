@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import math
 import time
-from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -141,7 +140,7 @@ class TestEveryEvaluator:
     ) -> None:
         # Each comes again with other thinking, other counts and another time, among the others and apart.
         labels, variant = TASKS["names"]
-        of = [replace(one, latency=at, prompt_tokens=at) for at in range(repeats) for one in some]
+        of = [one._replace(latency=at, prompt_tokens=at) for at in range(repeats) for one in some]
         pair = getattr(made(name), "reads", "text") == "pair"
         rows = [
             (0, 0, at, Response("0.8") if pair else one, one if pair else None) for at, one in enumerate(of)

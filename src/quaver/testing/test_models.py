@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
@@ -181,7 +180,7 @@ def test_a_message_that_was_begun_is_gone_on_with_where_the_model_says_so(model:
         asked = request(choices=("positive", "negative"), constraint="labels", max_tokens=16)
         begun = Message("assistant", "Let me think. Final answer: ")
         prompt = asked.prompt._replace(messages=(*asked.prompt.messages, begun))
-        response = one(model, replace(asked, prompt=prompt))
+        response = one(model, asked._replace(prompt=prompt))
         assert response.text in ("positive", "negative"), "what was begun is not given back"
 
 

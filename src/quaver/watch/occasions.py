@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from quaver.collect.run.budget import Price
@@ -139,7 +138,7 @@ class Occasions:
                 (call,) = request.calls[number : number + 1]
                 if not self._store.answered([call.key], errors=False):
                     kept = call._replace(repeat=occasion * _ROOM + number)
-                    yield replace(request, calls=(kept,), seed=request.seed + number)
+                    yield request._replace(calls=(kept,), seed=request.seed + number)
 
     def _place(self, request: Request) -> int | None:
         call = request.calls[0]

@@ -7,7 +7,6 @@ import signal
 import threading
 from asyncio import CancelledError
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -185,7 +184,7 @@ def test_an_answer_that_cannot_be_written_loses_nothing_of_its_group(
     def answer(asked: Request, call: Call) -> Response:
         good = echo(asked, call)
         at = call.item - 100
-        return replace(good, **odd[at]) if 0 <= at < len(odd) and call.repeat else good
+        return good._replace(**odd[at]) if 0 <= at < len(odd) and call.repeat else good
 
     requests = [request(item, (0, 1)) for item in range(300)]
     outcome = run(store, fake(answer), requests, total=600)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,7 +49,7 @@ NUMBERS = st.none() | st.integers(0, 2**40) | st.floats(allow_nan=True, allow_in
 def test_what_was_stored_is_not_damaged(
     tmp_path_factory: pytest.TempPathFactory, text: str, latency: float, tokens: int, thinking: bool
 ) -> None:
-    odd = replace(WHOLE, text=text, latency=latency, prompt_tokens=tokens, thinking_tokens=thinking)
+    odd = WHOLE._replace(text=text, latency=latency, prompt_tokens=tokens, thinking_tokens=thinking)
     path = stored(tmp_path_factory.mktemp("store"), odd)
     assert damaged(path) == (0, 0)
     store = Store(path)

@@ -6,7 +6,6 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +143,7 @@ def test_decodings_of_a_prompt_share_what_is_stored_of_it(tmp_path: Path) -> Non
     store = opened(tmp_path)
     source = store.register("m", "fake", {})
     first = request(0)
-    second = replace(request(1), prompt=first.prompt)
+    second = request(1)._replace(prompt=first.prompt)
     store.write([receipt((one, [Response("x")]), source) for one in (first, second, request(2))])
     with sqlite3.connect(tmp_path / "responses.db") as db:
         messages = db.execute("SELECT messages FROM answers ORDER BY item").fetchall()
@@ -156,7 +155,7 @@ def test_decodings_of_a_prompt_share_what_is_stored_of_it(tmp_path: Path) -> Non
 def test_a_prompt_that_is_not_unicode_is_stored(tmp_path: Path) -> None:
     store = opened(tmp_path)
     source = store.register("m", "fake", {})
-    odd = replace(request(0), prompt=Prompt((Message("user", "a\ud800"),), "a\ud800", "?"))
+    odd = request(0)._replace(prompt=Prompt((Message("user", "a\ud800"),), "a\ud800", "?"))
     store.write([receipt((odd, [Response("x")]), source)])
     assert len(answers(store)) == 1
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -85,8 +84,8 @@ def test_a_store_of_an_older_quaver_is_read_and_left_as_it_is(tmp_path: Path) ->
         db.execute(f"INSERT INTO responses VALUES ({', '.join('?' * len(row))})", row)
     store = opened(tmp_path, items=3)
     assert reuse(map(request, range(3)), store, {"old": tmp_path / "old"}) == {"old": 1}
-    assert answers(store)[0, 1, 0] == replace(
-        Response("yes", prompt_tokens=12, cached_tokens=3, completion_tokens=1), latency=0.5
+    assert answers(store)[0, 1, 0] == Response(
+        "yes", prompt_tokens=12, cached_tokens=3, completion_tokens=1, latency=0.5
     )
     with sqlite3.connect(tmp_path / "old" / "responses.db") as db:
         assert db.execute("PRAGMA user_version").fetchone()[0] == 1

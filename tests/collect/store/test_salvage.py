@@ -8,7 +8,6 @@ import shutil
 import sqlite3
 import subprocess
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,7 @@ def made(folder: Path, responses: int = 400) -> Path:
     store.write(
         [
             receipt(
-                (request(n), [replace(WHOLE, text=f"{n} " + "ü" * lengths.choice([1, 40, 900, 9000]))]),
+                (request(n), [WHOLE._replace(text=f"{n} " + "ü" * lengths.choice([1, 40, 900, 9000]))]),
                 source,
             )
             for n in range(responses)

@@ -6,7 +6,6 @@ import errno
 import os
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -134,7 +133,7 @@ def test_a_run_leaves_no_spill_and_keeps_it_small_meanwhile(
 
     def long(asked: Request, call: Call) -> Response:
         sizes.append((tmp_path / "responses.spill").stat().st_size)
-        return replace(echo(asked, call), text="x" * 2000)
+        return echo(asked, call)._replace(text="x" * 2000)
 
     assert run(store, fake(long), map(request, range(3000)), total=3000).done == 3000
     assert 50_000 < max(sizes) < 3_500_000 < 3000 * 2000
@@ -188,7 +187,7 @@ def test_texts_and_keys_are_cleaned_before_they_are_kept(
 ) -> None:
     monkeypatch.setenv("MY_API_KEY", "hunter2hunter2")
     store = opened(tmp_path)
-    odd = replace(request(0), prompt=Prompt((Message("user", "a\ud800"),), "a\ud800", "?"))
+    odd = request(0)._replace(prompt=Prompt((Message("user", "a\ud800"),), "a\ud800", "?"))
     source = store.register("m", "fake", {})
     spill = store.spill()
     spill.add([receipt((odd, [Response("\udfff", "error", error="401: hunter2hunter2")]), source)])
@@ -209,7 +208,7 @@ def test_what_goes_with_an_answer_and_cannot_be_put_down_costs_no_answer(tmp_pat
     store = opened(tmp_path, items=20)
 
     def odd(asked: Request, call: Call) -> Response:
-        return replace(echo(asked, call), raw={"x": Weird()} if call.item == 7 else None)
+        return echo(asked, call)._replace(raw={"x": Weird()} if call.item == 7 else None)
 
     outcome = run(store, fake(odd), map(request, range(20)), total=20)
     assert (outcome.done, outcome.errors) == (20, 0)
@@ -291,7 +290,7 @@ def test_answers_that_were_given_together_are_one_line(tmp_path: Path) -> None:
     store = opened(tmp_path, items=6)
     source = store.register("m", "fake", {})
     spill = store.spill()
-    asked = [replace(request(item), choices=("a",) if item % 2 else ()) for item in range(6)]
+    asked = [request(item)._replace(choices=("a",) if item % 2 else ()) for item in range(6)]
     group = [receipt((one, [Response("yes")]), source) for one in asked]
     spill.add(group[:4])
     spill.add(group[4:])

@@ -412,7 +412,7 @@ def test_the_rest_of_a_request_differs_in_calls_and_seed_alone(done: set[int], *
     rest = list(plan(asked).requests("m", lambda _: stored))
     assert [call for one in rest for call in one.calls] == [c for c in whole.calls if c.repeat not in done]
     for one in rest:
-        assert replace(one, calls=whole.calls, seed=whole.seed) == whole
+        assert one._replace(calls=whole.calls, seed=whole.seed) == whole
         assert one.seed == whole.seed + one.calls[0].repeat
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -205,7 +204,7 @@ def test_paraphrases_that_the_budget_has_no_room_for_are_not_asked_for(
     def counted(self: Function, requests: Iterable[Request]) -> Iterator[Sequence[Answered]]:
         for group in answer(self, requests):
             yield [
-                (request, [replace(one, prompt_tokens=100, completion_tokens=10) for one in responses])
+                (request, [one._replace(prompt_tokens=100, completion_tokens=10) for one in responses])
                 for request, responses in group
             ]
 

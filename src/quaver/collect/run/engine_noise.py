@@ -104,17 +104,17 @@ def _greedy(request: Request, model: Model) -> Request:
     decoding = replace(
         request.decoding, temperature=0.0, logprobs=min(20, model.abilities.logprobs), constraint="none"
     )
-    return replace(request, decoding=decoding, choices=(), calls=request.calls[:1])
+    return request._replace(decoding=decoding, choices=(), calls=request.calls[:1])
 
 
 def _repeated(request: Request, times: int) -> Request:
     call = request.calls[0]
-    return replace(request, calls=tuple(call._replace(repeat=repeat) for repeat in range(times)))
+    return request._replace(calls=tuple(call._replace(repeat=repeat) for repeat in range(times)))
 
 
 def _ask(model: Model, requests: Sequence[Request]) -> list[Response]:
     """Responses in the order of the requests."""
-    copies = [replace(request) for request in requests]  # the same request may occur twice
+    copies = [request._replace() for request in requests]  # the same request may occur twice
     places = {id(request): index for index, request in enumerate(copies)}
     answers = sorted(taken(model, copies), key=lambda answered: places[id(answered[0])])
     return [response for _, responses in answers for response in responses]

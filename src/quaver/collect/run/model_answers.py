@@ -132,10 +132,9 @@ class _Given:
         if request is None:
             raise _breach("it answered a request that it was not given, or one twice")
         responses, calls = answered[1], len(request.calls)
-        if not isinstance(responses, list | tuple) or len(responses) != calls:
-            given = (
-                f"{len(responses)} responses" if isinstance(responses, list | tuple) else printable(responses)
-            )
+        are_some = isinstance(responses, list | tuple) and not isinstance(responses, Response)
+        if not are_some or len(responses) != calls:
+            given = f"{len(responses)} responses" if are_some else printable(responses)
             why = f"the model gave {given} to {calls} calls"
             return request, [Response("", finish="error", error=why)] * calls
         return request, [valid_response(response) for response in responses]

@@ -1,25 +1,20 @@
 """Requests and responses as bytes, on their way between the driver and its workers.
 
-A frozen dataclass is slow to pickle and slow to make, and so is a named tuple: both take Python code for
-every object. So a group is pickled as rows of plain values, what its requests have in common once, and
-objects are made slot by slot, a slot of all of them at a time.
+A named tuple is slower to pickle and to make than a plain one: both take Python code for every object. So a
+group is pickled as rows of plain values, what its requests have in common once, and records are made of them
+as tuples are.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
 from functools import partial
-from itertools import repeat
 from operator import attrgetter
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from quaver.core.records import Call, Message, Prompt, Request, Response
 from quaver.core.response_validation import is_bare
-
-Record = TypeVar("Record", Request, Response)
 
 Place = int | tuple[int, int, int]
 """A request's place in its group; for a part of it, also its first call and the number of its calls."""
@@ -27,33 +22,12 @@ Place = int | tuple[int, int, int]
 PlacedAnswer = tuple[Place, Sequence[Response]]
 """A place, and the responses to what was asked there."""
 
-_CALL, _MESSAGE, _PROMPT = (partial(tuple.__new__, kind) for kind in (Call, Message, Prompt))
+_CALL, _MESSAGE, _PROMPT, _REQUEST, _RESPONSE = (
+    partial(tuple.__new__, kind) for kind in (Call, Message, Prompt, Request, Response)
+)
 _COMMON = attrgetter("model", "decoding", "choices", "schema")
-
-
-class _Slots(Generic[Record]):
-    """Makes records of a frozen dataclass with slots from their values, of which nothing is checked."""
-
-    def __init__(self, kind: type[Record]) -> None:
-        names = [one.name for one in fields(kind)]
-        self._kind: type[Record] = kind
-        self._setters = {name: getattr(kind, name).__set__ for name in names}
-        self.row = attrgetter(*names)
-
-    def made(self, count: int, **columns: Iterable[Any]) -> list[Record]:
-        """So many records, with the values of each slot."""
-        found: list[Record] = [object.__new__(self._kind) for _ in range(count)]
-        for name, put in self._setters.items():
-            deque(map(put, found, columns[name]), maxlen=0)
-        return found
-
-    def of_rows(self, rows: Sequence[Sequence[Any]]) -> list[Record]:
-        """The records with these rows."""
-        return self.made(len(rows), **dict(zip(self._setters, zip(*rows, strict=True), strict=True)))
-
-
-_REQUESTS, _RESPONSES = _Slots(Request), _Slots(Response)
-_SAME = {one.name: repeat(getattr(Response(""), one.name)) for one in fields(Response)}
+_LATENCY = Response._fields.index("latency")
+_BEFORE, _AFTER = Response("")[1:_LATENCY], Response("")[_LATENCY + 1 :]
 
 
 def packed_requests(requests: Iterable[Request]) -> bytes:
@@ -85,17 +59,17 @@ def unpacked_requests(packed: bytes) -> list[Request]:
         return []
     at, messages, texts, questions, seeds, calls = zip(*rows, strict=True)
     model, decoding, choices, schema = zip(*map(terms.__getitem__, at), strict=True)
-    turns = (tuple(map(_MESSAGE, some)) for some in messages)
-    return _REQUESTS.made(
-        len(rows),
-        model=model,
-        prompt=map(_PROMPT, zip(turns, texts, questions, strict=True)),
-        decoding=decoding,
-        choices=choices,
-        seed=seeds,
-        calls=(tuple(map(_CALL, some)) for some in calls),
-        schema=schema,
-    )
+    prompts = map(_PROMPT, zip(map(_turns, messages), texts, questions, strict=True))
+    columns = (model, prompts, decoding, choices, seeds, map(_calls, calls), schema)
+    return list(map(_REQUEST, zip(*columns, strict=True)))
+
+
+def _turns(rows: Iterable[Sequence[Any]]) -> tuple[Message, ...]:
+    return tuple(map(_MESSAGE, rows))
+
+
+def _calls(rows: Iterable[Sequence[Any]]) -> tuple[Call, ...]:
+    return tuple(map(_CALL, rows))
 
 
 def packed_answers(answers: Iterable[PlacedAnswer]) -> bytes:
@@ -111,17 +85,15 @@ def packed_answers(answers: Iterable[PlacedAnswer]) -> bytes:
         if len(responses) == 1 and is_bare(response := responses[0]):
             bare.append((place, response.text, response.latency))
         else:
-            whole.append((place, [_RESPONSES.row(one) for one in responses]))
+            whole.append((place, [tuple(one) for one in responses]))
     return pickle.dumps((bare, whole), pickle.HIGHEST_PROTOCOL)
 
 
 def unpacked_answers(packed: bytes) -> list[tuple[Place, list[Response]]]:
     """What was packed."""
     bare, whole = pickle.loads(packed)
-    found: list[tuple[Place, list[Response]]] = []
-    if bare:
-        places, texts, latencies = zip(*bare, strict=True)
-        made = _RESPONSES.made(len(bare), **{**_SAME, "text": texts, "latency": latencies})
-        found += [(place, [one]) for place, one in zip(places, made, strict=True)]
-    found += [(place, _RESPONSES.of_rows(rows)) for place, rows in whole]
+    found: list[tuple[Place, list[Response]]] = [
+        (place, [_RESPONSE((text, *_BEFORE, latency, *_AFTER))]) for place, text, latency in bare
+    ]
+    found += [(place, list(map(_RESPONSE, rows))) for place, rows in whole]
     return found

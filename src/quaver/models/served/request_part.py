@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from quaver.core.records import Request, Response
@@ -44,7 +44,7 @@ class Part:
         """Take its responses, each with its share of the time and the number of tries."""
         tries = {"tries": self.tries + 1} if self.tries else {}
         self.responses = [
-            replace(one, latency=seconds / self.n, raw=dict(one.raw or {}) | tries if tries else one.raw)
+            one._replace(latency=seconds / self.n, raw=dict(one.raw or {}) | tries if tries else one.raw)
             for one in responses
         ]
 

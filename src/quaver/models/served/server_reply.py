@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 from quaver.core.records import Request, Response, Token
@@ -197,7 +196,7 @@ def unwrapped(response: Response, choices: Sequence[str]) -> Response:
     if label not in choices:
         return response
     raw = dict(response.raw or {}) | {"content": response.text}
-    return replace(response, text=label, tokens=_spelling(response, json.dumps(label)[1:-1]), raw=raw)
+    return response._replace(text=label, tokens=_spelling(response, json.dumps(label)[1:-1]), raw=raw)
 
 
 def _spelling(response: Response, label: str) -> tuple[Token, ...]:
