@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +36,8 @@ def test_it_reads_the_prompt_that_llama_cpp_reads(model: GPT4All) -> None:
 
 
 def test_a_plain_text_is_gone_on_with(model: GPT4All) -> None:
-    asked = replace(
-        request(max_tokens=1), prompt=Prompt((Message("plain", "The capital of France is"),), "", "")
+    asked = request(max_tokens=1)._replace(
+        prompt=Prompt((Message("plain", "The capital of France is"),), "", "")
     )
     assert one(model, asked).text == " Paris"
 

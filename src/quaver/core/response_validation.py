@@ -30,7 +30,8 @@ _DEEPEST = 20
 _ROWS: Final = (tuple, list)
 
 _LATENCY: Final = Response._fields.index("latency")
-_NOTHING_BESIDE: Final = Response("")[1:_LATENCY], Response("")[_LATENCY + 1 :]
+_BEFORE: Final = Response("")[1:_LATENCY]
+_AFTER: Final = Response("")[_LATENCY + 1 :]
 """What stands before and after the latency of an answer with nothing beside it."""
 
 _FINISHES: Final = ("stop", "length", "content_filter", "error")
@@ -78,15 +79,17 @@ def valid_response(response: object) -> Response:
     return response if all(map(is_, valid, response)) else Response(*valid)
 
 
-def is_bare(response: Response) -> bool:
+def is_bare(response: object) -> bool:
     """Whether it is a short answer with nothing beside it but its duration, which most are: it is valid."""
-    text, seconds = response.text, response.latency
+    if type(response) is not Response:
+        return False
+    text, seconds = response[0], response[_LATENCY]
     return (
         type(text) is str
         and text.isascii()
         and (seconds is None or (type(seconds) is float and 0 <= seconds < MOST_TOKENS))
-        and type(response) is Response
-        and (response[1:_LATENCY], response[_LATENCY + 1 :]) == _NOTHING_BESIDE
+        and response[1:_LATENCY] == _BEFORE
+        and response[_LATENCY + 1 :] == _AFTER
     )
 
 

@@ -25,8 +25,13 @@ from quaver.models.served.concurrency import finished, side_by_side
 
 _MOST_FAILURES = 20
 
-_GROUP, _TOGETHER = 64, 0.001
+_GROUP, _TOGETHER = 256, 0.001
 """Requests, and seconds, that are answered together at most; a slow function's are passed on singly."""
+
+_RESPONSE: Callable[[Sequence[Any]], Response] = partial(tuple.__new__, Response)
+_LATENCY = Response._fields.index("latency")
+_BEFORE_LATENCY, _AFTER_LATENCY = Response("")[1:_LATENCY], Response("")[_LATENCY + 1 :]
+"""Three times as fast as the constructor, for what fast functions answer."""
 
 
 def _compiled(function: Any) -> str | None:
@@ -97,7 +102,7 @@ def _response(answer: object, seconds: float) -> Response:
     if answer is None:
         return Response("", latency=seconds)
     if isinstance(answer, str):
-        return Response(str.__str__(answer), latency=seconds)
+        return _RESPONSE((str.__str__(answer), *_BEFORE_LATENCY, seconds, *_AFTER_LATENCY))
     if isinstance(answer, Number):
         return Response(str(answer), latency=seconds)
     kind = type(answer).__name__
@@ -176,12 +181,13 @@ class Function(Defaults):
             if self._is_async
             else ((request, [self._call(request.prompt) for _ in request.calls]) for request in requests)
         )
-        failures, group, began = 0, list[Answered](), time.perf_counter()
+        clock = time.perf_counter
+        failures, group, began = 0, list[Answered](), clock()
         for one in answered:
             group.append(one)
             for response in one[1]:
                 failures = failures + 1 if response.finish == "error" else 0
-            if len(group) >= most or failures or time.perf_counter() - began > _TOGETHER:
+            if len(group) >= most or failures or clock() - began > _TOGETHER:
                 yield group
                 group, began = [], time.perf_counter()
             if failures >= _MOST_FAILURES:

@@ -124,7 +124,7 @@ def test_who_says_what_decides_and_where_a_message_ends() -> None:
 
     def key(*messages: tuple[str, str]) -> bytes:
         said = [Message(role, content) for role, content in messages]  # type: ignore[arg-type]
-        return recipe.call(recipe.request(recipe.condition("weights", "[]"), said, 0), 0)
+        return recipe.request(recipe.condition("weights", "[]"), said, 0, 1)[1][0]
 
     made = [
         key(("system", "a"), ("user", "b")),

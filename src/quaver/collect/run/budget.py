@@ -101,6 +101,7 @@ class Budget:
         self.stopped: Stop | None = None
         self._calls, self._tokens, self._money = calls, tokens, money
         self._estimates = tokens is not None or money is not None
+        self._has_caps = self._estimates or calls is not None or seconds is not None
         self._until = None if seconds is None else time.monotonic() + seconds
         self._prices = dict(prices or {})
         self._sent = spent.calls
@@ -112,7 +113,10 @@ class Budget:
 
     @property
     def spent(self) -> Spent:
-        """What was spent: the calls that were admitted, and the cost of the answers that arrived."""
+        """What was spent: the calls that were admitted, and the cost of the answers that arrived.
+
+        Where there is no cap, a call counts once it is answered.
+        """
         return Spent(self._sent, self._spent_tokens, self._spent_money)
 
     def stop(self, why: Stop) -> None:
@@ -124,6 +128,8 @@ class Budget:
 
         The budget is closed if there would be no room even without anything in flight.
         """
+        if not self._has_caps:
+            return self.stopped is None
         with self._lock:
             if self.stopped is None and self._until is not None and time.monotonic() >= self._until:
                 self.stopped = "seconds"
@@ -142,6 +148,8 @@ class Budget:
         """Replace the expected cost of requests by their actual cost."""
         with self._lock:
             for request, responses in answered:
+                if not self._has_caps:
+                    self._sent += len(responses)
                 if self._estimates:
                     self._release(request)
                 tokens, money = self._took(request, responses)

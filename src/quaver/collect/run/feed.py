@@ -32,12 +32,10 @@ class Feed:
         self._unstored = 0
         self._changed = threading.Condition()
 
-    def __iter__(self) -> Feed:
-        return self
+    def __iter__(self) -> Iterator[Request]:
+        return self if self._following else self._planned
 
     def __next__(self) -> Request:
-        if self._following is None:
-            return next(self._planned)
         with self._changed:
             request = self._next.popleft() if self._next else None
         if request is None:

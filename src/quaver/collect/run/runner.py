@@ -30,7 +30,7 @@ from quaver.errors import ModelError, QuaverError
 
 __all__ = ["Outcome", "Progress", "collect"]
 
-_BUNDLE, _BUNDLE_BYTES = 128, 2**17
+_BUNDLE, _BUNDLE_BYTES = 512, 2**17
 """Responses, and their bytes, that a fast worker passes on together; the seconds that it holds them."""
 _HOLD = 0.05
 _OBJECTS = 100_000

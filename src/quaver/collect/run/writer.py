@@ -13,7 +13,7 @@ from quaver.collect.run.feed import Feed
 from quaver.collect.run.journal import Journal
 from quaver.collect.run.progress import Progress, kind_of
 from quaver.collect.store.database import UNFIT
-from quaver.collect.store.receipt import Receipt, line_of, receipt
+from quaver.collect.store.receipt import Receipt, line_of, receipts
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import row_of
 from quaver.collect.store.spill import Spill
@@ -22,8 +22,9 @@ from quaver.core.model import Answered
 from quaver.core.records import Response
 from quaver.core.response_validation import error_line
 
-_GROUP, _GROUP_BYTES = 1000, 2**20
-"""Responses, and their bytes, that are written together."""
+_GROUP, _GROUP_BYTES = 5000, 2**21
+"""Responses, and their bytes, that are written together. Each touches a page of the index of keys, so that a
+larger group takes less; only a fast model answers as many before the group is due."""
 _SHORTEST, _LONGEST, _SHARE = 0.1, 0.5, 20.0
 """Seconds between two writes: the shortest, the longest, and in between a multiple of the last write's
 duration.
@@ -104,7 +105,7 @@ class Writer:
 
     def _kept(self, model: str, group: Sequence[Answered]) -> Kept:
         source, keys = self._sources[model], self._keys
-        made = [receipt(answered, source, keys) for answered in group]
+        made = receipts(group, source, keys)
         calls = sum(len(responses) for _, responses in group)
         return Kept(group, made, calls, self._spill.add(made))
 
@@ -159,7 +160,7 @@ class Writer:
                 self._feeds[model].stored(group)
                 written += group
             self._count(written)
-            self._journal.stored(written, self._progress)
+            self._journal.stored([one for one in written if _is_notable(one)], self._progress)
             takes = in_flight * (_TAKES * self._spill.weight + _TOUCHES) + _TAKES * self._spill.largest
             self._store.reserve_at_least(int(takes))
         self.wait()
@@ -167,15 +168,19 @@ class Writer:
 
     def _count(self, group: Sequence[Answered]) -> None:
         progress = self._progress
-        for request, responses in group:
-            progress.done += len(responses)
-            progress.by_condition[request.calls[0].condition] += len(responses)
-            for response in responses:
-                if response.finish == "error":
-                    progress.errors += 1
-                    progress.by_kind[kind_of(response.error)] += 1
+        conditions = [request.calls[0].condition for request, responses in group for _ in responses]
+        progress.done += len(conditions)
+        progress.by_condition.update(conditions)
+        for response in [one for _, responses in group for one in responses if one.finish == "error"]:
+            progress.errors += 1
+            progress.by_kind[kind_of(response.error)] += 1
         spent = self._budget.spent
         progress.tokens, progress.money = spent.tokens, spent.money
+
+
+def _is_notable(answered: Answered) -> bool:
+    """Whether the journal has something to say about an answer: an error, or who gave it."""
+    return any(one.finish == "error" or one.served_model or one.fingerprint for one in answered[1])
 
 
 def _as_stored(answered: Answered, unfit: Mapping[bytes, Response]) -> Answered:

@@ -5,11 +5,18 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 from pydantic_core import to_json
 
-_FAST = frozenset((str, float, type(None)))
+from quaver.core.records import Response
+
+_LATENCY = Response._fields.index("latency")
+_FLOATS = (float, type(None))
+_COUNTS = [at for at, name in enumerate(Response._fields) if name.endswith("_tokens")]
+_UNCOUNTED = (None,) * len(_COUNTS)
+_counts = itemgetter(*_COUNTS)
 
 
 def checksum(*values: Any) -> int:
@@ -27,20 +34,20 @@ def checksum(*values: Any) -> int:
 
 
 def checksum_of_new(seed: int, received: float, row: Sequence[Any]) -> int:
-    """The same of a new response; faster where no value but the seed is a whole number.
+    """The same of a new response; faster where it has no count of tokens.
 
     Args:
         seed: Its seed.
         received: When it arrived.
         row: The values of ``COLUMNS``.
 
-    >>> checksum_of_new(7, 0.5, ("yes", None)) == checksum(7, 0.5, "yes", None)
+    >>> row = ("yes", "stop", *[None] * 6, 0.25, *[None] * 4)
+    >>> checksum_of_new(7, 0.5, row) == checksum(7, 0.5, *row)
     True
     """
-    values = (received, *row)
-    if not _FAST.issuperset(map(type, values)):
-        return checksum(seed, *values)
-    return zlib.crc32(to_json((float(seed), *values), inf_nan_mode="null"))
+    if _counts(row) != _UNCOUNTED or type(row[_LATENCY]) not in _FLOATS:
+        return checksum(seed, received, *row)
+    return zlib.crc32(to_json((float(seed), received, *row), inf_nan_mode="null"))
 
 
 def checksum_of_prompt(messages: str) -> int:

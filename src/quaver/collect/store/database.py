@@ -31,8 +31,9 @@ UNFIT: Final = (
 )
 """Raised when a value does not fit into a row; the file itself is unharmed."""
 
-_ROWS = (500, 50, 5, 1)
-"""Rows per INSERT statement; few sizes, since SQLite keeps statements that it has read."""
+_ROWS = (2500, 500, 50, 5, 1)
+"""Rows per INSERT statement; few sizes, since SQLite keeps statements that it has read. Python's lock is free
+while one is carried out, and has to be waited for after it."""
 
 
 class Database:
@@ -181,8 +182,15 @@ class Database:
         with self._translated(), closing(self._connect(check_same_thread=False)) as reader:
             yield reader
 
-    def _write_whatever_happens(self, write: Callable[[], None]) -> None:
-        """Write in one transaction; on a full disk, use the space that was set aside."""
+    def _write_whatever_happens(
+        self, write: Callable[[], None], parts: Sequence[Callable[[], None]] = ()
+    ) -> None:
+        """Write in one transaction; on a full disk, use the space that was set aside.
+
+        Args:
+            write: What writes.
+            parts: What writes the same in parts, for less space; each gets a transaction of its own.
+        """
         try:
             with self._transaction():
                 write()
@@ -190,8 +198,9 @@ class Database:
             if not is_full(error, self._path.parent):
                 raise self._error(error) from error
             self._reserve.give_up()  # unless the spill has just done so
-            with self._translated(), self._transaction():
-                write()
+            for part in parts or [write]:
+                with self._translated(), self._transaction():
+                    part()
 
     def _insert_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Insert rows in place of ``{rows}``, many per statement.
@@ -201,14 +210,25 @@ class Database:
         """
         unread = iter(rows)
         while part := list(islice(unread, _ROWS[0])):
-            width, begin = len(part[0]), 0
-            marks = f"({','.join('?' * width)})"
-            most = self._db.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER) // width
-            for size in _ROWS:
-                while size <= min(most, len(part) - begin):
-                    some = chain.from_iterable(part[begin : begin + size])
-                    self._db.execute(sql.format(rows=",".join([marks] * size)), list(some))
-                    begin += size
+            self._insert_flat(sql, list(chain.from_iterable(part)), len(part[0]))
+
+    def _insert_columns(self, sql: str, columns: Sequence[Sequence[Any]]) -> None:
+        """The same for rows whose values are given column by column."""
+        width = len(columns)
+        flat: list[Any] = [None] * (width * len(columns[0]))
+        for at, values in enumerate(columns):
+            flat[at::width] = values
+        self._insert_flat(sql, flat, width)
+
+    def _insert_flat(self, sql: str, values: list[Any], width: int) -> None:
+        """The same for rows whose values follow each other."""
+        begin, marks = 0, f"({','.join('?' * width)})"
+        most = self._db.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER)
+        for rows in _ROWS:
+            step = rows * width
+            while step <= min(most, len(values) - begin):
+                self._db.execute(sql.format(rows=",".join([marks] * rows)), values[begin : begin + step])
+                begin += step
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

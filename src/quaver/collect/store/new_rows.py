@@ -6,7 +6,7 @@ group is not written, and a call is placed by its response's number, without a s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,50 +25,60 @@ class NewRows(PlacedCalls):
 
     def _insert(self, receipts: Sequence[Receipt], *, placed: bool) -> None:
         """Write the responses of receipts, and place their calls if these belong to the study."""
-        prompts = self._prompt_ids(one.messages for one in receipts)
+        if not receipts:
+            return
+        prompts = self._prompt_ids([one.messages for one in receipts])
         terms = self._term_ids({one.terms for one in receipts})
-        rows: list[tuple[Any, ...]] = []
-        for one, prompt in zip(receipts, prompts, strict=True):
-            source, received, under = one.source, one.received, terms[one.terms]
-            first = one.seed - one.calls[0].repeat
-            for call, row in zip(one.calls, one.rows, strict=True):
-                seed = first + call.repeat
-                kept = checksum_of_new(seed, received, row)
-                rows.append((call.key, prompt, source, under, kept, seed, received, *row))
-        self._add(rows, [call for one in receipts for call in one.calls] if placed else ())
+        under = [terms[one.terms] for one in receipts]
+        calls = [call for one in receipts for call in one.calls]
+        rows = [row for one in receipts for row in one.rows]
+        sources, _, seeds, received, *_ = zip(*receipts, strict=True)
+        about: list[Sequence[Any]] = [prompts, sources, under, seeds, received]
+        if len(calls) > len(receipts):
+            of = [at for at, one in enumerate(receipts) for _ in one.calls]
+            about = [[values[at] for at in of] for values in about]
+            first = [one.seed - one.calls[0].repeat for one in receipts]
+            about[3] = [first[at] + call.repeat for at, call in zip(of, calls, strict=True)]
+        *others, seeds, received = about
+        kept = [checksum_of_new(*one) for one in zip(seeds, received, rows, strict=True)]
+        keys = [call.key for call in calls]
+        columns = [keys, *others, kept, seeds, received, *zip(*rows, strict=True)]
+        self._add(columns, calls if placed else ())
 
-    def _add(self, rows: Sequence[tuple[Any, ...]], calls: Sequence[Call]) -> None:
+    def _add(self, columns: Sequence[Sequence[Any]], calls: Sequence[Call]) -> None:
         """Write responses and place their calls.
 
         Args:
-            rows: The values of ``STORED`` for each response.
-            calls: A call for each; none if they belong to no call of the study.
+            columns: The values of each column of ``STORED``.
+            calls: A call for each response; none if they belong to no call of the study.
         """
-        by_column = list(zip(*rows, strict=True))
-        used = [at for at, values in enumerate(by_column) if values.count(None) < len(rows)]
-        names = ", ".join(_STORED[at] for at in used)
-        with self._counting() as before:
-            sql = INSERT.format(columns=names, rows="VALUES {rows}")
-            self._insert_many(sql, list(zip(*(by_column[at] for at in used), strict=True)))
+        rows = len(columns[0])
+        used = [at for at, values in enumerate(columns) if values.count(None) < rows]
+        names = [_STORED[at] for at in used]
+        with self._counting(names) as before:
+            sql = INSERT.format(columns=", ".join(names), rows="VALUES {rows}")
+            self._insert_columns(sql, [columns[at] for at in used])
         if not calls:
             return
-        are_new = self._last_response() == before + len(rows)
-        if are_new and not any(call.parent for call in calls):
-            places = [(before + at, *call[1:4]) for at, call in enumerate(calls, 1)]
-            self._insert_many(PLACED, places)
+        _, *places, parents = zip(*calls, strict=True)
+        if self._last_response() == before + rows and parents.count(None) == rows:
+            self._insert_columns(PLACED, [range(before + 1, before + rows + 1), *places])
         else:
             self._insert_many(PLACE, calls)
 
     @contextmanager
-    def _counting(self) -> Iterator[int]:
+    def _counting(self, columns: Sequence[str] = _STORED) -> Iterator[int]:
         """Add the responses that are written within the block to the totals.
+
+        Args:
+            columns: In which columns they have values.
 
         Yields:
             The number of the last response before them.
         """
         before = self._last_response()
         yield before
-        count_new(self._db, before)
+        count_new(self._db, before, columns)
 
     def _last_response(self) -> int:
         return int(self._db.execute("SELECT ifnull(max(id), 0) FROM responses").fetchone()[0])
@@ -79,15 +89,17 @@ class NewRows(PlacedCalls):
         find = "SELECT id FROM terms WHERE asked = ?"
         return {one: self._db.execute(find, (one,)).fetchone()[0] for one in terms}
 
-    def _prompt_ids(self, prompts: Iterable[str]) -> list[int]:
+    def _prompt_ids(self, prompts: Sequence[str]) -> list[int]:
         """Write the prompts; consecutive requests with the same prompt share one."""
-        last_id = self._db.execute("SELECT ifnull(max(id), 0) FROM prompts").fetchone()[0]
-        ids, rows, last = [], [], None
+        before = self._db.execute("SELECT ifnull(max(id), 0) FROM prompts").fetchone()[0]
+        ids: list[int] = []
+        new: list[str] = []
+        last = None
         for messages in prompts:
             if messages != last:
                 last = messages
-                last_id += 1
-                rows.append((last_id, messages, checksum_of_prompt(messages)))
-            ids.append(last_id)
-        self._insert_many("INSERT INTO prompts VALUES {rows}", rows)
+                new.append(messages)
+            ids.append(before + len(new))
+        numbers, sums = range(before + 1, before + len(new) + 1), list(map(checksum_of_prompt, new))
+        self._insert_columns("INSERT INTO prompts VALUES {rows}", [numbers, new, sums])
         return ids

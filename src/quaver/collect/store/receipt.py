@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from operator import is_
 from typing import Any, NamedTuple
 
 from pydantic_core import from_json, to_json
@@ -43,6 +45,9 @@ class Receipt(NamedTuple):
         return self.calls[0].key
 
 
+_RECEIPT: Callable[[Sequence[Any]], Receipt] = partial(tuple.__new__, Receipt)
+
+
 def receipt(answered: Answered, source: int, keys: Keys | None = None) -> Receipt:
     """Prepare an answer for storing.
 
@@ -54,13 +59,29 @@ def receipt(answered: Answered, source: int, keys: Keys | None = None) -> Receip
     Raises:
         ValueError: There is not one response per call.
     """
-    request, responses = answered
-    if len(responses) != len(request.calls):
-        raise ValueError(f"{len(responses)} responses to {len(request.calls)} calls")
-    messages = written_prompt(request.prompt.messages)
-    rows = [row_of(response, keys) for response in responses]
-    terms = request_terms(request)
-    return Receipt(source, messages, request.seed, time.time(), terms, request.calls, rows)
+    return receipts([answered], source, keys)[0]
+
+
+def receipts(group: Sequence[Answered], source: int, keys: Keys | None = None) -> list[Receipt]:
+    """The same for answers that arrived together.
+
+    Raises:
+        ValueError: A request has not one response per call.
+    """
+    received, found = time.time(), []
+    before: tuple[object, ...] = (None, None, None)
+    terms = ""
+    for request, responses in group:
+        calls = request.calls
+        if len(responses) != len(calls):
+            raise ValueError(f"{len(responses)} responses to {len(calls)} calls")
+        messages = written_prompt(request.prompt.messages)
+        rows = [row_of(response, keys) for response in responses]
+        same = (request.decoding, request.choices, request.schema)
+        if not all(map(is_, same, before)):  # the same objects as the last request's, mostly
+            before, terms = same, request_terms(request)
+        found.append(_RECEIPT((source, messages, request.seed, received, terms, calls, rows)))
+    return found
 
 
 def line_of(document: Any) -> bytes:

@@ -138,8 +138,20 @@ CROSS JOIN responses r ON r.key = c.key
 """Places calls; a row's values are in the order of a call's fields."""
 
 
+_LATENCY = Response._fields.index("latency")
+_BESIDE, _BEYOND = slice(2, _LATENCY), slice(_LATENCY + 1, None)
+"""What stands beside the text, the ending and the latency of a response."""
+_NO_ANSWER: tuple[Any, ...] = Response("")
+_NOTHING, _NO_MORE = _NO_ANSWER[_BESIDE], _NO_ANSWER[_BEYOND]
+_EMPTY = (None,) * (_LATENCY - _BESIDE.start)
+
+
 def written_prompt(messages: Sequence[Message]) -> str:
     """A prompt's messages as JSON: a list of pairs of role and content."""
+    if len(messages) == 1:
+        role, content = messages[0]
+        text = f'[["{role}", {encode_basestring(content)}]]'
+        return text if text.isascii() else utf8(text)
     said = [f'["{role}", {encode_basestring(content)}]' for role, content in messages]
     return utf8(f"[{', '.join(said)}]")
 
@@ -152,6 +164,12 @@ def row_of(response: Response, keys: Keys | None = None) -> tuple[Any, ...]:
         keys: API keys whose values must not be stored, in case a reply repeats one.
     """
     own = keys or None
+    values: tuple[Any, ...] = response
+    if (
+        own is None and values[_BESIDE] == _NOTHING and values[_BEYOND] == _NO_MORE
+    ):  # as most have nothing more
+        text, finish, latency = response.text, response.finish, response.latency
+        return (text if text.isascii() else utf8(text), finish, *_EMPTY, latency, *_NO_MORE)
     text = own.out_of(response.text) if own else response.text
     # The tokens would still spell a key that was removed from the text.
     tokens = json.dumps(response.tokens) if response.tokens and text == response.text else None

@@ -10,6 +10,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from typing import Any, NamedTuple
 
 from quaver._secrets import without_keys
@@ -47,6 +48,9 @@ _COUNTS = [_PLACED + at for at, name in enumerate(SUMMED.split(", ")) if name in
 
 CHUNK = 20_000
 """How many answers are read at a time."""
+
+_PART = 500
+"""How many requests' answers are written together when the disk is full."""
 
 _LAST = 2**63 - 1
 
@@ -104,7 +108,7 @@ class Responses(NewRows):
             return int(inserted.lastrowid or 0)
 
     def write(self, receipts: Sequence[Receipt]) -> dict[bytes, Response]:
-        """Write responses, all or none, and wait until they are on the disk.
+        """Write responses, all or none unless the disk is full, and wait until they are on the disk.
 
         Returns:
             By key, the errors that were written in place of responses that do not fit into a row.
@@ -118,8 +122,9 @@ class Responses(NewRows):
     def _write_fitting(
         self, receipts: Sequence[Receipt], write: Callable[[Sequence[Receipt]], None]
     ) -> dict[bytes, Response]:
+        parts = [receipts[at : at + _PART] for at in range(0, len(receipts), _PART)]
         try:
-            self._write_whatever_happens(lambda: write(receipts))
+            self._write_whatever_happens(lambda: write(receipts), [partial(write, part) for part in parts])
         except UNFIT:  # row by row, so that one bad response does not lose the others
             errors: dict[bytes, Response] = {}
             fitting = [self._fitted(one, errors) for one in receipts]
@@ -172,7 +177,7 @@ class Responses(NewRows):
             StoreError: They could not be written.
         """
         with self._translated(), self._transaction():
-            prompts = self._prompt_ids(written_prompt(one.request.prompt.messages) for one in adopted)
+            prompts = self._prompt_ids([written_prompt(one.request.prompt.messages) for one in adopted])
             asked = [request_terms(one.request) for one in adopted]
             terms = self._term_ids(set(asked))
             rows = [
@@ -182,7 +187,7 @@ class Responses(NewRows):
                 )
                 for one, prompt, under in zip(adopted, prompts, asked, strict=True)
             ]
-            self._add(rows, [one.call for one in adopted])
+            self._add(list(zip(*rows, strict=True)), [one.call for one in adopted])
 
     def answered(self, keys: Sequence[bytes], *, errors: bool = True) -> dict[bytes, Response]:
         """Look up which keys have a response; thread-safe.

@@ -147,7 +147,7 @@ class Rebuilt(Store):
         """Write missing prompts, given by the keys of their responses; returns their number."""
         with self._translated(), self._transaction():
             found = list(prompts)
-            numbers = self._prompt_ids(messages for _, messages in found)
+            numbers = self._prompt_ids([messages for _, messages in found])
             pairs = ((number, key) for number, (key, _) in zip(numbers, found, strict=True))
             self._db.executemany("UPDATE responses SET prompt = ? WHERE key = ?", pairs)
         return len(found)

@@ -8,8 +8,10 @@ others.
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from functools import lru_cache
 
 from quaver.core.meter import TOKENS_A_CHARACTER
 
@@ -96,19 +98,20 @@ CREATE INDEX IF NOT EXISTS tally ON tallies ({", ".join(KEY)});
 copies delete any."""
 
 
-def count_new(db: sqlite3.Connection, after: int) -> None:
+def count_new(db: sqlite3.Connection, after: int, columns: Collection[str]) -> None:
     """Add new responses to the totals.
 
     Args:
         db: The database, in the transaction that inserted them.
         after: They have higher numbers than this.
+        columns: In which columns they have values; the others need not be read.
     """
     here = " AND ".join(f"{name} IS ?" for name in KEY)
     more = ", ".join(f"{name} = {name} + ?" for name in SUMS)
     update = f"UPDATE tallies SET {more}, first = min(first, ?), last = max(last, ?) WHERE {here}"
-    columns = (*KEY, *SUMS, "first", "last")
-    insert = f"INSERT INTO tallies ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
-    for row in db.execute(_NEW, (after,)).fetchall():
+    all_of_them = (*KEY, *SUMS, "first", "last")
+    insert = f"INSERT INTO tallies ({', '.join(all_of_them)}) VALUES ({', '.join('?' * len(all_of_them))})"
+    for row in db.execute(_totals_of(frozenset(columns)), (after,)).fetchall():
         key, sums = row[: len(KEY)], row[len(KEY) :]
         if not db.execute(update, (*sums, *key)).rowcount:
             db.execute(insert, row)
@@ -117,7 +120,15 @@ def count_new(db: sqlite3.Connection, after: int) -> None:
 _BY_KEY = ", ".join(f"r.{name}" for name in KEY)
 _TOTALS = f"""SELECT {_BY_KEY}, {", ".join(f"total({sql})" for sql in SUMS.values())},
         min(r.received), max(r.received) FROM responses r"""
-_NEW = f"{_TOTALS} WHERE r.id > ? GROUP BY {_BY_KEY}"
+
+
+@lru_cache(maxsize=64)
+def _totals_of(columns: frozenset[str]) -> str:
+    """The query for the totals of new responses that have values in some columns only."""
+    by_key = ", ".join(f"r.{name}" for name in KEY if name in columns)
+    sql = f"{_TOTALS} WHERE r.id > ? GROUP BY {by_key}"
+    return re.sub(r"\br\.(\w+)", lambda found: found[0] if found[1] in columns | {"id"} else "NULL", sql)
+
 
 REFILL = f"""
 DELETE FROM tallies;

@@ -55,24 +55,29 @@ class Recipe:
             state.update(_number(twins_before))
         return state
 
-    def request(self, condition: State, messages: Iterable[Message], occurrence: int) -> State:
-        """The part that a request's calls share.
+    def request(
+        self, condition: State, messages: Iterable[Message], occurrence: int, repeats: int
+    ) -> tuple[bytes, list[bytes]]:
+        """A hash of what a request's calls share, and their keys.
 
         Args:
             condition: The part that its condition's calls share.
             messages: The messages of its prompt.
             occurrence: How often these messages occur earlier in the design.
+            repeats: How many calls it has.
         """
         state = condition.copy()
-        _take_in(state, messages)
-        state.update(_number(occurrence))
-        return state
-
-    def call(self, request: State, repeat: int) -> bytes:
-        """The key of one repeat."""
-        state = request.copy()
-        state.update(_number(repeat))
-        return state.digest()
+        state.update(b"".join([_bytes(*message) for message in messages]) + _number(occurrence))
+        shared = state.digest()
+        if repeats == 1:  # a copy would take as long as the key
+            state.update(_FIRST)
+            return shared, [state.digest()]
+        keys = []
+        for repeat in range(repeats):
+            one = state.copy()
+            one.update(_number(repeat))
+            keys.append(one.digest())
+        return shared, keys
 
     def follow_up(self, condition: State, added: Sequence[Message], followed: bytes) -> bytes:
         """The key of a follow-up that quotes an answer.
@@ -83,12 +88,13 @@ class Recipe:
             followed: The key of the call whose answer it quotes.
         """
         state = condition.copy()
-        _take_in(state, added)
+        state.update(b"".join([_bytes(*message) for message in added]))
         state.update(followed)
         return state.digest()
 
 
 _number = struct.Struct("<I").pack
+_FIRST = _number(0)
 
 
 def _asked(identity: str, terms: str) -> bytes:
@@ -96,9 +102,9 @@ def _asked(identity: str, terms: str) -> bytes:
     return f"[{json.dumps(identity)}, {terms[1:]}".encode()
 
 
-def _take_in(state: State, messages: Iterable[Message]) -> None:
-    for role, content in messages:
-        state.update(f"{role}\x1f{len(content)}\x1f{content}".encode("utf-8", "surrogatepass"))
+def _bytes(role: str, content: str) -> bytes:
+    """What the hash has of a message."""
+    return f"{role}\x1f{len(content)}\x1f{content}".encode("utf-8", "surrogatepass")
 
 
 RECIPES: Mapping[int, Recipe] = {1: Recipe()}

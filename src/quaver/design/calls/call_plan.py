@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import blake2b
 from itertools import groupby, islice
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from quaver.core.call_terms import terms_of
 from quaver.core.records import (
@@ -36,6 +36,10 @@ from quaver.design.follow_ups import FollowUp
 
 Stored = Callable[[Sequence[bytes]], Mapping[bytes, Response]]
 """Says which of some keys are answered, and with what."""
+
+_CALL: Callable[[Sequence[Any]], Call] = partial(tuple.__new__, Call)
+_REQUEST: Callable[[Sequence[Any]], Request] = partial(tuple.__new__, Request)
+"""Twice as fast as their constructors."""
 
 CHUNK = 512
 """Requests whose keys are looked up in the store together."""
@@ -91,7 +95,7 @@ class Plan:
         """How long a condition's answers may be."""
         return self._decoding(condition).max_tokens
 
-    def requests(self, model: str, stored: Stored = lambda _: {}) -> Iterator[Request]:
+    def requests(self, model: str, stored: Stored | None = None) -> Iterator[Request]:
         """A model's requests that are still to be sent, in the order of work.
 
         They include the follow-ups of stored answers; `following` gives those of an answer that has just
@@ -99,8 +103,11 @@ class Plan:
 
         Args:
             model: The model's name in the study.
-            stored: Gives the responses that are stored under some keys.
+            stored: Gives the responses that are stored under some keys; None if there are none.
         """
+        return self._all_requests(model) if stored is None else self._unanswered(model, stored)
+
+    def _unanswered(self, model: str, stored: Stored) -> Iterator[Request]:
         requests = self._all_requests(model)
         while chunk := list(islice(requests, CHUNK)):
             done = stored([call.key for request in chunk for call in request.calls])
@@ -240,14 +247,11 @@ class _Cell(NamedTuple):
     shared: State
 
     def request(self, item: int, prompt: Prompt, occurrence: int) -> Request:
-        shared = self.recipe.request(self.shared, prompt.messages, occurrence)
-        seed = int.from_bytes(shared.digest()[:4], "little") >> 2  # room for the repeats below 2**31
-        key, position = self.recipe.call, self.position
-        calls = tuple(
-            [Call(key(shared, repeat), position, item, repeat) for repeat in range(self.condition.repeats)]
-        )
-        decoding, choices, schema = self.asked
-        return Request(self.condition.model, prompt, decoding, choices, seed, calls, schema)
+        condition, position, (decoding, choices, schema), recipe, shared = self
+        asked, keys = recipe.request(shared, prompt.messages, occurrence, condition.repeats)
+        seed = int.from_bytes(asked[:4], "little") >> 2  # room for the repeats below 2**31
+        calls = [_CALL((key, position, item, repeat, None)) for repeat, key in enumerate(keys)]
+        return _REQUEST((condition.model, prompt, decoding, choices, seed, tuple(calls), schema))
 
 
 class _Quoting(NamedTuple):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from quaver.core.records import Item, LabelSet, Message, Prompt, Variant
@@ -20,6 +21,10 @@ columns; and the item's own ``options`` in the same order, each with ``code``, `
 
 _PER_ITEM = frozenset(["item", "text", "options"])
 _PARTS = ("instruction", "postfix", "question", "system")
+
+_MESSAGE: Callable[[Sequence[Any]], Message] = partial(tuple.__new__, Message)
+_PROMPT: Callable[[Sequence[Any]], Prompt] = partial(tuple.__new__, Prompt)
+"""Twice as fast as their constructors."""
 
 _Frame = tuple[tuple[Message, ...], Literal["user", "plain"], str, str, str]
 """The messages before the last one; the last one's role, its content before and after the item's text; the
@@ -92,7 +97,7 @@ class PromptWriter:
         """
         if self._frame is not None:
             lead, role, before, after, question = self._frame
-            return Prompt((*lead, Message(role, f"{before}{text}{after}")), text, question)
+            return _PROMPT(((*lead, _MESSAGE((role, f"{before}{text}{after}"))), text, question))
         values = self._values(item, text)
         content = render(self._variant.layout, values, where=f"{self._variant.id}, item {item.id}: layout")
         system, question = values["system"], values["question"]

@@ -257,12 +257,12 @@ class Collecting:
         self, model: str, keep: Callable[[Request], Request | None] | None, most: int | None = None
     ) -> Iterator[Request]:
         counts = self._store.counts()
-        fresh = counts.answered + counts.unplaced == 0
 
         def stored(keys: Sequence[bytes]) -> Mapping[bytes, Response]:
-            return {} if fresh else self._store.answered(keys, errors=not self._retry_errors)
+            return self._store.answered(keys, errors=not self._retry_errors)
 
-        requests = self._plan.requests(model, stored)
+        is_fresh = counts.answered + counts.unplaced == 0
+        requests = self._plan.requests(model, None if is_fresh else stored)
         if out := self._store.keys_out():
             requests = (left for request in requests for left in without(request, out))
         if keep is not None:
