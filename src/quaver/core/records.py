@@ -6,10 +6,11 @@ frame each), measure into `Estimate`s. The stages share nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from html import escape
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 """Level of measurement of a label set (Stevens 1946), as Krippendorff's alpha distinguishes them."""
@@ -201,6 +202,18 @@ class Condition:
         'greedy, constrained'
         """
         return f"{self.decoding}, {self.follow_up}" if self.follow_up else self.decoding
+
+
+_Record = TypeVar("_Record", bound=tuple[Any, ...])
+
+
+def constructor(kind: type[_Record]) -> Callable[[Iterable[Any]], _Record]:
+    """Makes a named tuple of all its values in order, unchecked; for what is made by the million.
+
+    >>> constructor(Message)(["user", "Is this good?"])
+    Message(role='user', content='Is this good?')
+    """
+    return partial(tuple.__new__, kind)  # two to three times as fast as to call the class
 
 
 class Message(NamedTuple):

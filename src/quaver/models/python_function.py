@@ -17,7 +17,7 @@ from typing import Any, Literal
 from pydantic import PositiveInt
 
 from quaver.core.model import Abilities, Answered
-from quaver.core.records import Prompt, Request, Response
+from quaver.core.records import Prompt, Request, Response, constructor
 from quaver.core.response_validation import failed_response, is_interrupt
 from quaver.errors import ModelError
 from quaver.models._defaults import Defaults
@@ -28,10 +28,9 @@ _MOST_FAILURES = 20
 _GROUP, _TOGETHER = 256, 0.001
 """Requests, and seconds, that are answered together at most; a slow function's are passed on singly."""
 
-_RESPONSE: Callable[[Sequence[Any]], Response] = partial(tuple.__new__, Response)
+_RESPONSE = constructor(Response)
 _LATENCY = Response._fields.index("latency")
 _BEFORE_LATENCY, _AFTER_LATENCY = Response("")[1:_LATENCY], Response("")[_LATENCY + 1 :]
-"""Three times as fast as the constructor, for what fast functions answer."""
 
 
 def _compiled(function: Any) -> str | None:

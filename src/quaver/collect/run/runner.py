@@ -7,7 +7,6 @@ Every answer goes to the spill first.
 
 from __future__ import annotations
 
-import gc
 import signal
 import threading
 import time
@@ -23,6 +22,7 @@ from quaver.collect.run.model_answers import taken_in_groups
 from quaver.collect.run.progress import Outcome, Progress
 from quaver.collect.run.writer import Kept, Writer
 from quaver.collect.store.response_store import Store
+from quaver.core.little_garbage import little_garbage
 from quaver.core.meter import Meter, Metered
 from quaver.core.model import Model
 from quaver.core.records import Request
@@ -33,8 +33,6 @@ __all__ = ["Outcome", "Progress", "collect"]
 _BUNDLE, _BUNDLE_BYTES = 512, 2**17
 """Responses, and their bytes, that a fast worker passes on together; the seconds that it holds them."""
 _HOLD = 0.05
-_OBJECTS = 100_000
-"""New objects after which Python looks for reference cycles; more than wait to be written."""
 _QUEUE = 4
 """Bundles waiting to be written; on a full disk there must still be room for these."""
 
@@ -144,7 +142,7 @@ def collect(
     meters = {name: model.meter for name, model in asking.items() if isinstance(model, Metered)}
     writer = Writer(store, spill, progress, sources, feeds, budget, watch, journal, meters)
     failures = dict(progress.given_up)
-    with _interrupts(budget), closing(spill), _metering(meters, budget), _little_garbage():
+    with _interrupts(budget), closing(spill), _metering(meters, budget), little_garbage():
         asked = list(gates)
         while asked:  # again, if the budget now has room for a request that it refused
             workers = [(name, models[name], feeds[name], gates[name]) for name in asked]
@@ -194,23 +192,6 @@ def _metering(meters: Mapping[str, Meter], budget: Budget) -> Iterator[None]:
     finally:
         for meter in meters.values():
             meter.report_to(None)
-
-
-@contextmanager
-def _little_garbage() -> Iterator[None]:
-    """Have Python look for reference cycles seldom.
-
-    What waits to be written holds none; walking it again and again would take a third of a fast call's time.
-    """
-    before = gc.get_threshold()
-    if not 0 < before[0] < _OBJECTS:  # switched off, or another run has done it
-        yield
-        return
-    gc.set_threshold(_OBJECTS, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 @contextmanager

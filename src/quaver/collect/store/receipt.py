@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from quaver._secrets import Keys
 from quaver.collect.store.response_tables import row_of, written_prompt
 from quaver.core.call_terms import request_terms
 from quaver.core.model import Answered
-from quaver.core.records import Call
+from quaver.core.records import Call, constructor
 
 
 class Receipt(NamedTuple):
@@ -45,7 +44,7 @@ class Receipt(NamedTuple):
         return self.calls[0].key
 
 
-_RECEIPT: Callable[[Sequence[Any]], Receipt] = partial(tuple.__new__, Receipt)
+_RECEIPT = constructor(Receipt)
 
 
 def receipt(answered: Answered, source: int, keys: Keys | None = None) -> Receipt:

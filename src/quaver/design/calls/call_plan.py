@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from hashlib import blake2b
 from itertools import groupby, islice
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from quaver.core.call_terms import terms_of
 from quaver.core.records import (
@@ -27,6 +27,7 @@ from quaver.core.records import (
     Request,
     Response,
     Variant,
+    constructor,
 )
 from quaver.design.calls import call_keys
 from quaver.design.calls.call_keys import Recipe, State
@@ -37,9 +38,7 @@ from quaver.design.follow_ups import FollowUp
 Stored = Callable[[Sequence[bytes]], Mapping[bytes, Response]]
 """Says which of some keys are answered, and with what."""
 
-_CALL: Callable[[Sequence[Any]], Call] = partial(tuple.__new__, Call)
-_REQUEST: Callable[[Sequence[Any]], Request] = partial(tuple.__new__, Request)
-"""Twice as fast as their constructors."""
+_CALL, _REQUEST = constructor(Call), constructor(Request)
 
 CHUNK = 512
 """Requests whose keys are looked up in the store together."""

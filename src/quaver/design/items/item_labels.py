@@ -56,11 +56,18 @@ def with_gold(
         return list(items)
     if gold.column not in columns:
         raise UnknownName("column", gold.column, columns, where=source.where(*loc, "gold", "column"))
-    reader = _Labels(gold, spec, source, loc)
-    return [
-        replace(item, gold=reader.label(item, number, gold.column, "the gold label") or None)
-        for number, item in enumerate(items, start=1)
-    ]
+    reader, column = _Labels(gold, spec, source, loc), gold.column
+    known: dict[str, str] = {}  # by the text of a cell
+    found = []
+    for number, item in enumerate(items, start=1):
+        cell = item.fields.get(column)
+        label = known.get(cell) if type(cell) is str else None
+        if label is None:
+            label = reader.label(item, number, column, "the gold label")
+            if type(cell) is str and not reader.has_options:
+                known[cell] = label
+        found.append(Item(item.id, item.fields, label or None, item.groups))
+    return found
 
 
 def _given(reader: _Labels, item: Item, number: int, coders: Sequence[str]) -> dict[str, str]:
@@ -114,6 +121,11 @@ class _Labels:
             [text for text, code in also.items() if code is None],
         )
         self._source, self._loc = source, loc
+
+    @property
+    def has_options(self) -> bool:
+        """Whether items have options of their own."""
+        return bool(self._options.options)
 
     def label(self, item: Item, number: int, column: str, what: str) -> str:
         """The code of the label in an item's cell; empty where it has none.

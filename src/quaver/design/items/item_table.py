@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from quaver.core import registry
+from quaver.core.little_garbage import little_garbage
 from quaver.core.records import Item
 from quaver.core.seeds import derive
 from quaver.core.table_text import text_of
@@ -62,6 +63,13 @@ def _items_of(
     asked: ItemsSpec | ExamplesSpec, spec: StudySpec, source: Positions, loc: tuple[str, ...]
 ) -> list[Item]:
     """The items of a table: the study's own, or those of its examples."""
+    with little_garbage():
+        return _read(asked, spec, source, loc)
+
+
+def _read(
+    asked: ItemsSpec | ExamplesSpec, spec: StudySpec, source: Positions, loc: tuple[str, ...]
+) -> list[Item]:
     rows = _rows(asked, source, loc)
     if not rows:
         raise ItemError("there are no items", where=source.where(*loc, "source"), found=asked.source)
@@ -72,8 +80,9 @@ def _items_of(
             raise UnknownName(
                 "column", name, columns, where=source.where(*place), fix=_separated(columns, asked)
             )
-    for row in rows:  # a row of JSON Lines may lack columns
-        row.update(dict.fromkeys(columns.difference(row)))
+    for row in rows:
+        if len(row) < len(columns):  # a row of JSON Lines may lack some
+            row.update(dict.fromkeys(columns.difference(row)))
     numbered = rows_where(list(enumerate(rows, start=1)), asked.where, columns, source, (*loc, "where"))
     if isinstance(asked, ItemsSpec):
         groups = [name for name in asked.groups if name in columns]
@@ -144,26 +153,35 @@ def _identified(
     loc: tuple[str, ...],
 ) -> list[Item]:
     items: list[Item] = []
-    first_at: dict[str, str] = {}
-    for number, row in rows:
-        where = place_of(row, number, source, loc)
-        identity = str(number) if id_column is None else text_of(row.get(id_column), f"{where}: {id_column}")
+    first_at: dict[str, int] = {}
+
+    def place(at: int) -> str:
+        number, row = rows[at]
+        return place_of(row, number, source, loc)
+
+    def text(at: int, column: str) -> str:
+        value = rows[at][1].get(column)
+        if type(value) is str and value.isascii():  # no error to say the place of
+            return value.strip()
+        return text_of(value, f"{place(at)}: {column}")
+
+    for at, (number, row) in enumerate(rows):
+        identity = str(number) if id_column is None else text(at, id_column)
         if not identity:
             raise ItemError(
                 "this row has no id",
-                where=f"{where}: {id_column}",
+                where=f"{place(at)}: {id_column}",
                 expected="a unique id for every item",
                 found="an empty cell",
             )
         if identity in first_at:
             raise ItemError(
                 f"the id {identity!r} occurs twice",
-                where=f"{where}: {id_column}",
+                where=f"{place(at)}: {id_column}",
                 expected="a unique id for every item",
-                found=f"the same id at {first_at[identity]}",
+                found=f"the same id at {place(first_at[identity])}",
                 fix="leave `id` out of the study file to number the rows" if id_column else None,
             )
-        first_at[identity] = where
-        own = {group: text_of(row.get(group), f"{where}: {group}") for group in groups}
-        items.append(Item(identity, row, None, own))
+        first_at[identity] = at
+        items.append(Item(identity, row, None, {group: text(at, group) for group in groups}))
     return items

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import partial
+from collections.abc import Hashable, Mapping
 from typing import Any, Literal
 
-from quaver.core.records import Item, LabelSet, Message, Prompt, Variant
+from quaver.core.records import Item, LabelSet, Message, Prompt, Variant, constructor
 from quaver.design.items.answer_options import Listed, options_of
 from quaver.design.prompts.templates import around, names_in, render
 from quaver.errors import ItemError
@@ -22,9 +21,7 @@ columns; and the item's own ``options`` in the same order, each with ``code``, `
 _PER_ITEM = frozenset(["item", "text", "options"])
 _PARTS = ("instruction", "postfix", "question", "system")
 
-_MESSAGE: Callable[[Sequence[Any]], Message] = partial(tuple.__new__, Message)
-_PROMPT: Callable[[Sequence[Any]], Prompt] = partial(tuple.__new__, Prompt)
-"""Twice as fast as their constructors."""
+_MESSAGE, _PROMPT = constructor(Message), constructor(Prompt)
 
 _Frame = tuple[tuple[Message, ...], Literal["user", "plain"], str, str, str]
 """The messages before the last one; the last one's role, its content before and after the item's text; the

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Sequence
-from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from quaver.core.records import Call, Message, Prompt, Request, Response
+from quaver.core.records import Call, Message, Prompt, Request, Response, constructor
 from quaver.core.response_validation import is_bare
 
 Place = int | tuple[int, int, int]
@@ -22,9 +21,8 @@ Place = int | tuple[int, int, int]
 PlacedAnswer = tuple[Place, Sequence[Response]]
 """A place, and the responses to what was asked there."""
 
-_CALL, _MESSAGE, _PROMPT, _REQUEST, _RESPONSE = (
-    partial(tuple.__new__, kind) for kind in (Call, Message, Prompt, Request, Response)
-)
+_CALL, _MESSAGE, _PROMPT = constructor(Call), constructor(Message), constructor(Prompt)
+_REQUEST, _RESPONSE = constructor(Request), constructor(Response)
 _COMMON = attrgetter("model", "decoding", "choices", "schema")
 _LATENCY = Response._fields.index("latency")
 _BEFORE, _AFTER = Response("")[1:_LATENCY], Response("")[_LATENCY + 1 :]
