@@ -8,9 +8,10 @@ Simulated items have a covariate, a true label that it explains, and the labels 
 errors are independent of everything, more frequent for one label, or more frequent where the covariate is
 high. A gold sample is drawn by design. Each line is many settings: how often intervals cover the truth when
 the labels of the best prompt are taken as they are, from gold labels alone, and corrected (the mean, the
-worst and the best setting); as how many gold labels 100 count, in the best prompt's PPI++ and in the stacked
-estimate (their geometric mean over settings); how often there is a reason instead of an interval; and how
-wide a stacked interval is at most, beside the one from gold labels alone.
+worst and the best setting); as how many gold labels 100 count, in the best prompt's PPI++ and in the
+stacked estimate (their geometric mean over settings), by the width of intervals and by how far estimates
+are off; how often there is a reason instead of an interval; and how wide a stacked interval is at most,
+beside the one from gold labels alone.
 
 With ``nulls``, claims that are just not true are tested at 5%: that the share differs from what it is, and
 that the covariate, which then explains nothing, does. Each line says how often a test rejects. With
@@ -168,6 +169,11 @@ class Tally:
         alone, own = (np.mean(np.square(self.widths[one])) for one in ("gold alone", name))
         return float(100 * alone / own)
 
+    def worth(self, name: str) -> float:
+        """As how many gold labels 100 count, by the estimates' mean squared error."""
+        off = [np.subtract(self.values[one], self._true) for one in ("gold alone", name)]
+        return float(100 * np.square(off[0]).mean() / np.square(off[1]).mean())
+
 
 def setting(kind: str, share: float, accuracy: float, errors: str, gold: int, runs: int, **how: Any) -> Tally:
     """The runs of one setting."""
@@ -191,20 +197,22 @@ def line(title: str, tallies: list[Tally], least: int = 60) -> str:
     told = [one for one in tallies if len(one.covered.get("stacked", ())) >= least]
     refused = np.mean([one.refused / one.runs for one in tallies])
     if not told:
-        return f"| {title} | | | | | | | {refused:.0%} | |"
+        return f"| {title} | | | | | | | | {refused:.0%} | |"
     cells = []
     for name in NAMES:
         each = [float(np.mean(one.covered[name])) for one in told if name in one.covered]
         cells.append(f"{np.mean(each):.1%} ({min(each):.0%} to {max(each):.0%})")
-    gains = [
-        f"{np.exp(np.mean([np.log(one.gain(name)) for one in told])):.0f}" for name in ("PPI++", "stacked")
-    ]
+    gains, worth = (
+        [f"{np.exp(np.mean([np.log(how(one, name)) for one in told])):.0f}" for name in ("PPI++", "stacked")]
+        for how in (Tally.gain, Tally.worth)
+    )
     ratio = max(
         own / alone
         for one in told
         for own, alone in zip(one.widths["stacked"], one.widths["gold alone"], strict=True)
     )
-    return f"| {title} | {' | '.join(cells)} | {' → '.join(gains)} | {refused:.0%} | {ratio:.2f} |"
+    counts = f"{' → '.join(gains)} | {' → '.join(worth)}"
+    return f"| {title} | {' | '.join(cells)} | {counts} | {refused:.0%} | {ratio:.2f} |"
 
 
 def settings() -> Iterator[tuple[str, str, int, Iterable[tuple[float, float, str]], dict[str, Any]]]:
@@ -279,7 +287,10 @@ def main() -> None:
     nulls = given[:1] == ["nulls"]
     given = given[nulls:]
     runs, only = int(given[0]) if given else 300, given[1] if len(given) > 1 else ""
-    heads = [*NAMES, *(("refused",) if nulls else ("100 gold count as", "refused", "widest"))]
+    heads = [
+        *NAMES,
+        *(("refused",) if nulls else ("100 gold count as", "by their errors", "refused", "widest")),
+    ]
     print(f"| | {' | '.join(heads)} |\n{'| --- ' * (len(heads) + 1)}|")
     with one_thread():
         for title, kind, gold, some, how in null_settings() if nulls else settings():

@@ -8,7 +8,7 @@ from quaver.correction.estimators import gold_alone, naive, stacked
 from quaver.correction.gold_sample import GoldSample
 from quaver.correction.prediction_powered import ppi
 from quaver.correction.regressions import solved
-from quaver.correction.spread import interval
+from quaver.correction.spread import Spread, blended, interval
 from quaver.measures.corrected.corrected_estimate import best, ends, few_events
 
 
@@ -169,3 +169,40 @@ def test_unequal_weights_leave_fewer_events():
         probability = 200 * worth / worth.sum()
         found.append(gold_alone(question(x, y, rng.random(2000) < probability, probability)).spread.expected)
     assert found[0] > 1.5 * found[1] > 2 * found[2]
+
+
+def test_a_side_without_the_label_is_not_certain():
+    """Of 9 gold labels on one side none is 1, of 27 on the other 9 are; by hand, with kurtosis 2."""
+    side = np.repeat([1.0, 0.0, 1.0, 0.0], [9, 27, 81, 243])
+    y = np.full(360, np.nan)
+    y[:36] = 0.0
+    y[9:18] = 1.0
+    alone = gold_alone(question(side, y, np.isfinite(y), np.full(360, 0.1)))
+    levers = 1 / 9 + 1 / 27
+    assert alone.value == pytest.approx(-1 / 3)
+    assert alone.spread.expected == pytest.approx(levers**2 / (1 / 9**3 + 1 / 27**3) / 2)
+    own = 6 / 27**2
+    pooled = levers * 6 / 36 * 7 / alone.spread.expected
+    assert alone.spread.variance == pytest.approx(own / (1 - 1 / 27) ** 2 + pooled - own)
+
+
+def test_what_is_learned_from_few_events_must_bring_more_than_it_costs():
+    corrected, alone = (Spread(variance, 20.0, 0.0, 10.0, 10.0) for variance in (0.7, 1.0))
+    assert blended(corrected, alone, 0.01).variance == pytest.approx(0.71)
+    assert blended(corrected, alone, 0.01, 0.1).variance == pytest.approx(0.77)
+    assert blended(corrected, alone, 0.01, 0.25) is None
+
+
+def test_learning_from_few_heavy_items_does_no_harm():
+    """Labels that say next to nothing, of items with very unequal weights: gold labels alone stand."""
+    apart = []
+    for run in range(40):
+        rng = np.random.default_rng([19, run])
+        x, y, _ = labels(rng, 1000, 0.5)
+        worth = np.where(np.arange(1000) % 10 == 0, 1.0, 20.0)
+        probability = 100 * worth / worth.sum()
+        asked = question(x, y, rng.random(1000) < probability, probability)
+        said = (rng.random((1000, 8)) < np.where(rng.random((1000, 8)) < 0.1, y[:, None], 0.5)).astype(float)
+        alone, together = gold_alone(asked), stacked(asked, said[:, None], run)
+        apart.append(together.value != alone.value)
+    assert np.mean(apart) < 0.2

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.correction.simulated_labels import labels
+from tests.correction.simulated_labels import question as simulated
 
 from quaver.correction.estimators import Question, gold_alone
 from quaver.correction.gold_sample import GoldSample, of_share
@@ -108,3 +110,17 @@ def test_dsl_with_unequal_probabilities_is_unbiased():
         sample = of_share(np.where(drawn, y, np.nan), probability)
         found.append(dsl(Question(sample, np.ones((1, 1))), f[:, None, None], fitted=False).value)
     assert np.mean(found) == pytest.approx(y.mean(), abs=4 * np.std(found) / 200**0.5)
+
+
+def test_with_unequal_probabilities_the_variance_allows_for_heavy_items():
+    """Each draws the regression to itself: the variance is larger than the published one, and jackknifed."""
+    rng = np.random.default_rng(5)
+    x, y, given = labels(rng, 2000, 0.5)
+    worth = np.where(np.arange(2000) % 8 == 0, 1.0, 8.0)
+    probability = 60 * worth / worth.sum()
+    asked = simulated(x, y, rng.random(2000) < probability, probability)
+    alone, found = gold_alone(asked), ppi(asked, given[:, [0]], tuning=0.0)
+    assert found.value == pytest.approx(alone.value)
+    weights = asked.sample.gold_weights
+    published = ((weights * (found.residuals - weights @ found.residuals)) ** 2).sum()
+    assert 1.05 * published < found.spread.variance < alone.spread.variance

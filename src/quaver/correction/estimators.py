@@ -7,6 +7,7 @@ groups where items are in groups. Items are taken for a random sample of all tha
 
 from __future__ import annotations
 
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,14 @@ import numpy as np
 from quaver.correction.gold_sample import GoldSample
 from quaver.correction.regressions import Kind, expected, inverse_times, levers, solved
 from quaver.correction.residual_predictions import Residuals
-from quaver.correction.spread import Spread, blended, design_freedom, expected_events, spread_of
+from quaver.correction.spread import (
+    Spread,
+    blended,
+    design_freedom,
+    expected_events,
+    spread_of,
+    with_floor,
+)
 from quaver.correction.stacking import Stack, stacked_predictors, unused
 from quaver.correction.vote_shapes import vote_shapes
 from quaver.estimation.bootstrap import Floats
@@ -23,6 +31,9 @@ _MOST_LEVERAGE = 0.9
 
 _MANY_EVENTS = 25.0
 """With fewer among the gold labels, predictors are not weighted against each other."""
+
+_LEARNED = 2.5
+"""What one learned weight costs: about one event that it adds to the variance and one that it hides."""
 
 
 class Question(NamedTuple):
@@ -145,12 +156,13 @@ def stacked(
     explained = np.einsum("io,iok->ik", lever, residuals.gold())
     few = shapes.shape[2] if min(alone.spread.events, alone.spread.expected) < _MANY_EVENTS else 0
     stack = stacked_predictors(sample, target, explained, seed, alone=few)
-    found = _adjusted(asked, residuals, stack)
+    found = _adjusted(asked, residuals, stack, alone.spread.expected)
     if found is None or not stack.tuning:
         return alone._replace(coefficients=np.zeros(predictions.shape[2]))
-    range_ = float(np.ptp(outcome, axis=0).max())
-    missed = range_**2 * float(((weights[:, None] * lever) ** 2).sum(1).mean())
-    together = blended(found.spread, alone.spread, missed)
+    missed = np.ptp(outcome, axis=0).max() ** 2 * _one_more(sample, lever, shapes)
+    # What is learned from few events hangs on the heaviest of them.
+    cost = _LEARNED / max(alone.spread.expected, _LEARNED) if few and not sample.equal else 0.0
+    together = blended(found.spread, alone.spread, missed, cost)
     if together is None:
         return alone._replace(coefficients=np.zeros(predictions.shape[2]))
     return found._replace(spread=together._replace(expected=alone.spread.expected))
@@ -160,8 +172,31 @@ def _value(contrast: Floats, coefficients: Floats) -> float:
     return float(contrast.ravel() @ coefficients.ravel())
 
 
-def _adjusted(asked: Question, residuals: Residuals | None, stack: Stack) -> Corrected | None:
-    """The regression on gold labels less what predictions explain of them."""
+def _one_more(sample: GoldSample, lever: Floats, shapes: Floats) -> float:
+    """The variance that one more gold item adds, if its outcome is one off: the mean over gold items.
+
+    Where items were drawn with unequal probabilities, half of it is weighted by how far the votes are split,
+    since these are the items that predictions are wrong about.
+    """
+    each = ((sample.gold_weights[:, None] * lever) ** 2).sum(1)
+    share = shapes[sample.gold, :, :1]
+    split = (share * (1 - share)).sum((1, 2))
+    if sample.equal or not split.sum() > 0:
+        return float(each.mean())
+    return float(each.mean() + each @ split / split.sum()) / 2
+
+
+def _adjusted(
+    asked: Question, residuals: Residuals | None, stack: Stack, events: float = inf
+) -> Corrected | None:
+    """The regression on gold labels less what predictions explain of them.
+
+    Args:
+        asked: What is asked.
+        residuals: Of the predictions; None of the gold labels alone.
+        stack: How predictions are combined.
+        events: How many are to be expected; not needed of gold labels alone.
+    """
     sample, contrast, kind = asked
     if not sample.gold.size:
         return None
@@ -187,9 +222,13 @@ def _adjusted(asked: Question, residuals: Residuals | None, stack: Stack) -> Cor
     each = contributions(sample, left, explained)
     freedom, grouped = design_freedom(sample, lever), sample.clusters is not None
     spread = spread_of(sample.unit_sums(each), freedom, grouped=grouped)
-    if alone and asked.counts_events:
+    if asked.counts_events:
         along = left / np.maximum(np.sqrt((lever**2).sum(1)), 1e-300)
-        spread = spread._replace(expected=expected_events(sample, across, along))
+        if alone:
+            events = expected_events(sample, across, along)
+            spread = spread._replace(expected=events)
+        if kind == "linear" and sample.equal:
+            spread = with_floor(spread, sample, lever, along, events)
     return Corrected(_value(contrast, found), spread, stack.tuning, stack.mean, each, left)
 
 
@@ -208,15 +247,19 @@ def contributions(sample: GoldSample, left: Floats, explained: Floats) -> Floats
         left: What each gold item leaves after the correction, times its lever.
         explained: What predictions say of each item, times its lever.
     """
-    rows, weights = sample.matrix[sample.gold], sample.gold_weights
-    system = inverse_times(rows.T @ (rows * weights[:, None]), rows.T)
-    own = np.zeros(len(rows)) if system is None else weights * np.einsum("ip,pi->i", rows, system)
-    # A gold item draws the regression to itself: MacKinnon & White (1985), HC3.
-    jackknifed = left / (1 - np.minimum(own, _MOST_LEVERAGE))
+    pulled = jackknifed(sample, left)
     if sample.strata is not None:
         # Strata of fixed sizes: what all of a stratum's items leave is no error of the sample.
         explained = explained + sample.stratum_means(left[:, None])[sample.strata, 0]
-        jackknifed = sample.centred(jackknifed) * sample.small_strata
+        pulled = sample.centred(pulled) * sample.small_strata
     found = sample.all_weights * (explained - sample.all_weights @ explained)
-    found[sample.gold] += weights * jackknifed
+    found[sample.gold] += sample.gold_weights * pulled
     return np.asarray(found)
+
+
+def jackknifed(sample: GoldSample, left: Floats) -> Floats:
+    """What gold items leave, had each not drawn the regression to itself: MacKinnon & White (1985), HC3."""
+    rows, weights = sample.matrix[sample.gold], sample.gold_weights
+    system = inverse_times(rows.T @ (rows * weights[:, None]), rows.T)
+    own = np.zeros(len(rows)) if system is None else weights * np.einsum("ip,pi->i", rows, system)
+    return np.asarray(left / (1 - np.minimum(own, _MOST_LEVERAGE)))

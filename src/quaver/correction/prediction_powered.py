@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quaver.correction.estimators import Corrected, Question
+from quaver.correction.estimators import Corrected, Question, jackknifed
 from quaver.correction.gold_sample import GoldSample
 from quaver.correction.regressions import (
     Kind,
@@ -32,7 +32,8 @@ def ppi(asked: Question, prediction: Floats, tuning: float | None = None) -> Cor
     What the regression says of the predictions of all other items, times λ, plus what it says of the gold
     items' errors y − λ f. λ leaves the least variance of the contrast, within 0 and 1; the variance is the
     published one. Where items were drawn with equal probabilities this is what ppi-python computes. With
-    unequal ones, gold items are weighted by one over theirs, and predictions are averaged over all items.
+    unequal ones, gold items are weighted by one over theirs, predictions are averaged over all items, and
+    the variance is jackknifed.
 
     Args:
         asked: What is asked.
@@ -153,7 +154,11 @@ def _tuned(parts: _Parts, own: Floats, predicted: Floats, across: Floats) -> flo
 
 
 def _contributions(asked: Question, parts: _Parts, left: Floats, across: Floats) -> Floats:
-    """What each item adds to the error: squares sum up to the published variance."""
+    """What each item adds to the error.
+
+    Squares sum up to the published variance where items were drawn with equal probabilities. Where not, that
+    variance is too small by what few heavy items draw the regression to themselves: it is jackknifed.
+    """
     sample = asked.sample
     found = np.zeros(len(sample.matrix))
     lost = 0 if asked.mean else 1
@@ -164,13 +169,14 @@ def _contributions(asked: Question, parts: _Parts, left: Floats, across: Floats)
         found[parts.other] = (elsewhere - elsewhere.mean()) / np.sqrt(many * max(many - lost, 1))
         found[sample.gold] = (scaled - scaled.mean()) / np.sqrt(size * max(size - lost, 1))
         return found
+    pulled = jackknifed(sample, left)
     if sample.strata is not None:
         across = across + sample.stratum_means(left[:, None])[sample.strata, 0]
-        left = sample.centred(left) * sample.small_strata
+        pulled = sample.centred(pulled) * sample.small_strata
     else:
-        left = left - parts.weights @ left
+        pulled = pulled - parts.weights @ pulled
     found += parts.other_weights * (across - parts.other_weights @ across)
-    found[sample.gold] += parts.weights * left
+    found[sample.gold] += parts.weights * pulled
     return found
 
 

@@ -16,6 +16,10 @@ _SKEWED = 0.5
 """How much of the skewness the ends follow: all of it overshoots where it is itself estimated from few."""
 
 
+_FEW = 7.0
+"""With fewer events a side of a contrast may lack them altogether."""
+
+
 class Spread(NamedTuple):
     """What is known of an estimate's error.
 
@@ -64,7 +68,7 @@ def spread_of(contributions: Floats, freedom: float, *, grouped: bool = False) -
     return Spread(variance, freedom, skewness, events)
 
 
-def blended(corrected: Spread, alone: Spread, missed: float) -> Spread | None:
+def blended(corrected: Spread, alone: Spread, missed: float, cost: float = 0.0) -> Spread | None:
     """The spread of a corrected estimate, some of whose wrong labels may have been missed by chance.
 
     What is left after a correction is the work of few wrong labels, so that a sample may hold none of them.
@@ -74,15 +78,41 @@ def blended(corrected: Spread, alone: Spread, missed: float) -> Spread | None:
         corrected: As estimated.
         alone: That of the gold labels alone.
         missed: The variance that such an item adds.
+        cost: The part of the variance that learning how to correct costs: two in the number of events, one
+            that it adds and one that it hides. The correction must bring more than that again.
 
     Returns:
         None where the correction does not narrow anything.
     """
-    variance = corrected.variance + missed
-    if not variance < alone.variance:
+    variance = corrected.variance + max(missed, cost * corrected.variance)
+    if not variance < (1 - cost) * alone.variance:
         return None
     skewness = corrected.skewness * (corrected.variance / variance) ** 1.5
     return corrected._replace(variance=variance, skewness=skewness)
+
+
+def with_floor(spread: Spread, sample: GoldSample, lever: Floats, along: Floats, events: float) -> Spread:
+    """The spread of a contrast whose variance may be too small for want of events on one side.
+
+    If a label that few items have is by chance missing on one side of a contrast, this side adds nothing to
+    the variance. With seven events or fewer, the variance is therefore at least what it would be if outcomes
+    varied as much wherever the columns lie, Σ w² l² · Σ w² r² / Σ w², and with more events at least the
+    part 7 / events of that.
+
+    Args:
+        spread: As estimated.
+        sample: The items.
+        lever: Of the gold items, shape (gold items, outcomes).
+        along: Their residuals along the lever.
+        events: How many are to be expected.
+    """
+    if sample.strata is not None:
+        along = sample.centred(along) * sample.small_strata
+    weights, levers = sample.gold_weights**2, (lever**2).sum(1)
+    own = float((weights * along**2) @ levers)
+    even = float(weights @ along**2) * float(weights @ levers) / float(weights.sum())
+    more = min(1.0, _FEW / max(events, 1e-9)) * even - own
+    return spread._replace(variance=spread.variance + more) if more > 0 else spread
 
 
 def design_freedom(sample: GoldSample, lever: Floats) -> float:
