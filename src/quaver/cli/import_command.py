@@ -105,10 +105,10 @@ def command(
 def _show(study: Study) -> None:
     from quaver.study.imports.stability_summary import stability_summary
 
-    frame = study.annotations()
+    labels = study.annotations(lazy=True).select("label").collect()["label"]
     screen.print(
-        f"{frame.height:,} annotations of {len(study.experiment.items):,} items, "
-        f"{frame['label'].null_count():,} of them without a label."
+        f"{len(labels):,} annotations of {len(study.experiment.items):,} items, "
+        f"{labels.null_count():,} of them without a label."
     )
     if summary := stability_summary(study):
         beside = any(one.published is not None for one in summary)

@@ -304,9 +304,7 @@ class Study:
         from quaver.study.analysis.call_export import export
 
         self.source.require("has_answers")
-        frame = self.annotations()
-        with self.source.answers() as store:
-            return export(Path(path), store, self.experiment, frame)
+        return export(Path(path), self.source)
 
     # -------------------------------------------------------------------- measure
 

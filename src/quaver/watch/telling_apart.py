@@ -17,7 +17,7 @@ from quaver.core.number_format import count
 from quaver.core.records import NO_LABEL
 from quaver.errors import QuaverError, UnknownName
 from quaver.sequential.two_sides import FIRST, SECOND, Given, TwoSides
-from quaver.study.analysis.annotation_frame import annotations_of
+from quaver.study.analysis.annotation_frame import scan
 from quaver.study.session import Study
 from quaver.study.sources.study_file_source import StudyFile, asking
 from quaver.study.sources.study_folder import StudyFolder
@@ -132,9 +132,10 @@ def _order(source: StudyFile, canary: Canary, first: str, second: str) -> list[i
     everything = range(len(canary.pool))
     if not source.files.responses.exists():
         return list(everything)
-    frame = annotations_of(source).filter(pl.col("model").cast(str).is_in([first, second]))
+    asked = scan(source).filter(pl.col("model").cast(pl.String).is_in([first, second]))
+    frame = asked.select("item", "variant", "model", "label").collect()
     seen: dict[tuple[str, str], dict[str, Counter[str]]] = {}
-    for item, variant, model, label in frame.select("item", "variant", "model", "label").rows():
+    for item, variant, model, label in frame.iter_rows():
         counts = seen.setdefault((str(item), str(variant)), {}).setdefault(str(model), Counter())
         counts[NO_LABEL if label is None else str(label)] += 1
 

@@ -16,14 +16,14 @@ from quaver.core.spreadsheet import write_csv
 from quaver.design.calls.experiment import Experiment
 from quaver.errors import QuaverError
 from quaver.score.parsing.parsed_answer import without_thinking
+from quaver.study.analysis.annotation_frame import rescored, scan
+from quaver.study.analysis.call_readings import KEYS, READ, CallReadings
 from quaver.study.sources.outgoing_check import check_outgoing
 from quaver.study.sources.study_source import StudySource
 
 FORMATS = (".jsonl", ".csv", ".parquet")
 
 _CHUNK = 20_000
-_KEYS = ("model", "variant", "decoding", "item", "repeat")
-_READ = ("label", "status", "reason", "confidence")
 _SQL = """
     SELECT a.condition, a.item, a.repeat, p.messages, r.text, r.thinking, r.finish, r.error, r.prompt_tokens,
            r.cached_tokens, r.completion_tokens, r.thinking_tokens, r.latency, r.received, r.seed,
@@ -52,7 +52,7 @@ _OUTPUT, _THINKING = 4, 5
 """Where these two stand in a row."""
 
 
-def export(path: Path, store: Store, experiment: Experiment, annotations: pl.DataFrame) -> int:
+def export(path: Path, study: StudySource) -> int:
     """Write every answered call to a file: a row each, in the order in which the answers came.
 
     The columns: ``model``, ``variant``, ``decoding``, ``follow_up``, one for each factor, ``item``, one for
@@ -65,9 +65,7 @@ def export(path: Path, store: Store, experiment: Experiment, annotations: pl.Dat
 
     Args:
         path: The file: ``.jsonl``, ``.csv`` (nothing in it is a formula to a spreadsheet) or ``.parquet``.
-        store: The study's answers.
-        experiment: The study's design.
-        annotations: Its annotation frame.
+        study: The study. Its annotations are read as the calls are written.
 
     Returns:
         How many calls were written.
@@ -77,16 +75,23 @@ def export(path: Path, store: Store, experiment: Experiment, annotations: pl.Dat
         StoreError: It cannot be written.
     """
     check_ending(path, FORMATS, "calls")
-    rows, written = _Rows(experiment, annotations), 0
+    try:
+        return _export(path, study, scan(study))
+    except pl.exceptions.PolarsError:  # what was kept is damaged, and nothing is lost with it
+        return _export(path, study, rescored(study))
 
-    def frames() -> Iterator[pl.DataFrame]:
+
+def _export(path: Path, study: StudySource, annotations: pl.LazyFrame) -> int:
+    rows, written = _Rows(study.experiment, CallReadings(annotations)), 0
+
+    def frames(store: Store) -> Iterator[pl.DataFrame]:
         nonlocal written
         for chunk in _chunks(store):
             written += len(chunk)
             yield rows.frame(chunk)
 
-    with replacing(path) as part:
-        _WRITERS[path.suffix](part, frames(), rows.frame([]))
+    with study.answers() as store, replacing(path) as part:
+        _WRITERS[path.suffix](part, frames(store), rows.frame([]))
         check_outgoing([part])
     return written
 
@@ -101,7 +106,7 @@ def raw_answers(study: StudySource, items: Collection[str] | None = None) -> pl.
     Returns:
         ``model``, ``variant``, ``decoding``, ``item``, ``repeat``, ``output`` (null where there is none).
     """
-    schema = dict.fromkeys(_KEYS, pl.String) | {"repeat": pl.Int32, "output": pl.String}
+    schema = dict.fromkeys(KEYS, pl.String) | {"repeat": pl.Int32, "output": pl.String}
     if not study.files.responses.exists():
         return pl.DataFrame(schema=schema)
     experiment = study.experiment
@@ -129,18 +134,11 @@ def _chunks(store: Store) -> Iterator[list[tuple[object, ...]]]:
 class _Rows:
     """Makes rows of the table."""
 
-    def __init__(self, experiment: Experiment, annotations: pl.DataFrame) -> None:
-        self._experiment = experiment
+    def __init__(self, experiment: Experiment, readings: CallReadings) -> None:
+        self._experiment, self._readings = experiment, readings
         self._variants = {variant.id: variant for variant in experiment.variants}
         self._factors = list(dict.fromkeys(f for v in experiment.variants for f in v.factors))
         self._groups = list(dict.fromkeys(g for item in experiment.items for g in item.groups))
-        plain = annotations.with_columns(pl.col(pl.Categorical).cast(pl.String))
-        self._readings = {
-            str(name): plain.filter(pl.col("evaluator") == name)
-            .select(*_KEYS, *(pl.col(column).alias(f"{name}.{column}") for column in _READ))
-            .unique(_KEYS, keep="first")
-            for name in plain["evaluator"].unique(maintain_order=True)
-        }
 
     def frame(self, chunk: Sequence[tuple[object, ...]]) -> pl.DataFrame:
         """The rows of some stored calls."""
@@ -166,16 +164,18 @@ class _Rows:
         frame = pl.DataFrame(columns).with_columns(
             pl.col("received").mul(1e6).cast(pl.Int64).cast(pl.Datetime("us", "UTC"))
         )
-        for name, readings in self._readings.items():
-            frame = self._read(frame, name, readings)
+        found = self._readings.of(frame.filter(pl.col("follow_up") == "").select(KEYS))
+        for name in self._readings.evaluators:
+            frame = self._read(frame, name, found.filter(pl.col("evaluator") == name))
         return frame
 
-    def _read(self, frame: pl.DataFrame, name: str, readings: pl.DataFrame) -> pl.DataFrame:
-        joined = frame.join(readings, on=_KEYS, how="left", maintain_order="left")
+    def _read(self, frame: pl.DataFrame, name: str, found: pl.DataFrame) -> pl.DataFrame:
+        readings = found.select(*KEYS, *(pl.col(column).alias(f"{name}.{column}") for column in READ))
+        joined = frame.join(readings.unique(KEYS, keep="first"), on=KEYS, how="left", maintain_order="left")
         own = pl.col("follow_up") == ""  # the readings stand beside the answer itself
         label = pl.col(f"{name}.label")
         right = pl.when(pl.col("gold").is_not_null() & own).then(label.eq_missing(pl.col("gold")))
-        read = [pl.when(own).then(pl.col(f"{name}.{column}")).alias(f"{name}.{column}") for column in _READ]
+        read = [pl.when(own).then(pl.col(f"{name}.{column}")).alias(f"{name}.{column}") for column in READ]
         return joined.with_columns(*read, right.alias(f"{name}.correct"))
 
 

@@ -17,7 +17,7 @@ from quaver.gold.permanent_numbers import Floats
 from quaver.gold.prompt_labels import Predicted, predicted_labels
 from quaver.gold.strata import DISAGREEMENT, PREDICTED, strata_of
 from quaver.gold.width_forecast import Residuals, needed, observed_scale, residuals
-from quaver.study.analysis.annotation_frame import annotations_of
+from quaver.study.analysis.annotation_frame import scan
 from quaver.study.gold_sample.gold_forecast import FEWEST_EVENTS, GoldForecast, Wish
 from quaver.study.sources.gold_files import GoldState
 from quaver.study.sources.study_source import StudySource
@@ -170,7 +170,7 @@ class SamplePlan:
         frame = None
         if not self.source.can_ask or self.source.files.responses.exists():
             try:
-                frame = annotations_of(self.source)
+                frame = scan(self.source).select("item", "evaluator", "label").collect()
             except StoreError:
                 frame = None
         return predicted_labels(frame, self.items, self.source.experiment.labels.codes)
