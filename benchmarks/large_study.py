@@ -8,9 +8,11 @@ import numpy as np
 import polars as pl
 
 
-def study(items: int = 500, paraphrases: int = 250, repeats: int = 3, conditions: int = 8) -> pl.DataFrame:
+def study(
+    items: int = 500, paraphrases: int = 250, repeats: int = 3, conditions: int = 8, seed: int = 3
+) -> pl.DataFrame:
     """The annotations of a large study, every column a measure may use."""
-    rng = np.random.default_rng(3)
+    rng = np.random.default_rng(seed)
     shape = (conditions, items, paraphrases, repeats)
     size = int(np.prod(shape))
     model, item, paraphrase, repeat = (part.ravel() for part in np.indices(shape, np.int32))

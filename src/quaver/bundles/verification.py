@@ -191,9 +191,9 @@ def _older_interval(one: Estimate, again: Estimate) -> bool:
 
 def _bootstrapped(source: StudySource) -> list[Estimate]:
     """The study's estimates with the bootstrap's intervals in their details."""
-    whole = Gathered(measurable(source))
-    found: list[Estimate] = []
-    for one in own_measurements(source):
+    frame, found = measurable(source), list[Estimate]()
+    whole = Gathered(frame)
+    for one in own_measurements(source, frame=frame):
         options = {**one.options, "interval": "bca"}
         if isinstance(one.plugin, Measure) and "fixed" in one.plugin.estimands:
             options["estimand"] = "fixed"

@@ -85,7 +85,8 @@ def two_studies(
         place: What each difference's cell says besides.
     """
     left_out: list[str] = []
-    frames = [strings_of(one) for one in (before, after)]
+    whole = {one: strings_of(one) for one in dict.fromkeys((before, after))}
+    frames = [whole[one] for one in (before, after)]
     if items is not None:
         frames = [frame.filter(pl.col("item").is_in(list(items))) for frame in frames]
     labels_in_common(before, after, left_out)
@@ -95,7 +96,7 @@ def two_studies(
             left_out.append(f"{calls - answered:,} calls of {called(one, other)} that are not answered yet")
     sides = made_alike(frames[0], frames[1], left_out)
     sides, common = in_common(sides, changed_items(before, after), left_out, "")
-    asked = _asked(before, after, measures, bounds)
+    asked = _asked(whole, measures, bounds)
     if cells is not None:
         asked = [one._replace(options={**one.options, "by": (*cells, "evaluator")}) for one in asked]
     names = called(before, after), called(after, before)
@@ -120,7 +121,7 @@ def levels_of_one(
         bounds: What is judged, whose measures are taken too.
         place: What each difference's cell says besides.
     """
-    frame = strings_of(study)
+    frame = whole = strings_of(study)
     factors = study.experiment.variants[0].factors
     if by in factors:  # the variants must not differ in what is compared
         rest = [pl.format("{}={}", pl.lit(name), pl.col(name)) for name in factors if name != by]
@@ -128,7 +129,7 @@ def levels_of_one(
             (pl.concat_str(rest, separator=",") if rest else pl.lit("all")).alias("variant")
         )
     first, others = _levels(study, frame, by, reference)
-    asked = _asked(study, study, measures, bounds)
+    asked = _asked({study: whole}, measures, bounds)
     left_out: list[str] = []
     pairs, items = [], set[str]()
     for other in others:
@@ -191,11 +192,12 @@ def called(study: Study, other: Study) -> str:
 
 
 def _asked(
-    before: Study, after: Study, names: Sequence[str] | None, bounds: Sequence[Bound]
+    whole: Mapping[Study, pl.DataFrame], names: Sequence[str] | None, bounds: Sequence[Bound]
 ) -> list[Measurement]:
+    """The measures that are taken of both sides; of one study, or of two, with their annotations."""
     found: dict[tuple[str, ...], Measurement] = {}
-    for study in dict.fromkeys((before, after)):
-        for one in own_measurements(study.source, names):
+    for study, frame in whole.items():
+        for one in own_measurements(study.source, names, frame):
             if one.failed is not None:
                 if names:
                     raise one.failed
@@ -205,13 +207,15 @@ def _asked(
     there = {one.measure for one in asked}
     concluded = [bound for bound in bounds if bound.measure in CONCLUDED]
     if concluded and CONCLUSIONS not in there:
-        drawing = [one for one in (before, after) if one.spec.conclusions]
+        drawing = [one for one in whole if one.spec.conclusions]
         if not drawing:
             raise MeasureError(
                 "this bound is about a conclusion, but neither study draws one",
                 where=f"--fail-{concluded[0].kind} {concluded[0].text!r}",
                 fix="name one under conclusions in the study file",
             )
-        asked += own_measurements(drawing[0].source, [CONCLUSIONS])
+        asked += own_measurements(drawing[0].source, [CONCLUSIONS], whole[drawing[0]])
     more = dict.fromkeys(bound.measure for bound in bounds if bound not in concluded)
-    return [*asked, *own_measurements(before.source, [name for name in more if name not in there])]
+    before, frame = next(iter(whole.items()))
+    further = [name for name in more if name not in there]
+    return [*asked, *(own_measurements(before.source, further, frame) if further else ())]

@@ -113,7 +113,7 @@ def naive_range(given: Floats) -> dict[str, dict[str, float]]:
 
 def or_nothing(reading: Reading, found: Iterator[Estimate]) -> Iterator[Estimate]:
     """The estimates; where there are none, one that says why."""
-    reason = "no annotations" if reading.frame.is_empty() else "no gold labels that were drawn by design"
+    reason = "no gold labels that were drawn by design" if reading.gathered.height else "no annotations"
     shape = Estimate(reading.measure.name, None, reason=reason, method="a designed gold sample")
     nothing = replace(shape, reference=SOURCE)
     yield from itertools.chain([first], found) if (first := next(found, None)) else [nothing]

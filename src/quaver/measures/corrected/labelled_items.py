@@ -157,13 +157,14 @@ def populations_apart(reading: Reading) -> Iterator[LabelledItems]:
         MeasureError: There are no columns of a gold sample, or several annotations in one place.
         UnknownColumn: There is no such column.
     """
-    if not set(reading.frame.columns) >= _SAMPLED:
-        _sampled(reading.frame)
+    gathered = reading.gathered
+    if not set(gathered.columns) >= _SAMPLED:
+        _sampled(pl.DataFrame(schema=gathered.schema))
     for argument, named in (("by", reading.by), ("group", [reading.group] if reading.group else [])):
         for name in named:
-            if name not in reading.frame.columns:
-                raise UnknownColumn(name, reading.frame.columns, where=argument)
-    if not _drawn(reading.frame):
+            if name not in gathered.columns:
+                raise UnknownColumn(name, gathered.columns, where=argument)
+    if not gathered["gold_drawn"].any():
         return
     item, names = item_codes(reading.frame[reading.column("item") or "item"])
     first = _first_rows(item, len(names))

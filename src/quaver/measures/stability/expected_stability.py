@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy import special
 
 from quaver.agreement.stratified_alpha import rarest_labels
@@ -145,41 +146,52 @@ def _stored(reading: Reading) -> Floats | None:
     gathered, labels, name = reading.gathered, reading.labels, reading.column("probabilities")
     if name is None or gathered.schema[name] == pl.Null:
         return None
-    column, where = gathered[name], f"annotations[{name!r}]"
-    kind = column.dtype
-    if column.null_count() == column.len():
-        return None
-    if not isinstance(kind, (pl.List, pl.Array)) or not kind.inner.is_numeric():
-        raise MeasureError(
-            "a column that holds no lists of numbers",
-            where=where,
-            expected="a list of probabilities a row",
-            found=str(kind),
-        )
-    column = column.cast(pl.List(pl.Float64))
-    known = column.is_not_null().to_numpy()
-    sizes = column.list.len().drop_nulls().unique().to_list()
-    wanted = len(labels.labels) if labels else sizes[0]
-    if sizes != [wanted]:
+    kind, where = gathered.schema[name], f"annotations[{name!r}]"
+    lists = isinstance(kind, (pl.List, pl.Array)) and kind.inner.is_numeric()
+    found, sizes, row = np.empty((0, 0)), set[int](), 0
+    for column in gathered.pieces(name):
+        known = column.is_not_null().to_numpy()
+        if known.any() and not lists:
+            raise MeasureError(
+                "a column that holds no lists of numbers",
+                where=where,
+                expected="a list of probabilities a row",
+                found=str(kind),
+            )
+        if known.any():
+            column = column.cast(pl.List(pl.Float64))
+            sizes.update(column.list.len().drop_nulls().unique().to_list())
+            wanted = len(labels.labels) if labels else found.shape[1] or min(sizes)
+            if not found.size:
+                found = np.full((gathered.height, wanted), np.nan)
+            if sizes == {wanted}:
+                found[row : row + known.size][known] = _summing_to_1(column, known, wanted, where, row)
+        row += column.len()
+    if sizes and sizes != {found.shape[1]}:
         raise MeasureError(
             "lists of several lengths" if len(sizes) > 1 else "not one probability a label",
             where=where,
-            expected=f"{wanted} in every row",
+            expected=f"{found.shape[1]} in every row",
             found=", ".join(str(size) for size in sorted(sizes)),
         )
+    return found if sizes else None
+
+
+def _summing_to_1(
+    column: pl.Series, known: NDArray[np.bool_], wanted: int, where: str, before: int
+) -> Floats:
+    """The probabilities of the rows that have any, so many rows before them."""
     values = column.drop_nulls().explode().to_numpy().reshape(-1, wanted)
     wrong = ~((values >= 0).all(1) & (np.abs(values.sum(1) - 1) <= _SUM))
     if wrong.any():
-        row = int(np.flatnonzero(known)[int(np.argmax(wrong))])
+        row = before + int(np.flatnonzero(known)[int(np.argmax(wrong))])
         raise MeasureError(
             "probabilities that do not sum to 1",
             where=where,
             expected="numbers from 0 that sum to 1",
             found=f"{', '.join(f'{p:g}' for p in values[wrong][0])} in row {row}",
         )
-    found = np.full((gathered.height, wanted), np.nan)
-    found[known] = values / values.sum(1, keepdims=True)
-    return found
+    return np.asarray(values / values.sum(1, keepdims=True))
 
 
 class _Given(NamedTuple):

@@ -81,7 +81,7 @@ def certify(
     from quaver.certification.simulated_study import SimulatedStudies
 
     frame = measurable(study)
-    taken = own_measurements(study)
+    taken = own_measurements(study, frame=frame)
     asked, left_out = _asked(taken)
     if not asked or frame.is_empty():
         raise QuaverError(
@@ -160,7 +160,9 @@ def certified(study: StudySource, estimates: Sequence[Estimate], frame: pl.DataF
     other answers, or other measures, is passed over.
     """
     document = study.files.read(FILE)
-    if not document or document.get("fingerprint") != _fingerprint(frame, own_measurements(study)):
+    if not document or document.get("fingerprint") != _fingerprint(
+        frame, own_measurements(study, frame=frame)
+    ):
         return list(estimates)
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for one in document["places"]:

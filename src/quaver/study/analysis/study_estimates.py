@@ -40,14 +40,17 @@ def measurable_of(study: StudySource, frame: pl.DataFrame) -> pl.DataFrame:
     return with_something_to_read(study, frame) if study.has_answers else frame
 
 
-def own_measurements(study: StudySource, names: Sequence[str] | None = None) -> list[Measurement]:
+def own_measurements(
+    study: StudySource, names: Sequence[str] | None = None, frame: pl.DataFrame | None = None
+) -> list[Measurement]:
     """The study's measures with their options, to be taken of any frame of its shape.
 
     Args:
         study: The study.
         names: Only these; one that the file does not name comes with its defaults.
+        frame: The annotations, where they are at hand.
     """
-    return measurements(study, names, measurable(study))
+    return measurements(study, names, measurable(study) if frame is None else frame)
 
 
 def evaluators_of(study: StudySource) -> list[str]:

@@ -218,7 +218,7 @@ def _written(path: Path, home: Path, document: dict[str, Any], taken: Sequence[D
                 YAML().dump(document, opened)
         study = Study.open(home)
         frame = study.annotations()
-        for one in own_measurements(study.source):
+        for one in own_measurements(study.source, frame=frame):
             one.of(frame, resamples=0)  # no time for an interval
     except BaseException as error:
         _removed(home, there)
