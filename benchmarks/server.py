@@ -1,8 +1,9 @@
 """Calls a second over HTTP: Quaver against inspect-ai and against a bare aiohttp loop, on one local server.
 
-    python benchmarks/server.py [CALLS [ROUNDS]] [--inspect PYTHON]
+    python benchmarks/server.py [CALLS [ROUNDS]] [--connections 100] [--inspect PYTHON]
 
-The server answers after 50 ms; each client keeps 100 connections busy. The server, and each client, is a
+The server answers after 50 ms, so that 100 connections carry 2,000 calls a second at most; each client keeps
+them busy. The server, and each client, is a
 process of its own; peak memory is the operating system's figure for the client. The clients take turns, and
 the medians are compared: of calls a second, and of processor time a call, which other work on the machine
 changes less. inspect-ai is measured where it is installed (`make setup-heavy`, or the Python that
@@ -29,7 +30,7 @@ from typing import Any
 
 from machine import machine
 
-LATENCY, CONNECTIONS = 0.05, 100
+LATENCY = 0.05
 
 
 def serve(port: int) -> None:
@@ -59,13 +60,13 @@ def texts(calls: int) -> list[str]:
     return [f"Text {n}: about as long as a short message, give or take." for n in range(calls)]
 
 
-def bare(url: str, calls: int) -> float:
+def bare(url: str, calls: int, connections: int) -> float:
     """Seconds of a loop that does nothing but send and parse."""
     import aiohttp
 
     async def run() -> float:
         numbers = iter(range(calls))
-        connector = aiohttp.TCPConnector(limit=CONNECTIONS)
+        connector = aiohttp.TCPConnector(limit=connections)
         async with aiohttp.ClientSession(connector=connector) as session:
 
             async def worker() -> None:
@@ -76,13 +77,13 @@ def bare(url: str, calls: int) -> float:
                         await reply.json()
 
             started = time.perf_counter()
-            await asyncio.gather(*(worker() for _ in range(CONNECTIONS)))
+            await asyncio.gather(*(worker() for _ in range(connections)))
             return time.perf_counter() - started
 
     return asyncio.run(run())
 
 
-def study_of(url: str, calls: int, folder: Path, connections: int = CONNECTIONS, processes: int = 1) -> Any:
+def study_of(url: str, calls: int, folder: Path, connections: int, processes: int = 1) -> Any:
     """A study of as many calls to the server, with its items in the folder."""
     from quaver.study.session import Study
 
@@ -101,9 +102,9 @@ def study_of(url: str, calls: int, folder: Path, connections: int = CONNECTIONS,
     return Study.open(document, folder=folder / "study")
 
 
-def quaver(url: str, calls: int, folder: Path) -> float:
+def quaver(url: str, calls: int, connections: int, folder: Path) -> float:
     """Seconds of ``Study.run``, planning and storing included."""
-    study = study_of(url, calls, folder)
+    study = study_of(url, calls, folder, connections)
     started = time.perf_counter()
     study.run()
     seconds = time.perf_counter() - started
@@ -111,7 +112,7 @@ def quaver(url: str, calls: int, folder: Path) -> float:
     return seconds
 
 
-def inspect(url: str, calls: int, folder: Path) -> float:
+def inspect(url: str, calls: int, connections: int, folder: Path) -> float:
     """Seconds of inspect-ai for the same prompts, logs and all."""
     os.environ["LOCAL_BASE_URL"], os.environ["LOCAL_API_KEY"] = url, "none"
     from inspect_ai import Task
@@ -124,8 +125,8 @@ def inspect(url: str, calls: int, folder: Path) -> float:
     (log,) = evaluate(
         Task(dataset=samples, solver=generate()),
         model="openai-api/local/m",
-        max_connections=CONNECTIONS,
-        max_samples=CONNECTIONS,
+        max_connections=connections,
+        max_samples=connections,
         max_tokens=8,
         temperature=0,
         display="none",
@@ -143,24 +144,26 @@ def with_inspect() -> str | None:
     return str(heavy) if heavy.exists() else None
 
 
-def measured(what: str, url: str, calls: int, folder: Path, python: str = sys.executable) -> dict[str, float]:
+def measured(
+    what: str, url: str, calls: int, connections: int, folder: Path, python: str = sys.executable
+) -> dict[str, float]:
     """One client in a process of its own: calls a second and peak memory in MB."""
-    command = [python, __file__, "--only", what, url, str(calls), str(folder)]
+    command = [python, __file__, "--only", what, url, str(calls), str(connections), str(folder)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     found: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
     return found
 
 
-def only(what: str, url: str, calls: int, folder: Path) -> None:
+def only(what: str, url: str, calls: int, connections: int, folder: Path) -> None:
     def timed(work: Any) -> dict[str, float]:
         used = time.process_time()
         seconds = work()
         return {"seconds": seconds, "used": (time.process_time() - used) / calls}
 
     found = {
-        "bare": lambda: timed(lambda: bare(url, calls)),
-        "quaver": lambda: timed(lambda: quaver(url, calls, folder)),
-        "inspect": lambda: timed(lambda: inspect(url, calls, folder)),
+        "bare": lambda: timed(lambda: bare(url, calls, connections)),
+        "quaver": lambda: timed(lambda: quaver(url, calls, connections, folder)),
+        "inspect": lambda: timed(lambda: inspect(url, calls, connections, folder)),
     }[what]()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     print(json.dumps(found | {"rate": calls / found["seconds"], "peak": peak}))
@@ -184,25 +187,30 @@ def main() -> None:
         serve(int(sys.argv[2]))
         return
     if sys.argv[1:2] == ["--only"]:
-        only(sys.argv[2], sys.argv[3], int(sys.argv[4]), Path(sys.argv[5]))
+        what, url, calls, connections, place = sys.argv[2:]
+        only(what, url, int(calls), int(connections), Path(place))
         return
     parser = argparse.ArgumentParser()
     parser.add_argument("calls", type=int, nargs="?", default=20_000)
     parser.add_argument("rounds", type=int, nargs="?", default=3)
+    parser.add_argument("--connections", type=int, default=100)
     parser.add_argument("--inspect", metavar="PYTHON", default=with_inspect())
     asked = parser.parse_args()
-    print(f"A server that answers after 50 ms, {CONNECTIONS} connections, on {machine()}", flush=True)
+    print(f"A server that answers after 50 ms, {asked.connections} connections, on {machine()}", flush=True)
     server, url = started_server()
     runs: dict[str, list[dict[str, float]]] = {what: [] for what in ("bare", "quaver", "inspect")}
+    given = url, asked.calls, asked.connections
     python, fewer = asked.inspect, min(asked.calls, 2_000)
     try:
         for _ in range(asked.rounds):
             with tempfile.TemporaryDirectory() as folder:
                 for what in ("bare", "quaver"):
-                    runs[what].append(measured(what, url, asked.calls, Path(folder)))
-                again = measured("quaver", url, asked.calls, Path(folder))
+                    runs[what].append(measured(what, *given, Path(folder)))
+                again = measured("quaver", *given, Path(folder))
                 if python is not None:
-                    runs["inspect"].append(measured("inspect", url, fewer, Path(folder), python))
+                    runs["inspect"].append(
+                        measured("inspect", url, fewer, asked.connections, Path(folder), python)
+                    )
     finally:
         server.kill()
     report(runs, again, asked.calls, fewer)
