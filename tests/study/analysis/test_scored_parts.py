@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cli.commands import environment
+from tests.score.outputs import TEXT_EVALUATORS
 from tests.studies import written
 
 from quaver.bundles.packing import bundle
@@ -47,8 +48,24 @@ ITEMS = "id,text,truth\n" + "".join(f"i{n},Text {n}.,{'positive' if n % 2 else '
 ANSWERS = 120
 
 
+HOSTILE = (
+    "",
+    "\x00",
+    "\x1b[31m",
+    "<think>positive</think>",
+    "not ",
+    "“",
+    "\u200b",
+    "'" * 9,
+    "{",
+    "\ud800",
+    "so " * 400,
+)
+
+
 def answer(text: str, prompt: str) -> str:
-    return "positive" if len(prompt) % 2 else f"I say negative to {text}"
+    odd = HOSTILE[sum(map(ord, text)) % len(HOSTILE)]
+    return f"{odd}positive" if len(prompt) % 2 else f"I say {odd} negative to {text}"
 
 
 @pytest.fixture(scope="module")
@@ -104,10 +121,11 @@ def one_by_one(study: Study) -> pl.DataFrame:
 
 @pytest.mark.usefixtures("small")
 def test_two_processes_make_what_one_makes(study: Study, tmp_path: Path) -> None:
-    alone = scored(study, tmp_path / "a.parquet", design(study), 1)
-    together = scored(study, tmp_path / "b.parquet", design(study), 3)
+    asked = design(study, *TEXT_EVALUATORS)
+    alone = scored(study, tmp_path / "a.parquet", asked, 1)
+    together = scored(study, tmp_path / "b.parquet", asked, 3)
     assert together.equals(alone)
-    assert alone.height == 2 * ANSWERS
+    assert alone.height == len(TEXT_EVALUATORS) * ANSWERS
     names = [[part.name for part in parts_of(tmp_path / name)] for name in ("a.parquet", "b.parquet")]
     assert names[0] == names[1] == [f"part-{n:06}.parquet" for n in range(6)]
 
