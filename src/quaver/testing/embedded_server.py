@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from quaver.models.local.cores import spin_briefly
+from quaver.models.local.cores import cores, spin_briefly
 from quaver.models.local.weights import find_weights
 
 NAME = "smollm2-135m-instruct"
@@ -25,6 +25,7 @@ def started(*, context: int = CONTEXT, slots: int = SLOTS) -> Any:
     params.flash_attn_type = flash.LLAMA_FLASH_ATTN_TYPE_DISABLED
     params.kv_unified = False
     params.warmup = False
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = cores() or -1
     params.verbosity = -1
     return xllamacpp.Server(params)
 

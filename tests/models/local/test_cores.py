@@ -35,8 +35,25 @@ def test_only_cores_that_may_be_used_count() -> None:
     count = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])});"
     count += "from quaver.models.local.cores import cores; print(cores())"
     one = str(min(os.sched_getaffinity(0)))
-    done = subprocess.run([sys.executable, "-c", count, one], capture_output=True, text=True, check=True)
+    free = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    done = subprocess.run(
+        [sys.executable, "-c", count, one], capture_output=True, text=True, check=True, env=free
+    )
     assert done.stdout.strip() == "1"
+
+
+@pytest.mark.parametrize(("said", "counted"), [("1", 1), ("3", 3)])
+def test_the_environment_may_say_how_many(environment: pytest.MonkeyPatch, said: str, counted: int) -> None:
+    environment.setenv("OMP_NUM_THREADS", said)
+    assert cores() == counted
+
+
+@pytest.mark.parametrize("said", ["", "0", "4,2", "many"])
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="only Linux says which cores are allowed")
+def test_what_is_no_number_of_threads_is_not_taken_for_one(
+    environment: pytest.MonkeyPatch, said: str
+) -> None:
+    environment.setenv("OMP_NUM_THREADS", said)
     assert 1 <= (cores() or 0) <= len(os.sched_getaffinity(0))
 
 

@@ -44,8 +44,11 @@ _SPINS = "5000"
 def cores() -> int | None:
     """The physical cores that this process may use; None if unknown.
 
-    The engine itself would count those of the whole machine.
+    ``OMP_NUM_THREADS`` says how many, as it does for other numerical libraries. The engine itself would count
+    those of the whole machine.
     """
+    if (wanted := os.environ.get("OMP_NUM_THREADS", "")).isdecimal() and int(wanted):
+        return int(wanted)
     try:
         places = [Path(f"/sys/devices/system/cpu/cpu{one}/topology") for one in os.sched_getaffinity(0)]
         return len({(place / "thread_siblings_list").read_text() for place in places})
