@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.metadata import entry_points
 from inspect import signature
@@ -35,6 +35,7 @@ class Certified:
         of_effect: Estimates of what the items' columns do. Where a population's columns do nothing, their
             truth is ``null``, which a large study would show with an error of its own.
         sampled: Whether it takes a gold sample, which is then all items.
+        graded: Whether its labels are grades: the population's, in their order.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Certified:
     floored: bool = False
     of_effect: frozenset[str] = frozenset()
     sampled: bool = False
+    graded: bool = False
 
     @property
     def function(self) -> Any:
@@ -66,7 +68,10 @@ class Certified:
         known = signature(function).parameters
         if self.sampled:
             frame = frame.with_columns(gold_drawn=pl.lit(value=True), gold_probability=pl.lit(1.0))
-        given = {"labels": population.labels, **common, **self.options}
+        labels = population.labels
+        if self.graded:
+            labels = replace(labels, level="ordinal")
+        given = {"labels": labels, **common, **self.options}
         group = GROUP if population.group_size > 1 else None
         given |= {"group": group} if group else {}
         return list(function(frame, **{name: value for name, value in given.items() if name in known}))
@@ -100,14 +105,17 @@ _BUILT_IN: Mapping[str, Options] = {
     "inter_model": {"models": 2},
     "inter_pss_subsamples": {"why_not": _SUBSAMPLES},
     "intra_pss_subsamples": {"why_not": _SUBSAMPLES},
-    "leniency": {"why_not": "simulated labels are no scores"},
+    "leniency": {"graded": True},
     "mixed_effects": {"options": {"formula": "correct ~ tone * length"}, "every": 50},
     "partiality": {"options": {"toward": "coder"}},
     "position_bias": {"options": {"order": "tone", "forward": "plain", "backward": "polite"}},
     "readiness": {"options": {"second": "f", "token": "e"}, "evaluators": 2},
     "spread": {"floored": True},
     "recovered_share": {"options": {"variant": "v00"}, "evaluators": 2},
-    "verbosity_bias": {"options": {"padding": "length", "plain": "short", "padded": "long"}},
+    "verbosity_bias": {
+        "options": {"padding": "length", "plain": "short", "padded": "long"},
+        "graded": True,
+    },
     "verbal_calibration": {"options": {"columns": {"confidence": "stated"}}},
 }
 _BESIDE = (

@@ -51,7 +51,8 @@ def show_plans(of: Collection) -> None:
     ]
     heads = ("study", "model", "items", "variants", "calls", "answered", "time left", "cost left")
     screen.print(table(heads, rows))
-    say(f"{plans.calls:,} calls in {len(of.studies)} studies, {plans.stored:,} of them answered.")
+    studies = "1 study" if len(of.studies) == 1 else f"{len(of.studies)} studies"
+    say(f"{plans.calls:,} calls in {studies}, {plans.stored:,} of them answered.")
 
 
 def run_collection(of: Collection, *, retry_errors: bool) -> None:
