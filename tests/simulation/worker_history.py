@@ -24,6 +24,9 @@ from quaver.study.session import Study
 
 __all__ = ["WorkerHistory"]
 
+_TOO_MANY = 3.5
+"""Calls above a model's rate that are wrong."""
+
 
 class WorkerHistory(History):
     """What happens to a study on a cluster, all of it decided by a seed.
@@ -47,21 +50,24 @@ class WorkerHistory(History):
         self._free = chance.random() < 0.4
         workers, gpus = chance.choice((None, 1, 2, 4)), chance.choice((0, 0, 0, 1))
         self.where = {"on": "ray", "workers": workers, "gpus_per_worker": gpus}
+        self._rate = random.Random(seed + 5).choice((None, None, 60, 600))
+        self._above: dict[str, tuple[float, float]] = {}
         self._arrived: set[bytes] = set()
         self._by: dict[int, Worker | None] = {}
         self.server.attempts = _Attempts(self._attempted)
-        self._say("cluster", rate=self.cluster.rate, free=self._free, **self.where)
+        self._say("cluster", rate=self.cluster.rate, free=self._free, a_minute=self._rate, **self.where)
 
     def _opened(self) -> Study:
         if self.folder.name == "undisturbed":
             return super()._opened()
         price = {"input": 0, "output": 0} if self._free else {"input": 1, "output": 1}
-        models = [{**one, "price": price} for one in self.spec["models"]]
+        rate = {"requests_per_minute": self._rate} if self._rate else {}
+        models = [{**one, "price": price, **rate} for one in self.spec["models"]]
         return Study.open({**self.spec, "models": models, "run": self.where}, folder=self.folder)
 
     @contextmanager
     def _alive(self, power: bool = False) -> Iterator[None]:
-        self._arrived = set()
+        self._arrived, self._above = set(), {}
         with self.cluster.entered(), super()._alive(power):
             yield
         self.told += [f"    {what}" for what in self.cluster.told]
@@ -96,6 +102,16 @@ class WorkerHistory(History):
         is_copy = self._free or (worker is not None and worker.cut_off)
         if not is_copy and self._arrived & set(attempt.keys):
             self.cluster.wrong.append(f"asked although its answer had arrived: {attempt.meant}")
+        if worker is not None and not worker.cut_off and self._rate:
+            self._check_rate(worker.arguments[0].identity, attempt.at, self._rate / 60)
+
+    def _check_rate(self, model: str, at: float, rate: float) -> None:
+        """All workers of a model keep its rate, but for a call or two when shares are dealt again."""
+        above, before = self._above.get(model, (0.0, at))
+        above = max(0.0, above - (at - before) * rate) + 1
+        self._above[model] = above, at
+        if above > _TOO_MANY:
+            self.cluster.wrong.append(f"{above:.1f} calls above a rate of {60 * rate:g} a minute")
 
     def _is_known(self, attempt: Attempt) -> bool:
         """What a lost worker had asked is lost with it; what a slow one answered too late does not count."""
