@@ -46,6 +46,14 @@ def test_answers_are_taken_repeat_by_repeat_and_the_rest_is_asked(tmp_path: Path
     assert len(answers(store)) == 10, "what is stored stays"
 
 
+def test_where_nothing_is_found_nothing_is_taken(tmp_path: Path) -> None:
+    theirs = other(tmp_path / "a", range(2))
+    (tmp_path / "own").mkdir()
+    store = opened(tmp_path / "own", items=9)
+    assert reuse((request(item) for item in range(5, 9)), store, {"../a": theirs}) == {}
+    assert not answers(store)
+
+
 def test_what_was_taken_keeps_its_time_and_source_and_is_marked(tmp_path: Path) -> None:
     theirs = other(tmp_path / "a", range(2))
     (tmp_path / "own").mkdir()

@@ -176,6 +176,8 @@ class Responses(NewRows):
         Raises:
             StoreError: They could not be written.
         """
+        if not adopted:
+            return
         with self._translated(), self._transaction():
             prompts = self._prompt_ids([written_prompt(one.request.prompt.messages) for one in adopted])
             asked = [request_terms(one.request) for one in adopted]
