@@ -130,6 +130,8 @@ def nothing_in_common(
 
 def changed_items(before: Study, after: Study) -> frozenset[str]:
     """Items that share an id, and differ in a field that both sides know."""
+    if before.experiment.items_hash == after.experiment.items_hash:
+        return frozenset()
     known = {item.id: item.fields for item in before.experiment.items}
     return frozenset(
         item.id

@@ -156,9 +156,14 @@ class Units:
         group = np.empty(self.count, np.int64)
         group[order] = np.arange(self.count) * groups // max(self.count, 1)
         block = max(1, _ENTRIES // max(1, self.items, self.count))
+        order = np.argsort(group, kind="stable")
+        edges = np.searchsorted(group[order], np.arange(groups + 1))
         for start in range(0, groups, block):
-            some = np.arange(start, min(start + block, groups))
-            yield self.spread((group != some[:, None]).astype(np.float64))
+            end = min(start + block, groups)
+            gone = order[edges[start] : edges[end]]
+            weights = np.ones((end - start, self.count))
+            weights[group[gone] - start, gone] = 0.0
+            yield self.spread(weights)
 
 
 def _draw(rng: np.random.Generator, units: int, samples: int) -> Floats:

@@ -133,3 +133,11 @@ def test_a_class_in_which_few_items_deviate_is_warned_of(few: int, expected: boo
     frame = pl.DataFrame(rows, schema=["item", "variant", "label", "gold"], orient="row")
     (found, *_) = consistency(frame, resamples=20, estimand="fixed")
     assert any(isinstance(why, IntervalWarning) for why in found.warnings) is expected
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_of_classes_of_one_size_none_is_small(seed):
+    """Drawing the variances of equally large classes together changes none of them, whatever the rounding."""
+    predictions = np.random.default_rng(seed).integers(0, 2, (12, 3))
+    (found,) = consistency(frame(predictions, np.repeat([0, 1, 2], 4)), estimand="fixed")
+    assert found.details["freedom"] == 11
