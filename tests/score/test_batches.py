@@ -135,13 +135,11 @@ def answers(draw: st.DrawFn) -> tuple[str, list[Response]]:
     forms += [one.upper() for one in forms] + [one.lower() for one in forms]
     piece = st.sampled_from(forms) | st.sampled_from(HOSTILE) | st.text(max_size=8)
     text = st.lists(piece, max_size=8).map(" ".join) | st.lists(piece, max_size=4).map("".join)
-    response = st.builds(
-        Response,
-        text,
-        finish=st.sampled_from(["stop"] * 6 + ["length", "error", "content_filter"]),
-        thinking=st.none() | st.just("Hm."),
-        tokens=st.just(()) | st.sampled_from(forms).map(lambda form: (Token(form, -0.1, ((form, -0.1),)),)),
-    )
+    finish = st.sampled_from(["stop"] * 6 + ["length", "error", "content_filter"])
+    thinking = st.none() | st.just("Hm.")
+    token = st.sampled_from(forms).map(lambda form: (Token(form, -0.1, ((form, -0.1),)),))
+    values = st.tuples(text, finish, thinking, st.just(()) | token)
+    response = values.map(lambda one: Response(one[0], one[1], None, one[2], one[3]))
     return task, draw(st.lists(response, min_size=draw(st.sampled_from([1, 20, 24])), max_size=45))
 
 

@@ -23,6 +23,7 @@ from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec import ItemsSpec, StudySpec
 from quaver.errors import QuaverError, StoreError
 from quaver.report.tables.estimates_csv import write_estimates
+from quaver.study.analysis.annotation_frame import rescored
 from quaver.study.analysis.study_acceptance import FILE as ACCEPTED
 from quaver.study.analysis.study_acceptance import kept_acceptance
 from quaver.study.analysis.study_estimates import measurable
@@ -69,7 +70,7 @@ def bundle(study: Study, path: str | Path | None = None, *, texts: bool = True) 
             fix="name another file, or remove this one",
         )
     if study.source.has_answers:
-        study.rescore()
+        rescored(study.source)
     with tempfile.TemporaryDirectory(prefix="quaver-") as made:
         folder = Path(made)
         withheld = _whole(study, folder) if texts else _without_texts(study, folder)

@@ -15,6 +15,7 @@ from quaver.core.arguments import guarded
 from quaver.core.records import Estimate
 from quaver.estimation.declaration import Measure, registered
 from quaver.estimation.gathered import Gathered
+from quaver.study.analysis.annotation_frame import rescored
 from quaver.study.analysis.study_acceptance import acceptance_differences
 from quaver.study.analysis.study_estimates import measurable, own_measurements
 from quaver.study.analysis.study_measures import taken
@@ -133,14 +134,14 @@ def _countable(estimates: Sequence[Estimate], withheld: Sequence[Place]) -> list
 
 def _reread(study: Study, stored: pl.DataFrame, withheld: Sequence[Place]) -> tuple[int, list[str]]:
     """Read the stored answers with the study's evaluators, and compare."""
-    text = [pl.col(pl.Categorical).cast(pl.String)]
-    fresh, known = study.rescore().with_columns(text), stored.with_columns(text)
+    columns, text = [*_PLACE, *_COMPARED], pl.col(pl.Categorical).cast(pl.String)
+    frames = rescored(study.source), stored.lazy()
+    fresh, known = (one.select(columns).with_columns(text).collect() for one in frames)
     if withheld:
         places = pl.DataFrame(withheld).with_columns(pl.col("repeat").cast(pl.Int32))
         on = [name for name in _PLACE if name != "evaluator"]
         fresh, known = (frame.join(places, on=on, how="anti") for frame in (fresh, known))
-    columns = [*_PLACE, *_COMPARED]
-    both = known.select(columns).join(fresh.select(columns), on=_PLACE, how="full", suffix="_now")
+    both = known.join(fresh, on=_PLACE, how="full", suffix="_now")
     lost = both.filter(pl.col("item").is_null() | pl.col("item_now").is_null())
     other = both.filter(
         pl.any_horizontal(pl.col(name).ne_missing(pl.col(f"{name}_now")) for name in _COMPARED)

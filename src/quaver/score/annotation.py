@@ -7,7 +7,6 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,7 @@ from quaver.core.answer_rows import AnswerRows, Row
 from quaver.core.records import Condition, Decoding, Item, LabelSet, Response, Variant
 from quaver.errors import StoreError
 from quaver.score.design_columns import columns_of, grid_columns
-from quaver.score.distinct_readings import DistinctReadings, Named, distinct, reads_of
+from quaver.score.distinct_readings import DistinctReadings, Named, alone, distinct, reads_of
 from quaver.score.parsing.evaluator import Evaluator
 from quaver.score.parsing.label_forms import forms_of
 from quaver.score.parsing.statuses import Judge
@@ -79,11 +78,8 @@ def read(
     about: Response | None = None,
 ) -> Reading:
     """Read one response with one evaluator, including its status and marks."""
-    reads, reader = reads_of(evaluator), evaluator.reader(labels, variant)
     rows = AnswerRows.of([(0, 0, 0, response, about)])
-    judge = Judge(forms_of(labels, variant))
-    found = DistinctReadings([Named("", reads, [reader])], [judge]).of(np.zeros(1, np.intp), rows)
-    return replace(found.readings[0][0], truncated=found.truncated[0], looping=found.looping[0])
+    return alone(evaluator, labels, variant).of(np.zeros(1, np.intp), rows).reading(0)
 
 
 class Annotator:

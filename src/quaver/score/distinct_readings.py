@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import repeat
 from typing import Any, Final, NamedTuple
 
@@ -12,7 +13,9 @@ from numpy.typing import NDArray
 
 from quaver.core.annotations import Reading
 from quaver.core.answer_rows import AnswerRows, Values
+from quaver.core.records import LabelSet, Variant
 from quaver.score.parsing.evaluator import Answer, Evaluator, Reader
+from quaver.score.parsing.label_forms import forms_of
 from quaver.score.parsing.many_answers import ManyAnswers
 from quaver.score.parsing.parsed_answer import Shown
 from quaver.score.parsing.statuses import Judge
@@ -61,6 +64,12 @@ class Found(NamedTuple):
     truncated: Sequence[bool]
     looping: Sequence[bool]
     readings: Sequence[Sequence[Reading]]
+
+    def reading(self, at: int) -> Reading:
+        """An answer as the first evaluator reads it, with its marks."""
+        code = int(self.codes[at])
+        one, marks = self.readings[0][code], (self.truncated[code], self.looping[code])
+        return one if not any(marks) else replace(one, truncated=marks[0], looping=marks[1])
 
 
 def reads_of(evaluator: Evaluator) -> str:
@@ -152,7 +161,7 @@ class DistinctReadings:
     def _read(self, group: int, keys: Sequence[Values], rows: AnswerRows) -> list[Sequence[Any]]:
         """The readings of what was not read before, a column for each mark and evaluator."""
         if self._reads == "pair":
-            return list(zip(*(self._read_pair(group, *key[:-1]) for key in keys), strict=True))
+            return self._read_pairs(group, keys)
         judge, readers = self._alike[group]
         said, finishes = rows.said.texts, rows.said.finishes
         if self._reads == "response":
@@ -180,12 +189,15 @@ class DistinctReadings:
             columns.append(found)
         return columns
 
-    def _read_pair(self, group: int, said: Values, about: Values | None) -> Read:
-        """The readings of a follow-up with the answer that it quotes; they set the marks themselves."""
-        quoted = None if about is None else Shown(*about).response()
-        _, readers = self._alike[group]
-        readings = [reader(Answer(Shown(*said), quoted)) for reader in readers]
-        return readings[0].truncated, readings[0].looping, *readings
+    def _read_pairs(self, group: int, keys: Sequence[Values]) -> list[Sequence[Any]]:
+        """The readings of follow-ups with the answers that they quote; they set the marks themselves."""
+        answers = [
+            Answer(Shown(*said), None if about is None else Shown(*about).response())
+            for said, about, _ in keys
+        ]
+        readings = [_readings(reader, answers) for reader in self._alike[group][1]]
+        marked = readings[0]
+        return [[one.truncated for one in marked], [one.looping for one in marked], *readings]
 
     def _remember(self, keys: Sequence[tuple[Any, ...]], made: Sequence[Sequence[Any]]) -> None:
         """Remember readings, but where hardly any that was remembered has come again."""
@@ -203,6 +215,12 @@ class DistinctReadings:
                 self._known.clear()
                 self._characters, self._served = size, 0
             self._known[key] = read
+
+
+def alone(evaluator: Evaluator, labels: LabelSet, variant: Variant) -> DistinctReadings:
+    """What reads one variant's answers by one evaluator."""
+    named = Named("", reads_of(evaluator), [evaluator.reader(labels, variant)])
+    return DistinctReadings([named], [Judge(forms_of(labels, variant))])
 
 
 def _rules(judge: Judge, readers: Sequence[Reader]) -> Hashable:

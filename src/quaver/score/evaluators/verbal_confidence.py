@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import ClassVar, Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final, Literal
+
+import numpy as np
 
 from quaver.core.annotations import Reading
+from quaver.core.answer_rows import AnswerRows
 from quaver.core.records import LabelSet, Response, Variant
-from quaver.score.annotation import read
+from quaver.score.distinct_readings import DistinctReadings, alone
 from quaver.score.parsing.confidence_parsing import verbal_confidence
 from quaver.score.parsing.evaluator import Answer, Reader
 from quaver.score.parsing.inner_evaluators import Given, evaluator_within
+
+_NOT_STORED: Final = Response("", finish="error", error="no answer is stored")
 
 
 class VerbalConfidence:
@@ -33,13 +39,24 @@ class VerbalConfidence:
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
         """Make the reader for one variant's answers and the follow-ups about them."""
+        return _VerbalConfidenceReader(alone(self._evaluator, labels, variant))
 
-        def read_both(said: Answer) -> Reading:
-            about = said.about or Response("", finish="error", error="no answer is stored")
-            reading = read(about, self._evaluator, labels, variant)
-            confidence = verbal_confidence(said)
-            why = confidence.reason and f"confidence: {confidence.reason}"
-            reason = "; ".join(part for part in (reading.reason, why) if part) or None
-            return replace(reading, confidence=confidence.value, probabilities=None, reason=reason)
 
-        return read_both
+@dataclass(frozen=True, slots=True)
+class _VerbalConfidenceReader:
+    labels: DistinctReadings
+
+    def __call__(self, answer: Answer) -> Reading:
+        return self.many([answer])[0]
+
+    def many(self, answers: Sequence[Answer]) -> list[Reading]:
+        about = [(0, 0, 0, one.about or _NOT_STORED, None) for one in answers]
+        found = self.labels.of(np.zeros(len(about), np.intp), AnswerRows.of(about))
+        return [_with_confidence(found.reading(at), said) for at, said in enumerate(answers)]
+
+
+def _with_confidence(reading: Reading, said: Answer) -> Reading:
+    confidence = verbal_confidence(said)
+    why = confidence.reason and f"confidence: {confidence.reason}"
+    reason = "; ".join(part for part in (reading.reason, why) if part) or None
+    return replace(reading, confidence=confidence.value, probabilities=None, reason=reason)
