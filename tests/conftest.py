@@ -1,8 +1,36 @@
-"""What holds for every test: properties are tried on the same examples each time, at any speed."""
+"""What holds for every test: properties are tried on the same examples each time, at any speed.
+
+Tests that run side by side share out the cores. Otherwise the embedded model of each, polars and the browser
+would all run a thread on every core and wait for each other, which costs twice the time.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import settings
 
 settings.register_profile("quaver", deadline=None, derandomize=True)
 settings.load_profile("quaver")
+
+_ALL = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+_WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+_WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+if len(_ALL) >= _WORKERS > 1:
+    os.sched_setaffinity(0, sorted(_ALL)[_WORKER::_WORKERS])
+
+
+@pytest.fixture
+def all_cores() -> Iterator[int]:
+    """How many cores there are; a test that needs several may use them all."""
+    if not _ALL:
+        yield os.cpu_count() or 1
+        return
+    share = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, _ALL)
+    try:
+        yield len(_ALL)
+    finally:
+        os.sched_setaffinity(0, share)

@@ -222,6 +222,7 @@ def test_an_answer_follows_its_schema(model: LlamaCpp, role: str) -> None:
     assert answer["label"] in ("good", "so-so")
 
 
+@pytest.mark.usefixtures("all_cores")
 @pytest.mark.parametrize("mode", ["repeatable", "fast"])
 def test_any_number_of_threads_gives_the_same_bits(mode: Any) -> None:
     asked = [greedy(text, max_tokens=tokens) for text in TEXTS for tokens in (1, 6)]

@@ -24,6 +24,7 @@ def started(*, context: int = CONTEXT, slots: int = SLOTS) -> Any:
     params.n_parallel, params.n_ctx = slots, context * slots
     params.flash_attn_type = flash.LLAMA_FLASH_ATTN_TYPE_DISABLED
     params.kv_unified = False
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = cores() or -1
     params.warmup = False
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = cores() or -1
     params.verbosity = -1
