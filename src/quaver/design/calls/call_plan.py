@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from functools import cached_property
 from hashlib import blake2b
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from quaver.core.call_terms import terms_of
 from quaver.core.records import (
@@ -39,6 +39,8 @@ Stored = Callable[[Sequence[bytes]], Mapping[bytes, Response]]
 """Says which of some keys are answered, and with what."""
 
 _CALL, _REQUEST = constructor(Call), constructor(Request)
+
+_Made = TypeVar("_Made")
 
 CHUNK = 512
 """Requests whose keys are looked up in the store together."""
@@ -127,14 +129,16 @@ class Plan:
             model: The model's name in the study.
             stored: As for `requests`.
         """
+        if not self._quoting(model):
+            yield from chain.from_iterable(self._walk(model, _Cell.calls))
+            return
         requests = self._all_requests(model)
         while chunk := list(islice(requests, CHUNK)):
             calls = [call for request in chunk for call in request.calls]
             yield from calls
-            if self._quoting(model):
-                done = stored([call.key for call in calls])
-                for one in self._following_stored(chunk, done):
-                    yield from one.calls
+            done = stored([call.key for call in calls])
+            for one in self._following_stored(chunk, done):
+                yield from one.calls
 
     def following(self, request: Request, responses: Sequence[Response]) -> list[Request]:
         """The follow-ups that quote these answers; an error has none."""
@@ -201,6 +205,10 @@ class Plan:
         return replace(decoding, name=condition.follow_up, logprobs=min(decoding.logprobs, most))
 
     def _all_requests(self, model: str) -> Iterator[Request]:
+        return self._walk(model, _Cell.request)
+
+    def _walk(self, model: str, made: Callable[[_Cell, int, Prompt, int], _Made]) -> Iterator[_Made]:
+        """What is made of each item's prompt in each of a model's conditions, in the order of work."""
         cells = self._cells(model)
         twins, seen = self.order.twins, dict[bytes, int]()
         for variant, item, prompt in self.order.prompts():
@@ -212,7 +220,7 @@ class Plan:
             if self._has is not None and not self._has(variant, item):
                 continue
             for cell in cells[variant]:
-                yield cell.request(item, prompt, occurrence)
+                yield made(cell, item, prompt, occurrence)
 
     def _cells(self, model: str) -> list[list[_Cell]]:
         """For each variant, the model's conditions with what their keys have in common."""
@@ -251,6 +259,12 @@ class _Cell(NamedTuple):
         seed = int.from_bytes(asked[:4], "little") >> 2  # room for the repeats below 2**31
         calls = [_CALL((key, position, item, repeat, None)) for repeat, key in enumerate(keys)]
         return _REQUEST((condition.model, prompt, decoding, choices, seed, tuple(calls), schema))
+
+    def calls(self, item: int, prompt: Prompt, occurrence: int) -> list[Call]:
+        """The calls alone."""
+        condition, position, _, recipe, shared = self
+        _, keys = recipe.request(shared, prompt.messages, occurrence, condition.repeats)
+        return [_CALL((key, position, item, repeat, None)) for repeat, key in enumerate(keys)]
 
 
 class _Quoting(NamedTuple):
