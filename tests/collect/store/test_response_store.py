@@ -283,6 +283,27 @@ def test_a_full_disk_writes_into_what_was_set_aside(tmp_path: Path) -> None:
     assert not (tmp_path / "responses.reserve").exists()
 
 
+def test_a_full_disk_takes_a_large_group_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A transaction for all of it might not fit into what was set aside."""
+    store, sizes = opened(tmp_path, items=1200), list[int]()
+    source = store.register("m", "fake", {})
+    group = [receipt((request(item), [Response("x")]), source) for item in range(1200)]
+    insert = Store._insert
+
+    def counted(self: Store, receipts: Any, *, placed: bool) -> None:
+        sizes.append(len(receipts))
+        insert(self, receipts, placed=placed)
+
+    monkeypatch.setattr(Store, "_insert", counted)
+    store.reserve()
+    with disk_full(store, times=1):
+        assert store.write(group) == {}
+    assert sizes == [1200, 500, 500, 200]
+    assert len(answers(store)) == store.counts().answered == 1200
+    store.write(group)  # as after a part that could not be written
+    assert store.counts() == (1200, 0, 0)
+
+
 def test_a_disk_that_stays_full_is_one_error_and_loses_nothing_stored(tmp_path: Path) -> None:
     store = opened(tmp_path)
     store.reserve()
