@@ -4,9 +4,11 @@ from itertools import product
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from quaver.core import registry
 from quaver.core.records import NO_LABEL
 from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.cells import cells
@@ -110,3 +112,51 @@ def test_of_many_cells_the_last_ones_are_kept(monkeypatch):
     assert cells(gathered, raters=("repeat",))[0] is first[0]
     cells(gathered, raters=(), by=["repeat"])
     assert cells(gathered, raters=("repeat",))[0] is not first[0]
+
+
+READ_BY_COLUMN = (
+    "accuracy",
+    "brier",
+    "coder_agreement",
+    "compliance",
+    "consistency",
+    "expected_intra_pss",
+    "factor_effects",
+    "mixed_effects",
+    "original_agreement",
+    "output_uncertainty",
+    "readiness",
+    "verbal_calibration",
+)
+
+
+def annotations() -> pl.DataFrame:
+    """Answers with all that these measures read."""
+    rows = list(product(range(12), "vwu", range(2)))
+    item, variant, repeat = zip(*rows, strict=True)
+    rng = np.random.default_rng(4)
+    label = rng.choice(["a", "b", None], len(rows), p=[0.5, 0.4, 0.1]).tolist()
+    sure = rng.random(len(rows))
+    return pl.DataFrame(
+        {
+            "item": item,
+            "variant": variant,
+            "repeat": repeat,
+            "label": label,
+            "gold": ["ab"[one % 2] for one in item],
+            "original": [one == "v" for one in variant],
+            "evaluator": "e",
+            "status": ["no_label" if one is None else "valid" for one in label],
+            "confidence": sure,
+            "probabilities": [[one, 1 - one] for one in sure.tolist()],
+        }
+    )
+
+
+@pytest.mark.parametrize("name", READ_BY_COLUMN)
+def test_a_lazy_frame_is_never_in_memory_as_a_whole(name, monkeypatch):
+    frame, measure = annotations(), registry.load("measures", name)
+    expected = measure(frame, seed=1)
+    monkeypatch.setattr(Gathered, "frame", property(lambda self: pytest.fail("all of it was collected")))
+    monkeypatch.setattr("quaver.estimation.gathered._PIECE", 7)
+    assert measure(Gathered(frame.lazy()), seed=1) == expected
