@@ -83,4 +83,4 @@ def test_workers_on_several_nodes_keep_one_rate(tmp_path: Path) -> None:
     moments = found["moments"]
     assert found["stored"] == 200
     assert most_above(moments, RATE) <= 3 + JITTER
-    assert (len(moments) - 1) / (moments[-1] - moments[0]) >= 0.7 * RATE
+    assert (len(moments) - 1) / (moments[-1] - moments[0]) >= 0.4 * RATE
