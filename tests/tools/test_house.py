@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from tools.house import SOURCE, circles, floors, imports, main, parts
+from tools.house import SOURCE, Graph, circles, floors, imports, main, parts
 
-GRAPH = imports()
 FOLDERS = sorted(path.parent for path in SOURCE.rglob("__init__.py"))
 
 
@@ -15,18 +14,23 @@ def test_the_page_and_the_picture_are_those_of_the_code() -> None:
     assert main(["--check"]) == 0
 
 
-def test_no_module_imports_itself_over_others() -> None:
-    assert circles(GRAPH) == []
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return imports()
+
+
+def test_no_module_imports_itself_over_others(graph: Graph) -> None:
+    assert circles(graph) == []
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.relative_to(SOURCE.parent).as_posix())
-def test_no_part_of_a_folder_imports_itself_over_others(folder: object) -> None:
+def test_no_part_of_a_folder_imports_itself_over_others(folder: object, graph: Graph) -> None:
     name = ".".join(folder.relative_to(SOURCE.parent).parts)  # type: ignore[attr-defined]
-    assert circles(parts(GRAPH, name)) == []
+    assert circles(parts(graph, name)) == []
 
 
-def test_the_house_has_at_most_twelve_floors() -> None:
-    assert max(floors(parts(GRAPH)).values()) <= 12
+def test_the_house_has_at_most_twelve_floors(graph: Graph) -> None:
+    assert max(floors(parts(graph)).values()) <= 12
 
 
 def test_a_file_name_occurs_once() -> None:
