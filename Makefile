@@ -41,10 +41,9 @@ $(HEAVY)/ready: heavy.lock installer.lock pyproject.toml
 demo: setup
 	$(BIN)/quaver demo
 
-# Two at a time, a file as a whole: what a file's tests share is made once. Each uses one core, as the
-# threads of two processes that share two cores mostly wait for each other.
+# Two at a time, a file as a whole: what a file's tests share is made once.
 test: setup browser
-	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile
+	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 # The tests that need one of the heavy extras; without these, `make test` says that it skipped them.
 test-heavy: setup-heavy

@@ -308,14 +308,19 @@ def _with_whole_numbers(row: tuple[Any, ...]) -> list[Any]:
     """A row with whole numbers where they are read as floats."""
     values = list(row)
     for at in _COUNTS:
-        if values[at] is not None and values[at].is_integer():
+        if isinstance(values[at], float) and values[at].is_integer():
             values[at] = int(values[at])
     return values
 
 
+def _as_float(name: str) -> str:
+    """A column whose whole numbers are read as floats; a text in it, from an old store, stays one."""
+    return f"CASE typeof(r.{name}) WHEN 'integer' THEN r.{name} + 0.0 ELSE r.{name} END"
+
+
 def _placed_answers(db: sqlite3.Connection) -> str:
     """The query for the study's calls with their responses, and the responses that follow-ups quote."""
-    names = [f"r.{name} + 0.0" if name in WHOLE_NUMBERS else f"r.{name}" for name in SUMMED.split(", ")]
+    names = [_as_float(name) if name in WHOLE_NUMBERS else f"r.{name}" for name in SUMMED.split(", ")]
     some = ", ".join(("r.id", "r.checksum", *names))
     rest = "JOIN responses r ON r.id = c.response"
     if not has_quoting_follow_ups(db):
