@@ -30,6 +30,8 @@ from quaver.models.served.server_faults import Address, Passing
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 8.0
 _UNREACHED = 3
 """Tries to reach a server that has not answered once."""
+_MOMENT = 1e-6
+"""Seconds for which no timer is set: it may go off as much too early, and the next one would again."""
 
 
 class Flight:
@@ -188,7 +190,7 @@ class Flight:
             if self._health.ill and self._flying:
                 break  # one call at a time, to see whether the server is back
             wait = self._pace.wait()
-            if wait > 0:
+            if wait > _MOMENT:
                 if wait < math.inf and self._timer is None:
                     self._timer = self._loop.call_later(wait, self._pump_later)
                 break
