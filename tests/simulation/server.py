@@ -45,13 +45,15 @@ class Attempt:
     """A prompt that reached the server.
 
     Attributes:
-        at: When.
+        sent: When it left its client; the network takes its time.
+        at: When it arrived.
         keys: The calls that it was sent for; none where the server was only tried.
         meant: What each of these asks, with the seed that it is drawn with.
         tokens: Billed for it.
         good: Whether an answer went back.
     """
 
+    sent: float
     at: float
     keys: tuple[bytes, ...]
     meant: tuple[str, ...]
@@ -111,11 +113,13 @@ class Server:
         """Answer a prompt, or not."""
         body, part = json.loads(content), _PART.get()
         calls = part.request.calls[part.first : part.first + part.n] if part else ()
+        sent = self.clock.now
         await asyncio.sleep(self.draw.choice((0.0, 0.01, 0.3)))
         fault = self.draw.choice(FAULTS) if part and self.draw.random() < self.faults else ""
         whole = _completion(body, self.fingerprint, part is not None)
         self.attempts.append(
             Attempt(
+                sent,
                 self.clock.now,
                 tuple(call.key for call in calls),
                 tuple(_meant(body, place) for place in range(len(calls))),

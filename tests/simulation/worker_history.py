@@ -7,6 +7,7 @@ servers. Beside that, nodes and workers die, are slow, come, and are believed de
 from __future__ import annotations
 
 import random
+from bisect import insort
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,7 +52,7 @@ class WorkerHistory(History):
         workers, gpus = chance.choice((None, 1, 2, 4)), chance.choice((0, 0, 0, 1))
         self.where = {"on": "ray", "workers": workers, "gpus_per_worker": gpus}
         self._rate = random.Random(seed + 5).choice((None, None, 60, 600))
-        self._above: dict[str, tuple[float, float]] = {}
+        self._sent: dict[str, list[float]] = {}
         self._arrived: set[bytes] = set()
         self._by: dict[int, Worker | None] = {}
         self.server.attempts = _Attempts(self._attempted)
@@ -67,7 +68,7 @@ class WorkerHistory(History):
 
     @contextmanager
     def _alive(self, power: bool = False) -> Iterator[None]:
-        self._arrived, self._above = set(), {}
+        self._arrived, self._sent = set(), {}
         with self.cluster.entered(), super()._alive(power):
             yield
         self.told += [f"    {what}" for what in self.cluster.told]
@@ -103,15 +104,18 @@ class WorkerHistory(History):
         if not is_copy and self._arrived & set(attempt.keys):
             self.cluster.wrong.append(f"asked although its answer had arrived: {attempt.meant}")
         if worker is not None and not worker.cut_off and self._rate:
-            self._check_rate(worker.arguments[0].identity, attempt.at, self._rate / 60)
+            self._check_rate(worker.arguments[0].identity, attempt.sent, self._rate / 60)
 
-    def _check_rate(self, model: str, at: float, rate: float) -> None:
+    def _check_rate(self, model: str, sent: float, rate: float) -> None:
         """All workers of a model keep its rate, but for a call or two when shares are dealt again."""
-        above, before = self._above.get(model, (0.0, at))
-        above = max(0.0, above - (at - before) * rate) + 1
-        self._above[model] = above, at
-        if above > _TOO_MANY:
-            self.cluster.wrong.append(f"{above:.1f} calls above a rate of {60 * rate:g} a minute")
+        times = self._sent.setdefault(model, [])
+        insort(times, sent)  # one that was sent earlier may arrive later
+        above, before = 0.0, times[0]
+        for at in times:
+            above, before = max(0.0, above - (at - before) * rate) + 1, at
+            if above > _TOO_MANY:
+                self.cluster.wrong.append(f"{above:.1f} calls above a rate of {60 * rate:g} a minute")
+                break
 
     def _is_known(self, attempt: Attempt) -> bool:
         """What a lost worker had asked is lost with it; what a slow one answered too late does not count."""
