@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 HEAVY := .venv-heavy
 WITH_VLLM := .venv-vllm
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+# With its bytecode at hand, each command that a test starts needs a fifth less time to load.
+unexport PYTHONDONTWRITEBYTECODE
 # Where a network has certificates of its own, they are the system's: pip takes them from there, uv looks here.
 ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export UV_SYSTEM_CERTS = 1

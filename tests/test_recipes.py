@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -23,10 +23,12 @@ KEPT = Path(__file__).parent / "kept" / "first"
 class Another(call_keys.Recipe):
     """Takes in a 2, so that every key is another."""
 
-    def call(self, request: call_keys.State, repeat: int) -> bytes:
-        state = request.copy()
+    def request(
+        self, condition: call_keys.State, messages: Iterable[Message], occurrence: int, repeats: int
+    ) -> tuple[bytes, list[bytes]]:
+        state = condition.copy()
         state.update(b"2")
-        return super().call(state, repeat)
+        return super().request(state, messages, occurrence, repeats)
 
     def follow_up(self, condition: call_keys.State, added: Sequence[Message], followed: bytes) -> bytes:
         state = condition.copy()

@@ -88,7 +88,9 @@ TOKENS = st.lists(
     max_size=4,
 ).map(tuple)
 FINISHES = st.sampled_from(["stop", "length", "content_filter", "error"])
-RESPONSES = st.builds(Response, HOSTILE, FINISHES, tokens=TOKENS)
+RESPONSES = st.builds(  # not of the class, all of whose fields would be drawn
+    lambda text, finish, tokens: Response(text, finish, tokens=tokens), HOSTILE, FINISHES, TOKENS
+)
 ODD_NAMES = ["A", "a", "1", "0.5", "not", "very good", "C++", "(", "é", "正", "\u0301", ".*"]
 NAMES = st.sampled_from(ODD_NAMES) | st.text(min_size=1, max_size=8)
 LABELS = st.builds(Label, NAMES, NAMES, synonyms=st.lists(NAMES, max_size=1).map(tuple))

@@ -119,6 +119,7 @@ def readiness(
     Two prompts and 40 items, all answers right. An accuracy of 1 may be as low as 0.025^(1/40) = 0.912,
     which is above 0.8; a compliance of 1 likewise, which is not above 0.95:
 
+    >>> import polars as pl
     >>> frame = pl.DataFrame({"item": [*range(40)] * 2, "variant": ["v"] * 40 + ["w"] * 40,
     ...                       "label": list("ab") * 40, "gold": list("ab") * 40})
     >>> for one in readiness(frame):
