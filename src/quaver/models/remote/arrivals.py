@@ -8,22 +8,23 @@ from typing import Any
 
 
 class Arrivals:
-    """Values and errors, each for something that was asked; several may come for the same."""
+    """Values and errors, each for something that was asked; several may come for the same.
+
+    They are taken in the order in which they came: a worker's error comes after all that it answered.
+    """
 
     def __init__(self) -> None:
-        self._came: dict[object, deque[Any]] = {}
+        self._came: deque[tuple[object, Any]] = deque()
 
     def add(self, refs: Iterable[object], value: Any) -> None:
         """Something came for each of these; an exception will be raised."""
-        for ref in refs:
-            self._came.setdefault(ref, deque()).append(value)
+        self._came.extend((ref, value) for ref in refs)
 
     def among(self, refs: Sequence[object]) -> list[object]:
         """Those for which something is here, as often as it is; what nobody waits for is forgotten."""
         known = set(refs)
-        for ref in [one for one in self._came if one not in known]:
-            del self._came[ref]
-        return [ref for ref, came in self._came.items() for _ in came]
+        self._came = deque(one for one in self._came if one[0] in known)
+        return [ref for ref, _ in self._came]
 
     def got(self, ref: object) -> Any:
         """The first that came for it.
@@ -31,9 +32,8 @@ class Arrivals:
         Raises:
             BaseException: It is one.
         """
-        came = self._came[ref].popleft()
-        if not self._came[ref]:
-            del self._came[ref]
+        at, came = next((at, value) for at, (one, value) in enumerate(self._came) if one == ref)
+        del self._came[at]
         if isinstance(came, BaseException):
             raise came
         return came
