@@ -60,13 +60,13 @@ def command(
     opened.variants.make(watch=say_making)
     if shard:
         say(shard_line(opened))
-    where: dict[str, object] = {
+    where = {
         "on": on,
         "address": address,
         "workers": workers,
         "gpus_per_worker": gpus_per_worker,
+        "processes": processes,
     }
-    where["processes"] = processes
     with writing_events(events) as stream, watching(opened) as watch:
         outcome = opened.run(
             watch=watch,

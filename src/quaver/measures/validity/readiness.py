@@ -100,8 +100,7 @@ def readiness(
     Then ``readiness``: met criteria / all criteria, whose ``verdict`` is *ready* where all are met, *not
     ready* where one is not met, *undecided* else; it has no interval, since the criteria's decide. State your
     own thresholds before you see the results: these are examples, not standards. ``by`` can hold neither the
-    evaluator nor the variant. Undefined: a criterion where its measure is, `readiness` where no criterion has
-    a value.
+    evaluator nor the variant. Undefined: a criterion where its measure is; `readiness` if none has a value.
 
     Args:
         thresholds: Other thresholds, by criterion (the names above, less ``readiness_``).
