@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from quaver.acceptance.error_test import Checked, upper_bound
 from quaver.acceptance.selection import Candidates
@@ -113,4 +113,4 @@ def _p(own: NDArray[np.bool_], others: NDArray[np.bool_], wrong: NDArray[np.bool
     if not here or not there:
         return None
     bad = int((wrong & (own | others)).sum())
-    return float(stats.hypergeom.sf(int((wrong & own).sum()) - 1, here + there, bad, here))
+    return float(scipy.stats.hypergeom.sf(int((wrong & own).sum()) - 1, here + there, bad, here))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special, stats
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -88,7 +88,7 @@ def exact_p(wrong: Ints, checked: Ints, size: Ints, error: float) -> Floats:
     """
     left = size - checked
     least = np.minimum(np.floor(error * left + _ROUNDING).astype(np.int64) + 1, left) + wrong
-    found = stats.hypergeom.cdf(wrong, size, least, checked)
+    found = scipy.stats.hypergeom.cdf(wrong, size, least, checked)
     return np.asarray(np.where((checked > 0) & (left > 0), found, 1.0))
 
 
@@ -109,7 +109,7 @@ def weighted_p(found: Checked, error: float) -> Floats:
     spread = (1 - share) ** 2 * found.squared_wrong + share**2 * found.squared_right
     linear = np.where(spread > 0, share * (1 - share) * whole**2 / np.where(spread > 0, spread, 1.0), np.inf)
     size = np.minimum(np.minimum(found.effective, linear), found.checked)
-    p = special.betainc(np.maximum(size * (1 - share), 1e-12), size * share + 1, 1 - error)
+    p = scipy.special.betainc(np.maximum(size * (1 - share), 1e-12), size * share + 1, 1 - error)
     return np.asarray(np.where(found.checked > 0, p, 1.0))
 
 
@@ -136,9 +136,11 @@ def fewest_checked(error: float, risk: float, wrong: int = 0) -> int:
     (59, 46)
     """
     low, high = wrong + 1, wrong + 2
-    while stats.binom.cdf(wrong, high, error) > risk:
+    while scipy.stats.binom.cdf(wrong, high, error) > risk:
         low, high = high, 2 * high
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if stats.binom.cdf(wrong, middle, error) <= risk else (middle + 1, high)
+        low, high = (
+            (low, middle) if scipy.stats.binom.cdf(wrong, middle, error) <= risk else (middle + 1, high)
+        )
     return low

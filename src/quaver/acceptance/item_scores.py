@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, get_args
 
 import numpy as np
-from scipy import special, stats
+import scipy
 
 from quaver.acceptance.error_test import Floats
 from quaver.acceptance.item_evidence import ItemEvidence
@@ -81,7 +81,7 @@ def _both(evidence: ItemEvidence, seed: int) -> Floats:
 
 
 def _learned(evidence: ItemEvidence, seed: int) -> Floats:
-    base = special.logit(np.clip(_ranked(_both(evidence, seed)), _EDGE, 1 - _EDGE))
+    base = scipy.special.logit(np.clip(_ranked(_both(evidence, seed)), _EDGE, 1 - _EDGE))
     blocks = _blocks(evidence)
     fold = (permanent_numbers(seed, evidence.items.tolist(), "fold") * _FOLDS).astype(int)
     found: Floats = base.copy()
@@ -120,7 +120,7 @@ _SCORES: Mapping[Score, Callable[[ItemEvidence, int], Floats]] = {
 
 
 def _ranked(values: Floats) -> Floats:
-    return np.asarray(stats.rankdata(values) / max(values.size, 1))
+    return np.asarray(scipy.stats.rankdata(values) / max(values.size, 1))
 
 
 def _standardised(column: Floats) -> Floats:
@@ -143,21 +143,21 @@ def shift_p(base: Floats, block: Floats, right: Floats) -> float:
     True
     """
     table = np.stack([np.ones(base.size), base], 1)
-    likely = special.expit(table @ _newton(table, right, np.full(2, _FREE)))
+    likely = scipy.special.expit(table @ _newton(table, right, np.full(2, _FREE)))
     weight = (likely * (1 - likely))[:, None]
     across = (table * weight).T @ block
     spread = (block * weight).T @ block - across.T @ np.linalg.solve((table * weight).T @ table, across)
     pull = block.T @ (right - likely)
     rank = int(np.linalg.matrix_rank(spread, tol=_RANK * max(float(np.trace(spread)), 1e-12), hermitian=True))
     statistic = float(pull @ np.linalg.pinv(spread, rcond=_RANK, hermitian=True) @ pull)
-    return float(stats.chi2.sf(statistic, rank)) if rank else 1.0
+    return float(scipy.stats.chi2.sf(statistic, rank)) if rank else 1.0
 
 
 def _newton(table: Floats, right: Floats, precision: Floats, start: Floats | None = None) -> Floats:
     """A ridge logistic regression's coefficients, by Newton's method."""
     found = np.zeros(table.shape[1]) if start is None else start
     for _ in range(_STEPS):
-        likely = special.expit(table @ found)
+        likely = scipy.special.expit(table @ found)
         step = np.linalg.solve(
             _bend(table, likely, precision), table.T @ (right - likely) - precision * found
         )
@@ -191,7 +191,7 @@ def learned_effects(base: Floats, blocks: Sequence[Floats], right: Floats) -> tu
     found = np.zeros(table.shape[1])
     for _ in range(_ROUNDS):
         found = _newton(table, right, precision[block], found)
-        spread = np.diag(np.linalg.inv(_bend(table, special.expit(table @ found), precision[block])))
+        spread = np.diag(np.linalg.inv(_bend(table, scipy.special.expit(table @ found), precision[block])))
         before = precision.copy()
         for one in range(1, precision.size):
             own = block == one

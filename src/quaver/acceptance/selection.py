@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from quaver.acceptance.error_test import Checked, Floats, Ints, fewest_checked
 
@@ -117,8 +117,8 @@ def _first(sets: Checked, error: float, risk: float) -> int | None:
 
 def _forgiven(checked: float, error: float, risk: float) -> int:
     """How many errors a test of so many checked labels forgives; -1 where it forgives not even none."""
-    wrong = int(stats.binom.ppf(risk, int(checked), error)) if checked >= 1 else 0
-    while wrong >= 0 and stats.binom.cdf(wrong, int(checked), error) > risk:
+    wrong = int(scipy.stats.binom.ppf(risk, int(checked), error)) if checked >= 1 else 0
+    while wrong >= 0 and scipy.stats.binom.cdf(wrong, int(checked), error) > risk:
         wrong -= 1
     return wrong
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize, special
+import scipy
 
 SOURCE = (
     "Paule & Mandel (1982), Journal of Research of the NBS 87, 377-385; Hartung & Knapp (2001), Statistics "
@@ -87,8 +87,8 @@ def pooled_effect(
     stretch = max(1.0, float(w @ (y - mean) ** 2) / (k - 1))
     error = float(np.sqrt(stretch / w.sum()))
     tail = (1 + confidence_level) / 2
-    half = float(special.stdtrit(k - 1, tail)) * error
-    coming = float(special.stdtrit(k - 2, tail) * np.sqrt(tau2 + error**2)) if k > 2 else None
+    half = float(scipy.special.stdtrit(k - 1, tail)) * error
+    coming = float(scipy.special.stdtrit(k - 2, tail) * np.sqrt(tau2 + error**2)) if k > 2 else None
     return PooledEffect(
         value=mean,
         low=mean - half,
@@ -97,7 +97,7 @@ def pooled_effect(
         tau=float(np.sqrt(tau2)),
         i_squared=max(0.0, (cochran - (k - 1)) / cochran) if cochran > 0 else 0.0,
         q=cochran,
-        p=float(special.chdtrc(k - 1, cochran)),
+        p=float(scipy.special.chdtrc(k - 1, cochran)),
         next_low=None if coming is None else mean - coming,
         next_high=None if coming is None else mean + coming,
     )
@@ -115,4 +115,4 @@ def _between(y: np.ndarray, v: np.ndarray) -> float:
     top = float(np.ptp(y) ** 2) + float(v.max())
     while excess(top) > 0:
         top *= 2
-    return float(optimize.brentq(excess, 0.0, top, xtol=1e-14))
+    return float(scipy.optimize.brentq(excess, 0.0, top, xtol=1e-14))

@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import brentq
-from scipy.special import ndtr
 
 Floats = NDArray[np.float64]
 
@@ -68,8 +67,8 @@ def _tails(sizes: tuple[int, ...], error: float) -> tuple[float, ...]:
         shared = (before / size) ** 0.5
         own, means = (1 - shared**2) ** 0.5, shared * points
 
-        low = float(brentq(_over, -_END, 0.0, (allowed, weights, means, own), xtol=1e-9))
-        tails.append(float(ndtr(low)))
+        low = float(scipy.optimize.brentq(_over, -_END, 0.0, (allowed, weights, means, own), xtol=1e-9))
+        tails.append(float(scipy.special.ndtr(low)))
         new = np.linspace(low, _END, _POINTS)
         density = np.exp(-(((new[:, None] - means) / own) ** 2) / 2) @ weights / (own * (2 * np.pi) ** 0.5)
         weights = density * (new[1] - new[0])
@@ -80,4 +79,4 @@ def _tails(sizes: tuple[int, ...], error: float) -> tuple[float, ...]:
 
 def _over(low: float, allowed: float, weights: Floats, means: Floats, own: float) -> float:
     """How much more than is allowed a round spends that leaves out what is below ``low``."""
-    return float(weights @ ndtr((low - means) / own)) - allowed
+    return float(weights @ scipy.special.ndtr((low - means) / own)) - allowed

@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from quaver.core.seeds import derive
 
@@ -71,7 +71,7 @@ def times_as_wide(tail: float, fixed: float) -> float:
     >>> round(times_as_wide(0.005, 0.025), 2)
     1.31
     """
-    return float(ndtri(tail) / ndtri(fixed))
+    return float(scipy.special.ndtri(tail) / scipy.special.ndtri(fixed))
 
 
 def tail_of_look(
@@ -113,17 +113,17 @@ def tail_of_look(
     own = max(_LEAST_OWN, 1 - float(weights @ (matrix @ scores))) ** 0.5
     rng = np.random.default_rng(derive(0, "looks"))
     errors = rng.standard_normal((draws, len(tied))) @ np.linalg.cholesky(among).T
-    before = (errors < ndtri([tail for tail, _ in tied])).any(1)
+    before = (errors < scipy.special.ndtri([tail for tail, _ in tied])).any(1)
     expected = errors[~before] @ weights
 
     def added(z: float) -> float:
-        return float(ndtr((z - expected) / own).sum()) / draws
+        return float(scipy.special.ndtr((z - expected) / own).sum()) / draws
 
-    low, high = float(ndtri(allowed)), 0.0
+    low, high = float(scipy.special.ndtri(allowed)), 0.0
     for _ in range(40):
         middle = (low + high) / 2
         low, high = (middle, high) if added(middle) <= allowed else (low, middle)
-    return max(allowed, float(ndtr(low)))
+    return max(allowed, float(scipy.special.ndtr(low)))
 
 
 def _standardised(left_out: Floats) -> Floats | None:

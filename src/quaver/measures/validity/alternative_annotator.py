@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate, Level
@@ -141,7 +141,7 @@ def _tested(found: Coded, epsilon: float, level: Level | None, missing: Missing)
         yield from _undefined(cell, "no item with two coders")
         return
     raw = [_p(cell, one, epsilon) for one in known]
-    adjusted = iter(stats.false_discovery_control(raw, method="by"))
+    adjusted = iter(scipy.stats.false_discovery_control(raw, method="by"))
     share = ratio(
         *(np.stack(sums, 1) for sums in zip(*((o.counts * o.model, o.counts) for o in known), strict=True))
     )
@@ -236,7 +236,7 @@ def _p(cell: Cell, one: _LeftOut, epsilon: float) -> float:
     error = float(np.sqrt(units / (units - 1) * (sums**2).sum())) / n
     if error < 1e-12:
         return 0.0 if mean < epsilon else 1.0
-    return float(stats.t.cdf((mean - epsilon) / error, units - 1))
+    return float(scipy.special.stdtr(units - 1, (mean - epsilon) / error))
 
 
 def _advantage(
