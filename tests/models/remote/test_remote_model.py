@@ -227,6 +227,22 @@ def test_answers_that_arrive_together_are_no_sign_of_speed(monkeypatch: pytest.M
         assert 15 <= worker.rate <= 25
 
 
+def test_a_worker_that_waits_for_work_is_not_taken_for_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [50.0]
+    monkeypatch.setattr(remote_model.time, "monotonic", lambda: now[0])
+    cluster = ChanceCluster(1, 0)
+    handle = cluster.start(RemoteWorker, Setup(fake))
+    asked, worker = spread(cluster), remote_model._Worker(handle)
+    for item in range(1000):  # each answer but the first takes 10 ms, and the next request comes 90 ms later
+        now[0] += 0.09
+        asked._send(worker, [request(item)])
+        now[0] += 0.01 if item else 1.0
+        worker.groups.clear()
+        worker.idle = now[0]
+        worker.learn(1)
+    assert 80 <= worker.rate <= 120
+
+
 def test_no_more_is_drawn_than_workers_have_room_for() -> None:
     cluster = ChanceCluster(2, 6)
     drawn: list[int] = []
@@ -253,6 +269,19 @@ def collected(worker: RemoteWorker, count: int) -> dict[tuple[int, Any], str]:
 
 def test_a_worker_asks_its_model_what_several_groups_bring() -> None:
     worker = RemoteWorker(Setup(fake, "fake"))
+    worker.ready()
+    for number in range(2):
+        worker.take(number, packed_requests([request(item) for item in range(5)]))
+    assert collected(worker, 10) == {(group, n): f"{n}.0" for group in range(2) for n in range(5)}
+
+
+def test_what_a_model_left_of_a_group_it_is_asked_again() -> None:
+    class Leaving(Fake):
+        def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
+            for one in islice(requests, 2):
+                yield one, [Response(f"{one.calls[0].item}.0")]
+
+    worker = RemoteWorker(Setup(lambda: Leaving(lambda r, c: Response(""))))
     worker.ready()
     for number in range(2):
         worker.take(number, packed_requests([request(item) for item in range(5)]))

@@ -1,19 +1,18 @@
 """Requests and responses as bytes, on their way between the driver and its workers.
 
 A named tuple is slower to pickle and to make than a plain one: both take Python code for every object. So a
-group is pickled as rows of plain values, what its requests have in common once, and records are made of them
-as tuples are.
+group is pickled column by column, a column of one and the same value as that value, and records are made of
+the columns as tuples are.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Sequence
-from operator import attrgetter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice, repeat
 from typing import Any
 
-from quaver.core.records import Call, Message, Prompt, Request, Response, constructor
-from quaver.core.response_validation import is_bare
+from quaver.core.records import Call, Decoding, Message, Prompt, Request, Response, Token, constructor
 
 Place = int | tuple[int, int, int]
 """A request's place in its group; for a part of it, also its first call and the number of its calls."""
@@ -22,13 +21,14 @@ PlacedAnswer = tuple[Place, Sequence[Response]]
 """A place, and the responses to what was asked there."""
 
 _CALL, _MESSAGE, _PROMPT = constructor(Call), constructor(Message), constructor(Prompt)
-_REQUEST, _RESPONSE = constructor(Request), constructor(Response)
-_COMMON = attrgetter("model", "decoding", "choices", "schema")
-_LATENCY = Response._fields.index("latency")
-_BEFORE, _AFTER = Response("")[1:_LATENCY], Response("")[_LATENCY + 1 :]
+_REQUEST, _RESPONSE, _TOKEN = constructor(Request), constructor(Response), constructor(Token)
+_TOKENS = Response._fields.index("tokens")
+
+_Columns = tuple[int, list[tuple[bool, Any]]]
+"""How many rows there are, and for each column, whether it has the same value in all of them."""
 
 
-def packed_requests(requests: Iterable[Request]) -> bytes:
+def packed_requests(requests: Sequence[Request]) -> bytes:
     """A group of requests.
 
     >>> from quaver.core.records import Call, Decoding, Message, Prompt
@@ -37,61 +37,75 @@ def packed_requests(requests: Iterable[Request]) -> bytes:
     >>> unpacked_requests(packed_requests([one])) == [one]
     True
     """
-    common: dict[tuple[int, ...], int] = {}
-    terms: list[tuple[Any, ...]] = []
-    rows = []
-    for one in requests:
-        shared = _COMMON(one)
-        at = common.setdefault(tuple(map(id, shared)), len(terms))  # what is alike is nearly always the same
-        if at == len(terms):
-            terms.append(shared)
-        messages, text, question = one.prompt
-        rows.append((at, [*map(tuple, messages)], text, question, one.seed, [*map(tuple, one.calls)]))
-    return pickle.dumps((terms, rows), pickle.HIGHEST_PROTOCOL)
+    if not requests:
+        return pickle.dumps(None)
+    model, prompts, decoding, choices, seeds, calls, schema = zip(*requests, strict=True)
+    messages, texts, questions = zip(*prompts, strict=True)
+    about = _columns((model, decoding, choices, seeds, schema, texts, questions), len(requests))
+    return pickle.dumps((about, _parts(messages), _parts(calls)), pickle.HIGHEST_PROTOCOL)
 
 
 def unpacked_requests(packed: bytes) -> list[Request]:
     """What was packed."""
-    terms, rows = pickle.loads(packed)
-    if not rows:
+    if (found := pickle.loads(packed)) is None:
         return []
-    at, messages, texts, questions, seeds, calls = zip(*rows, strict=True)
-    model, decoding, choices, schema = zip(*map(terms.__getitem__, at), strict=True)
-    prompts = map(_PROMPT, zip(map(_turns, messages), texts, questions, strict=True))
-    columns = (model, prompts, decoding, choices, seeds, map(_calls, calls), schema)
+    about, messages, calls = found
+    model, decoding, choices, seeds, schema, texts, questions = _values(about)
+    prompts = map(_PROMPT, zip(_rows(messages, _MESSAGE), texts, questions, strict=True))
+    columns = (model, prompts, decoding, choices, seeds, _rows(calls, _CALL), schema)
     return list(map(_REQUEST, zip(*columns, strict=True)))
 
 
-def _turns(rows: Iterable[Sequence[Any]]) -> tuple[Message, ...]:
-    return tuple(map(_MESSAGE, rows))
-
-
-def _calls(rows: Iterable[Sequence[Any]]) -> tuple[Call, ...]:
-    return tuple(map(_CALL, rows))
-
-
-def packed_answers(answers: Iterable[PlacedAnswer]) -> bytes:
-    """The answers to a group. Of a short answer with nothing beside it, only its text and time are sent.
+def packed_answers(answers: Sequence[PlacedAnswer]) -> bytes:
+    """The answers to a group.
 
     >>> answers = [(0, [Response("yes")]), (1, [Response("no", error="why"), Response("yes")])]
     >>> unpacked_answers(packed_answers(answers)) == answers
     True
     """
-    bare: list[tuple[Place, str, float | None]] = []
-    whole: list[tuple[Place, list[tuple[Any, ...]]]] = []
-    for place, responses in answers:
-        if len(responses) == 1 and is_bare(response := responses[0]):
-            bare.append((place, response.text, response.latency))
-        else:
-            whole.append((place, [tuple(one) for one in responses]))
-    return pickle.dumps((bare, whole), pickle.HIGHEST_PROTOCOL)
+    places, responses = zip(*answers, strict=True)
+    sizes = list(map(len, responses))
+    columns = [*zip(*chain.from_iterable(responses), strict=True)]
+    if any(columns[_TOKENS]):
+        columns[_TOKENS] = tuple([*map(tuple, tokens)] for tokens in columns[_TOKENS])
+    return pickle.dumps((places, sizes, _columns(columns, sum(sizes))), pickle.HIGHEST_PROTOCOL)
 
 
 def unpacked_answers(packed: bytes) -> list[tuple[Place, list[Response]]]:
     """What was packed."""
-    bare, whole = pickle.loads(packed)
-    found: list[tuple[Place, list[Response]]] = [
-        (place, [_RESPONSE((text, *_BEFORE, latency, *_AFTER))]) for place, text, latency in bare
-    ]
-    found += [(place, list(map(_RESPONSE, rows))) for place, rows in whole]
-    return found
+    places, sizes, (rows, columns) = pickle.loads(packed)
+    if not columns[_TOKENS][0]:
+        columns[_TOKENS] = False, [tuple(map(_TOKEN, tokens)) for tokens in columns[_TOKENS][1]]
+    responses = map(_RESPONSE, zip(*_values((rows, columns)), strict=True))
+    if rows == len(sizes):
+        return [(place, [response]) for place, response in zip(places, responses, strict=True)]
+    return [(place, [*islice(responses, size)]) for place, size in zip(places, sizes, strict=True)]
+
+
+def _columns(columns: Iterable[Sequence[Any]], rows: int) -> _Columns:
+    return rows, [(same, values[0] if same else values) for values in columns for same in (_is_same(values),)]
+
+
+def _is_same(values: Sequence[Any]) -> bool:
+    """Whether all are one value, of a kind where what is equal is the same (1, 1.0 and True are not)."""
+    first = values[0]
+    return (first == () or isinstance(first, str | Decoding | None)) and values.count(first) == len(values)
+
+
+def _values(columns: _Columns) -> Iterator[Iterable[Any]]:
+    rows, stored = columns
+    return (repeat(values, rows) if same else values for same, values in stored)
+
+
+def _parts(tuples: Sequence[tuple[Any, ...]]) -> tuple[list[int], _Columns]:
+    """The calls or messages of all requests below each other, and how many each request has."""
+    sizes = list(map(len, tuples))
+    return sizes, _columns(zip(*chain.from_iterable(tuples), strict=True), sum(sizes))
+
+
+def _rows(parts: tuple[list[int], _Columns], made: Any) -> Iterable[tuple[Any, ...]]:
+    sizes, columns = parts
+    records = map(made, zip(*_values(columns), strict=True))
+    if sizes.count(sizes[0]) == len(sizes):
+        return zip(*[records] * sizes[0], strict=True) if sizes[0] else repeat((), len(sizes))
+    return (tuple(islice(records, size)) for size in sizes)

@@ -76,7 +76,8 @@ class _Worker:
         owed: Follow-ups of what it answered, which it should be asked next.
         rate: Answers a second.
         answered: Answers that do not count in it yet.
-        since: From when on they came.
+        since: From when on they came; later by the time in which it had nothing to do.
+        idle: Since when it has had nothing to do, if it has not.
         starting: What arrives once it can be asked; None afterwards.
     """
 
@@ -86,6 +87,7 @@ class _Worker:
     rate: float = 0.0
     answered: int = 0
     since: float = 0.0
+    idle: float = 0.0
     starting: Any = None
 
     @property
@@ -293,8 +295,8 @@ class RemoteModel:
         if len(self._home) >= _HOMES:
             self._home.clear()
         self._home.update(dict.fromkeys([request.calls[0].item for request in requests], worker))
-        if not worker.groups:
-            worker.answered, worker.since = 0, time.monotonic()
+        if not worker.groups:  # a fast one has nothing to do again and again, and is not slow for it
+            worker.since += time.monotonic() - worker.idle
         ref = worker.handle.ask(packed_requests(requests))
         worker.groups[ref] = _Group(requests, worker.out + len(requests), copied=copied)
 
@@ -346,6 +348,7 @@ class RemoteModel:
             yield [*self._accepted(group, answers)]
             if group.left <= 0:
                 del worker.groups[ref]
+                worker.idle = time.monotonic()
             count[worker] += len(answers)
         for worker, answered in count.items():
             worker.learn(answered)

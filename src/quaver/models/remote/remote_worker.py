@@ -6,9 +6,11 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain, count, repeat
 from typing import Any, NamedTuple
 
 from quaver.collect.run.model_answers import taken_in_groups
+from quaver.core.little_garbage import little_garbage
 from quaver.core.meter import NO_TRAFFIC, Metered, Traffic
 from quaver.core.model import Answered, Grouped, Model, Needs, Placed, Probed, Spread
 from quaver.core.records import Condition, Request, Response
@@ -67,6 +69,7 @@ class _Group:
 
 
 _Asked = tuple[Request, Any, int]
+"""A request, its group, and its place there."""
 _LOOK = 0.5
 """Seconds between two looks whether the model has failed."""
 _HUNGRY = 0.05
@@ -83,7 +86,8 @@ class RemoteWorker:
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self._model: Model | None = None
-        self._asked: queue.SimpleQueue[_Asked] = queue.SimpleQueue()
+        self._asked: queue.SimpleQueue[Iterator[_Asked]] = queue.SimpleQueue()
+        self._next: Iterator[_Asked] = iter(())
         self._failed: BaseException | None = None
         self._starting, self._adding = threading.Lock(), threading.Lock()
         self._some, self._full = threading.Event(), threading.Event()
@@ -169,27 +173,34 @@ class RemoteWorker:
 
     def ask(self, requests: Sequence[Request], group: Any) -> None:
         """Have requests answered, and each answer added to the group."""
-        for place, request in enumerate(requests):
-            self._asked.put((request, group, place))
+        self._asked.put(zip(requests, repeat(group), count()))
 
     def _work(self, model: Model) -> None:
         """Ask the model whatever groups bring."""
         try:
-            while True:
-                for answers in taken_in_groups(model, self._drawn(self._asked.get())):
-                    with self._adding:
-                        self._add(answers)
-                    self._some.set()
+            with little_garbage():
+                while True:
+                    self._next = self._left()
+                    for answers in taken_in_groups(model, self._drawn()):
+                        with self._adding:
+                            self._add(answers)
+                        self._some.set()
         except BaseException as error:  # raised again for whoever waits
             self._fail(error)
 
-    def _drawn(self, first: _Asked) -> Iterator[Request]:
-        asked: _Asked | None = first
-        while asked is not None:
-            request = asked[0]
-            self._places[id(request)] = asked
-            yield request
-            asked = self._more()
+    def _left(self) -> Iterator[_Asked]:
+        """What the model has left of a group, else the next group as soon as there is one."""
+        first = next(self._next, None)
+        return self._asked.get() if first is None else chain([first], self._next)
+
+    def _drawn(self) -> Iterator[Request]:
+        """Requests as the model takes them in."""
+        places, more = self._places, True
+        while more:
+            for one in self._next:
+                places[id(one[0])] = one
+                yield one[0]
+            more = self._more()
 
     def _add(self, answers: Sequence[Answered]) -> None:
         self._most = max(self._most, len(self._places))
@@ -200,23 +211,25 @@ class RemoteWorker:
             else:
                 _add_part(self._places.values(), request, responses)
 
-    def _more(self) -> _Asked | None:
-        """The next request; None if there is none now, so that the model ends what it works on.
+    def _more(self) -> bool:
+        """Go on to the next group; False if there is none now, so that the model ends what it works on.
 
-        A model that works on several at a time would be without work until then. So it waits for a moment
-        (a server's client, which draws in a thread of its own, for as long as it takes), and the driver hears
-        that it has room for more.
+        A model that works on several requests at a time would be without work until then. So it waits for a
+        moment (a server's client, which draws in a thread of its own, for as long as it takes), and the
+        driver hears that it has room for more.
         """
         with suppress(queue.Empty):
-            return self._asked.get_nowait()
+            self._next = self._asked.get_nowait()
+            return True
         if not self._is_client and (self._is_fast or not self._places):
-            return None
+            return False
         self._hungry = True
         self._some.set()
         self._full.set()
         with suppress(queue.Empty):
-            return self._asked.get(timeout=None if self._is_client else _HUNGRY)
-        return None
+            self._next = self._asked.get(timeout=None if self._is_client else _HUNGRY)
+            return True
+        return False
 
     def _fail(self, error: BaseException) -> None:
         """The model cannot be asked any more."""
