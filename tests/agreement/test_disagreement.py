@@ -126,7 +126,7 @@ def test_no_nominal_alpha_is_below_the_least_that_its_frequencies_allow(data):
     found = model(codes.reshape(items, raters), "nominal")
     value = found.alphas(np.ones((1, items)))[0, 0]
     if np.isfinite(value):
-        least, step = found.least(0)
+        least, step = found.least[0]
         assert -1 <= least <= value + 1e-9
         assert step > 0
 
@@ -137,7 +137,7 @@ def test_one_agreement_on_a_rare_label_raises_alpha_by_its_step():
     together = apart.copy()
     together[3, 0], together[0, 1] = 0, 1
     alone, agreed = model(apart, "nominal"), model(together, "nominal")
-    least, step = alone.least(0)
+    least, step = alone.least[0]
     ones = np.ones((1, 50))
     assert alone.alphas(ones)[0, 0] == pytest.approx(least)
     assert agreed.alphas(ones)[0, 0] == pytest.approx(least + step)

@@ -74,6 +74,11 @@ def _number(label: str, level: Level) -> float:
         ) from None
 
 
+def over_values(counts: Floats) -> Floats:
+    """Sums along the last axis, which is short: a product with ones takes a tenth of the time of `sum`."""
+    return np.asarray(counts @ np.ones(counts.shape[-1]))
+
+
 class Disagreement:
     """Observed and expected disagreement of several strata, as functions of item weights.
 
@@ -84,10 +89,10 @@ class Disagreement:
     """
 
     def __init__(self, counts: Floats, level: Level = "nominal", values: Floats | None = None) -> None:
-        m = counts.sum(2)
+        m = over_values(counts)
         pairable = m >= 2
         self.pairable = pairable
-        self._counts = np.where(pairable[:, :, None], counts, 0.0)
+        self._counts = counts if pairable.all() else np.where(pairable[:, :, None], counts, 0.0)
         self._m = np.where(pairable, m, 0.0)
         self._share = np.where(pairable, 1 / np.maximum(m - 1, 1), 0.0)
         self._level = level
@@ -117,8 +122,9 @@ class Disagreement:
             return float(self._ratios()[np.ix_(given, given)].max())
         return 1.0 if self._values is None else float(np.ptp(self._values[given]) ** 2)
 
-    def least(self, stratum: int) -> tuple[float, float]:
-        """The least nominal alpha of labels with these frequencies, and how far one agreement raises it.
+    @cached_property
+    def least(self) -> Floats:
+        """Each stratum's least nominal alpha of such frequencies of labels, and what one agreement adds.
 
         It is above -1 where one label is frequent: an answer with another label disagrees with no more than
         the item's other answers, so D ≤ 2 (n − max N_v). And D ≤ Σ_u m_u min(1, (1 − 1/L) m_u / (m_u − 1)),
@@ -128,19 +134,23 @@ class Disagreement:
         Two answers in twenty differ, and are not of one item: 1 − 19 · 4 / (400 − 18² − 2²), and 19 · 4 / 72:
 
         >>> given = Disagreement(np.array([[[2.0, 0.0]]] * 8 + [[[1.0, 1.0]]] * 2))
-        >>> [round(one, 4) for one in given.least(0)]
-        [-0.0556, 1.0556]
+        >>> given.least.round(4).tolist()
+        [[-0.0556, 1.0556]]
         """
-        totals = self.totals[stratum]
-        n = float(totals.sum())
-        expected = n**2 - float((totals**2).sum())
-        if self._level != "nominal" or expected <= 0:
-            return -1.0, 0.0
-        m, used = self._m[:, stratum], float((totals > 0).sum())
-        evenly = float((m * np.minimum(1.0, (1 - 1 / used) * m * self._share[:, stratum])).sum())
-        most = min(2 * (n - float(totals.max())), evenly)
-        each = 4 / (float(m[m > 0].mean()) - 1)
-        return max(-1.0, 1 - (n - 1) * most / expected), (n - 1) * each / expected
+        totals = self.totals
+        n = totals.sum(1)
+        expected = n**2 - (totals**2).sum(1)
+        known = expected > 0 if self._level == "nominal" else np.zeros(self.strata, bool)
+        if not known.any():
+            return np.tile([-1.0, 0.0], (self.strata, 1))
+        expected, m = np.where(known, expected, 1.0), self._m
+        used = np.maximum((totals > 0).sum(1), 1)
+        evenly = (m * np.minimum(1.0, (1 - 1 / used) * m * self._share)).sum(0)
+        most = np.minimum(2 * (n - totals.max(1)), evenly)
+        answers = np.maximum(m.sum(0) / np.maximum((m > 0).sum(0), 1), 2.0)
+        found = np.stack([1 - (n - 1) * most / expected, (n - 1) * 4 / (answers - 1) / expected], 1)
+        found[:, 0] = np.maximum(-1.0, found[:, 0])
+        return np.where(known[:, None], found, [-1.0, 0.0])
 
     @cached_property
     def per_item(self) -> Floats:
@@ -152,7 +162,7 @@ class Disagreement:
             return np.stack(columns, 1) if columns else np.zeros(self._m.shape)
         n, share = self._counts, self._share
         if self._level == "nominal":
-            return np.asarray((self._m**2 - (n**2).sum(2)) * share)
+            return np.asarray((self._m**2 - over_values(n**2)) * share)
         if self._level == "interval":
             assert self._values is not None
             first, second = n @ self._values, n @ self._values**2
@@ -183,20 +193,20 @@ class Disagreement:
                 return empty, empty, empty
             d, e, n = (np.stack(part, 1) for part in zip(*columns, strict=True))
             return d, e, n
-        n = weights @ self._m
         d = weights @ self.per_item
-        e = np.empty_like(n)
+        n, e = np.empty_like(d), np.empty_like(d)
         size = max(1, _ENTRIES // max(1, weights.shape[0] * self._counts.shape[2]))
         for start in range(0, self.strata, size):
             part = slice(start, start + size)
             block = self._counts[:, part]
             totals = (weights @ block.reshape(block.shape[0], -1)).reshape(len(weights), *block.shape[1:])
+            n[:, part] = over_values(totals)
             e[:, part] = self._expected(totals, n[:, part])
         return d, e, n
 
     def _expected(self, totals: Floats, n: Floats) -> Floats:
         if self._level == "nominal":
-            return np.asarray(n**2 - (totals**2).sum(2))
+            return np.asarray(n**2 - over_values(totals**2))
         if self._level == "interval":
             assert self._values is not None
             return np.asarray(2 * (n * (totals @ self._values**2) - (totals @ self._values) ** 2))

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from quaver.agreement.disagreement import Disagreement, scale
+from quaver.agreement.disagreement import Disagreement, over_values, scale
 from quaver.core.records import IntervalWarning, LabelSet, Level
 from quaver.errors import MeasureError
+from quaver.estimation.answer_grid import Ints
 from quaver.estimation.bootstrap import Floats, Units
 from quaver.estimation.cell import Cell, never_labelled
 from quaver.estimation.cells import Missing
@@ -39,34 +40,37 @@ def scaled(
     return level, scale(labels, level, label_set)
 
 
-def alpha_losses(model: Disagreement, level: Level) -> list[Interval]:
+def alpha_losses(model: Disagreement, level: Level) -> Floats:
     """What each stratum's alpha loses and gains, at most, for each unit of share of items that differ.
 
     The loss is that of an item whose raters split evenly over the labels in use (or over the scale's
     two ends), relative to the expected disagreement; the gain ends at alpha = 1.
+
+    Returns:
+        Shape (strata, 2).
     """
     d, e, n = (part[0] for part in model.sums(np.ones((1, model.pairable.shape[0]))))
     raters = max(2.0, float(model.ratings.max(initial=2.0)))
-    found = []
-    for stratum in range(model.strata):
-        expected = e[stratum] / (n[stratum] * (n[stratum] - 1)) if n[stratum] > 1 else 0.0
-        if expected <= 0:
-            found.append(Interval(2.0, 2.0))
-            continue
-        if level == "nominal":
-            used = max(2.0, min(raters, float((model.totals[stratum] > 0).sum())))
-            worst = (1 - 1 / used) * raters / (raters - 1)
-        else:
-            # Over a whole scale no split is further apart than half of the items at either end.
-            worst = model.range_squared(stratum) * raters / (2 * (raters - 1))
-        found.append(Interval(float(worst / expected), float(d[stratum] / n[stratum] / expected)))
-    return found
+    known = (n > 1) & (e > 0)
+    n = np.where(known, n, 2.0)
+    expected = np.where(known, e, 1.0) / (n * (n - 1))
+    if level == "nominal":
+        used = np.clip((model.totals > 0).sum(1), 2.0, raters)
+        worst = (1 - 1 / used) * raters / (raters - 1)
+    else:
+        # Over a whole scale no split is further apart than half of the items at either end.
+        ranges = np.array([model.range_squared(stratum) for stratum in range(model.strata)])
+        worst = ranges * raters / (2 * (raters - 1))
+    return np.where(known[:, None], np.stack([worst / expected, d / n / expected], 1), 2.0)
 
 
-def spread_over(ends: Sequence[Interval]) -> Callable[[float, float], Interval]:
-    """Where a mean of alphas may lie, by its value and the share of further items that may differ."""
-    loss = float(np.mean([end.low for end in ends])) if ends else 2.0
-    gain = float(np.mean([end.high for end in ends])) if ends else 2.0
+def spread_over(losses: Floats) -> Callable[[float, float], Interval]:
+    """Where a mean of alphas may lie, by its value and the share of further items that may differ.
+
+    Args:
+        losses: Those of its strata (`alpha_losses`).
+    """
+    loss, gain = losses.mean(0).tolist() if len(losses) else (2.0, 2.0)
 
     def spread(value: float, share: float) -> Interval:
         return Interval(max(-1.0, value - share * loss), min(1.0, value + share * gain))
@@ -81,7 +85,7 @@ def ranged(said: Statistic, model: Disagreement, strata: Sequence[int]) -> Stati
     """
     if not len(strata):
         return replace(said, ends=(-1.0, 1.0))
-    least, step = np.mean([model.least(at) for at in strata], axis=0).tolist()
+    least, step = model.least[list(strata)].mean(0).tolist()
     return replace(said, ends=(least, 1.0), step=step / len(strata))
 
 
@@ -156,10 +160,19 @@ def rarest_labels(counts: Floats, units: Units) -> int:
     """
     if not counts.size:
         return 0
-    if counts.ndim == 3:
-        return int(np.mean([rarest_labels(counts[:, at], units) for at in range(counts.shape[1])]))
-    most = int(counts.sum(0).argmax())
-    return units.touched(np.asarray(np.delete(counts, most, 1).any(1)))
+    if counts.ndim == 2:
+        counts = counts[:, None]
+    return int(rarest_in_each(counts, units).mean())
+
+
+def rarest_in_each(counts: Floats, units: Units) -> Ints:
+    """`rarest_labels` of each stratum, from counts of shape (items, strata, labels)."""
+    if not counts.size:
+        return np.zeros(counts.shape[1], np.int64)
+    most = counts.sum(0).argmax(-1)
+    frequent = np.take_along_axis(counts, most[None, :, None], 2)[..., 0]
+    rare = over_values(counts) > frequent
+    return np.array([units.touched(column) for column in rare.T], np.int64)
 
 
 def stray_labels(cell: Cell, counts: Floats) -> tuple[IntervalWarning, ...]:
@@ -171,7 +184,7 @@ def stray_labels(cell: Cell, counts: Floats) -> tuple[IntervalWarning, ...]:
     """
     if not counts.size:
         return ()
-    total = counts.sum(1)
+    total = over_values(counts)
     others = total - counts[:, int(counts.sum(0).argmax())]
     share = np.where(total > 0, others / np.where(total > 0, total, 1), np.nan)
     return none_goes_far(share, "item", cell.resampling.confidence_level)

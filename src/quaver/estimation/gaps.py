@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from quaver.core.seeds import derive
 from quaver.estimation.bootstrap import Floats, Resampling, Units
+from quaver.estimation.crossings import Norm
 from quaver.estimation.intervals import Interval
-from quaver.estimation.inversion import Inverted, Norm, deviations, inverted
+from quaver.estimation.inversion import Inverted, deviations, inverted_each
 from quaver.estimation.noise_floor import above_floor, affordable, by_unit, with_random_signs
+
+_ENTRIES = 2**18
+"""Numbers of deviations that are made at a time (2 MiB)."""
 
 
 class Gap(NamedTuple):
@@ -53,20 +58,43 @@ def gap(parts: Floats, units: Units, norm: Norm, resampling: Resampling, *of: st
     details = above_floor(float(norm(parts.sum(0)[None])[0]), chance, resampling.confidence_level)
     if units.count < 2:
         return Gap(None, details)
-    found = inverted_sum(parts, units, norm, resampling, *of)
+    (found,) = inverted_sums([parts], units, norm, resampling, [of])
     return Gap(Interval(found.low, found.high), {"debiased": found.debiased, **details})
 
 
-def inverted_sum(parts: Floats, units: Units, norm: Norm, resampling: Resampling, *of: str) -> Inverted:
-    """The interval of `gap` alone, for a floor that is already known."""
-    draws, shape = affordable(resampling.resamples, units.count), parts.shape[1:]
-    sums = by_unit(parts.reshape(len(parts), -1), units)
+def inverted_sums(
+    parts: Sequence[Floats], units: Units, norm: Norm, resampling: Resampling, of: Sequence[Sequence[str]]
+) -> list[Inverted]:
+    """The intervals of `gap` alone, for floors that are already known, of several estimates of one shape.
+
+    Args:
+        parts: What each item adds to each of them.
+        units: Items, or groups of them.
+        norm: f, of vectors of shape (samples, …).
+        resampling: The confidence level, the seed, and how many draws.
+        of: What each gap is of.
+    """
+    draws, shape = affordable(resampling.resamples, units.count), parts[0].shape[1:]
+    size = max(1, _ENTRIES // max(1, draws * parts[0][0].size))
+    found = []
+    for start in range(0, len(parts), size):
+        sums = [by_unit(one.reshape(len(one), -1), units) for one in parts[start : start + size]]
+        noises = [_noise(one, draws, resampling, *name) for one, name in zip(sums, of[start:], strict=False)]
+        found += inverted_each(
+            np.stack([one.sum(0) for one in sums]),
+            np.stack(noises),
+            lambda x: norm(x.reshape(-1, *shape)),
+            resampling.confidence_level,
+        )
+    return found
+
+
+def _noise(sums: Floats, draws: int, resampling: Resampling, *of: str) -> Floats:
+    """Deviations with the covariance of a sum over units."""
     apart = sums - sums.mean(0)
     freedom = len(sums) - 1
     covariance = apart.T @ apart * len(sums) / freedom
-    noise = deviations(covariance, draws=draws, freedom=freedom, seed=derive(resampling.seed, "noise", *of))
-    over, noise = resampling.confidence_level, np.asfortranarray(noise)  # a norm adds up components
-    return inverted(sums.sum(0), noise, lambda x: norm(x.reshape(-1, *shape)), over)
+    return deviations(covariance, draws=draws, freedom=freedom, seed=derive(resampling.seed, "noise", *of))
 
 
 def within(low: float, high: float, gap: Gap) -> Gap:

@@ -41,22 +41,25 @@ def above_floor(value: float, draws: Floats, confidence_level: float) -> dict[st
     >>> above_floor(0.3, np.array([0.1, 0.2, 0.3]), 0.5)
     {'floor': 0.2, 'floor_high': 0.2, 'p': 0.375, 'floor_draws': 3}
     """
+    return above_floors(np.array([value]), draws.reshape(-1, 1), confidence_level)[0]
+
+
+def above_floors(values: Floats, draws: Floats, confidence_level: float) -> list[dict[str, Any]]:
+    """`above_floor` of several values, of draws with a column for each."""
     if not draws.size:
-        return {}
-    return {
-        "floor": round(float(draws.mean()), 15),
-        "floor_high": float(np.quantile(draws, confidence_level)),
-        "p": p_above(value, draws),
-        "floor_draws": int(draws.size),
-    }
+        return [{} for _ in values]
+    known = (draws.mean(0), np.quantile(draws, confidence_level, axis=0), p_above(values, draws))
+    return [
+        {"floor": round(floor, 15), "floor_high": high, "p": p, "floor_draws": len(draws)}
+        for floor, high, p in zip(*(one.tolist() for one in known), strict=True)
+    ]
 
 
-def p_above(value: float, draws: Floats) -> float:
-    """The ``p`` of `above_floor`."""
-    if not value > 1e-12:
-        return 1.0
-    above, equal = draws > value + 1e-12, np.abs(draws - value) <= 1e-12
-    return float((1 + np.count_nonzero(above) + np.count_nonzero(equal) / 2) / (1 + draws.size))
+def p_above(values: Floats, draws: Floats) -> Floats:
+    """The ``p`` of `above_floor`, of several values and draws with a column for each."""
+    above = np.count_nonzero(draws > values + 1e-12, 0)
+    equal = np.count_nonzero(np.abs(draws - values) <= 1e-12, 0)
+    return np.where(values > 1e-12, (1 + above + equal / 2) / (1 + len(draws)), 1.0)
 
 
 def level_deviations(above: Floats, below: Floats) -> Floats:

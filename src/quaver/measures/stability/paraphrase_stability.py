@@ -144,16 +144,17 @@ def _with_original(
         yield replace(said, n=0, reason=why if cell.items else "no annotations")
         return
     size = len(cell.labels)
-    given = (cell.codes[..., None] == np.arange(size)).astype(np.float64)
-    first = cell.raters.index(original)
-    counts = given[:, :, others] + given[:, :, [first]]
+    codes, first = cell.codes, cell.raters.index(original)
+    given = (codes[..., None] == np.arange(size)).astype(np.float64)
+    counts = given[:, :, others]
+    counts += given[:, :, [first]]
+    both = (codes >= 0) & (codes[:, :, [first]] >= 0)
+    same, answers = ((codes == codes[:, :, [first]]) & both).sum((0, 1)), both.sum((0, 1))
     parts = []
     for place, index in enumerate(others):
-        one, two = cell.codes[:, :, first], cell.codes[:, :, index]
-        both = (one >= 0) & (two >= 0)
         details: dict[str, Any] = {"original": original}
-        if both.any():
-            details["same"] = float((one == two)[both].mean())
+        if answers[index]:
+            details["same"] = float(same[index] / answers[index])
         part = replace(said, where={"variant": cell.raters[index]}, details=details)
         parts.append(Part(part, [s * len(others) + place for s in range(counts.shape[1])]))
     flat = counts.reshape(len(cell.items), counts.shape[1] * len(others), size)

@@ -15,7 +15,7 @@ from quaver.agreement.disagreement import Disagreement
 from quaver.agreement.stratified_alpha import (
     alpha_losses,
     ranged,
-    rarest_labels,
+    rarest_in_each,
     scaled,
     spread_over,
     stray_labels,
@@ -63,6 +63,7 @@ def each_alpha(
         return np.asarray(np.where(n > 0, total / np.maximum(n, 1), np.nan))
 
     differ, losses = model.per_item > 1e-12, alpha_losses(model, level)
+    rarest = rarest_in_each(counts, cell.units)
     for column, (part, strata) in enumerate(zip(parts, usable, strict=True)):
         own = list(part.strata)
         lost = len(own) - len(strata)
@@ -75,8 +76,8 @@ def each_alpha(
             differing=cell.units.touched(np.asarray(differ[:, own].any(1))),
             reason=next((reasons[s] for s in own if reasons[s]), None),
             warnings=(*part.said.warnings, *partly, *stray_labels(cell, counts[:, own].sum(1))),
-            rarest=rarest_labels(counts[:, own], cell.units),
+            rarest=int(rarest[own].mean()),
             least_rare_groups=enough_groups(cell.units),
-            spread=spread_over([losses[s] for s in strata]),
+            spread=spread_over(losses[strata]),
             details={**part.said.details, "level": level, "strata": len(strata)},
         )

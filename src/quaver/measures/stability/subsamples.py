@@ -133,6 +133,7 @@ def _subsampled(
         yield cell.estimated(replace(said, reason=why))
         return
     pairable = model.pairable.astype(np.float64)
+    pairable = pairable[:, :1] if model.pairable.all() else pairable
 
     def alphas(weights: Floats) -> Floats:
         # A subsample may leave one item with two labels, of which alpha says nothing.

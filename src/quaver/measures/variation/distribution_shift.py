@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,11 +16,11 @@ from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
 from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.declaration import measure
-from quaver.estimation.gaps import inverted_sum
+from quaver.estimation.gaps import inverted_sums
 from quaver.estimation.intervals import Interval, mean_within
 from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.noise_floor import (
-    above_floor,
+    above_floors,
     affordable,
     level_deviations,
     of_random_conditions,
@@ -42,7 +42,7 @@ def total_variation(p: Floats, q: Floats) -> Floats:
     >>> float(total_variation(np.array([0.5, 0.5]), np.array([0.75, 0.25])))
     0.25
     """
-    return np.asarray(np.abs(p - q).sum(-1) / 2)
+    return np.asarray(np.abs(p - q) @ np.ones(p.shape[-1]) / 2)
 
 
 def jensen_shannon(p: Floats, q: Floats) -> Floats:
@@ -53,7 +53,8 @@ def jensen_shannon(p: Floats, q: Floats) -> Floats:
     """
 
     def entropy(share: Floats) -> Floats:
-        return np.asarray(-(share * np.log2(np.where(share > 0, share, 1))).sum(-1))
+        each = share * np.log2(np.where(share > 0, share, 1))
+        return np.asarray(-each @ np.ones(share.shape[-1]))
 
     return np.asarray(np.maximum(entropy((p + q) / 2) - (entropy(p) + entropy(q)) / 2, 0.0))
 
@@ -89,7 +90,7 @@ def distribution_shift(
     the conditions at random: the first finds too much where one condition lacks a rare label in every group,
     the second where one condition is noisier than the others, and what both find is there. ``p_holm`` is
     adjusted for the cell's comparisons; ``shares`` and ``reference_shares`` are the distributions. Undefined
-    where there are fewer than two conditions with labels. The interval inverts a test (`gaps.inverted_sum`),
+    where there are fewer than two conditions with labels. The interval inverts a test (`gaps.inverted_sums`),
     so it is of the true distance; it is widened to hold the value, and 0 where ``p`` does not reject that
     there is none.
 
@@ -145,16 +146,35 @@ def _shifts(found: Statistic, cell: Cell, reference: str | None) -> Iterator[Est
     compared = [index for index in range(kept.size) if index != place]
     where = [cell.strata[kept[index]] for index in compared]
     shift = _Shift(counts, place, compared, cell)
+    chance = shift.by_chance()
     for kind, (distance, name, source) in _DISTANCES.items():
         one = replace(found, part=f"_{kind}", method=name, source=source)
-        statistics = _statistics(one, shift, distance, where)
+        statistics = _statistics(one, shift, chance, distance, where)
         yield from adjusted([cell.estimated(statistic) for statistic in statistics])
 
 
 def _normalised(totals: Floats) -> Floats:
     """Shares along the last axis; NaN where there is nothing to share."""
-    whole = totals.sum(-1, keepdims=True)
-    return np.asarray(np.where(whole > 0, totals / np.where(whole > 0, whole, 1), np.nan))
+    whole = totals @ np.ones(totals.shape[-1])
+    return np.asarray(totals / np.where(whole > 0, whole, np.nan)[..., None])
+
+
+_Sides = tuple[Floats, Floats]
+"""Label shares of conditions, and of what they are compared with."""
+
+
+class _Chance(NamedTuple):
+    """What noise alone gives, and how far it leaves the truth open.
+
+    Attributes:
+        floors: Shares where the two sides are exchanged at random, unit by unit.
+        exchanged: Shares where another condition, at random, is the one in each unit; None of a pair.
+        ends: Shares at the ends of each interval and in its middle; None without an interval.
+    """
+
+    floors: _Sides
+    exchanged: _Sides | None
+    ends: _Sides | None
 
 
 class _Shift:
@@ -188,7 +208,7 @@ class _Shift:
             other = np.broadcast_to(totals[..., [self._reference], :], totals.shape)
         return totals[..., self._compared, :], other[..., self._compared, :]
 
-    def _shares(self, totals: Floats) -> tuple[Floats, Floats]:
+    def _shares(self, totals: Floats) -> _Sides:
         """Shares of the labels in each condition, and in what it is compared with."""
         one, two = self._pair(totals)
         return _normalised(one), _normalised(two)
@@ -206,33 +226,34 @@ class _Shift:
 
         return distances
 
-    def apart(self, distance: Distance, gaps: Floats) -> Floats:
-        """The distances if the shares were apart by these gaps, around the mean of both sides."""
+    def by_chance(self) -> _Chance:
+        """The shares that chance gives, and those of the interval."""
+        ends = self._gaps_at_ends()
+        return _Chance(
+            floors=self._sides(self._signed),
+            exchanged=None if self._exchanged is None else self._sides(self._exchanged),
+            ends=None if ends is None else self._sides(ends),
+        )
+
+    def _sides(self, gaps: Floats) -> _Sides:
+        """Shares that are apart by these gaps, around the mean of both sides."""
         middle = np.maximum((self.plain[0] + self.plain[1]) / 2, np.abs(gaps) / 2)  # no share is below 0
-        sides = (_normalised(middle + sign * gaps / 2) for sign in (1, -1))
-        return distance(*sides)
+        half = gaps / 2
+        return _normalised(middle + half), _normalised(middle - half)
 
-    def floors(self, distance: Distance) -> Floats:
-        """The distances where the two sides are exchanged at random, unit by unit."""
-        return self.apart(distance, self._signed)
-
-    def exchanged(self, distance: Distance) -> Floats | None:
-        """The distances where another condition, at random, is the one in each unit; None of a pair."""
-        return None if self._exchanged is None else self.apart(distance, self._exchanged)
-
-    @cached_property
-    def ends(self) -> Floats | None:
+    def _gaps_at_ends(self) -> Floats | None:
         """The gaps at the ends of each interval and in its middle, shape (3, conditions, labels).
 
         They are the gaps that there are, made smaller or larger until their total variation is that of an
-        interval's end (`gaps.inverted_sum`), or of the debiased value.
+        interval's end (`gaps.inverted_sums`), or of the debiased value.
         """
         if not len(self._signed) or self.cell.units.count < 2:
             return None
         found = np.empty((3, *self._parts.shape[1:]))
-        for at in range(found.shape[1]):
-            parts = self._parts[:, at]
-            one = inverted_sum(parts, self.cell.units, _half_sum, self.cell.resampling, "shift", str(at))
+        each = list(np.moveaxis(self._parts, 1, 0))
+        names = [("shift", str(at)) for at in range(len(each))]
+        inverted = inverted_sums(each, self.cell.units, _half_sum, self.cell.resampling, names)
+        for at, (parts, one) in enumerate(zip(each, inverted, strict=True)):
             gaps = parts.sum(0)
             if not _half_sum(gaps[None])[0] > 1e-12:
                 gaps = np.linalg.eigh(parts.T @ parts)[1][:, -1]
@@ -246,18 +267,18 @@ def _half_sum(gaps: Floats) -> Floats:
 
 
 def _statistics(
-    found: Statistic, shift: _Shift, distance: Distance, where: Sequence[dict[str, str]]
+    found: Statistic, shift: _Shift, chance: _Chance, distance: Distance, where: Sequence[dict[str, str]]
 ) -> Iterator[Statistic]:
-    under, floors, cell = shift.under(distance), shift.floors(distance), shift.cell
-    exchanged = shift.exchanged(distance)
-    values = cell.draws(under).point
+    under, cell = shift.under(distance), shift.cell
+    values, level = cell.draws(under).point, cell.resampling.confidence_level
+    stands = above_floors(values, distance(*chance.floors), level)
+    by_conditions = None if chance.exchanged is None else p_above(values, distance(*chance.exchanged))
     own, other = shift.plain
-    ends = None if shift.ends is None else shift.apart(distance, shift.ends)
+    ends = None if chance.ends is None else distance(*chance.ends)
     for column, condition in enumerate(where):
-        level = cell.resampling.confidence_level
-        known = above_floor(float(values[column]), floors[:, column], level)
-        if known and exchanged is not None:
-            known["p"] = max(known["p"], p_above(float(values[column]), exchanged[:, column]))
+        known = stands[column]
+        if known and by_conditions is not None:
+            known["p"] = max(known["p"], float(by_conditions[column]))
         interval = None
         if ends is not None:
             low, high, middle = ends[:, column].tolist()

@@ -62,11 +62,12 @@ class Pairs:
         size = np.diff(first, append=of.size)
         self._gaps = np.where(np.isin(np.arange(of.size), first), level, np.diff(level, prepend=0.0))
         self._levels, self._first = level, np.repeat(first, size)
-        self._last, self._of = np.repeat(first + size, size), of // max(labels, 1)
+        self._ends, self._sizes, self._of = first + size, size, of // max(labels, 1)
         rows = np.concatenate([self._class, len(self.classes) + self._place])
         columns = np.concatenate([self._members, self._members[self._holder]])
         shape = (len(self.classes) + of.size, self._items)
         self._taken = sparse.csr_array((np.ones(rows.size), (rows, columns)), shape=shape)
+        self._in_class = self._taken[: len(self.classes)]
 
     def _sums(self, weights: Floats) -> tuple[Floats, Floats]:
         """Σ of consistencies and number of (ordered) pairs in each class, shapes (samples, classes)."""
@@ -76,12 +77,17 @@ class Pairs:
         found = self._taken @ np.ascontiguousarray(weights.T)
         total, at = found[:classes], found[classes:]
         # Copies of one item in a bootstrap sample are not a pair: they would be consistent by birth.
-        pairs = total**2 - self._taken[:classes] @ np.ascontiguousarray(weights.T) ** 2
+        pairs = total**2 - self._in_class @ np.ascontiguousarray(weights.T) ** 2
         if self._self_pairs:
             pairs = pairs + total
-        upto = np.concatenate([np.zeros((1, len(weights))), np.cumsum(at, 0)])
-        above = upto[self._last] - upto[:-1]
-        apart = above * (total[self._of] - above) * self._gaps[:, None]
+        upto = np.zeros((len(at) + 1, len(weights)))
+        np.cumsum(at, 0, out=upto[1:])
+        above = np.repeat(upto[self._ends], self._sizes, 0)
+        above -= upto[:-1]
+        apart = np.repeat(total, np.bincount(self._of), 0)
+        apart -= above
+        apart *= above
+        apart *= self._gaps[:, None]
         distance = np.add.reduceat(apart, np.flatnonzero(np.diff(self._of, prepend=-1)), 0)
         return (pairs - distance).T, pairs.T
 
@@ -107,10 +113,11 @@ class Pairs:
         # Σ_j |p_i − p_j| from the sums below and above; the items without a label have p = 0.
         number, whole = (np.concatenate([[0.0], np.cumsum(one)]) for one in (counts, counts * self._levels))
         here = np.arange(self._levels.size)
-        above, over = number[self._last] - number[here], whole[self._last] - whole[here]
+        last = np.repeat(self._ends, self._sizes)
+        above, over = number[last] - number[here], whole[last] - whole[here]
         below = size[self._of] - above
         apart = self._levels * (below - above) - (whole[here] - whole[self._first]) + over
-        every = whole[self._last] - whole[self._first]  # Σ_j p_j, of an item that has none
+        every = whole[last] - whole[self._first]  # Σ_j p_j, of an item that has none
         starts = np.flatnonzero(self._first == here)
         none = np.bincount(self._of[starts], every[starts], minlength=size.size)
         distance = np.bincount(self._holder, (apart - every)[self._place], minlength=self._members.size)
