@@ -12,6 +12,7 @@ from tests.cli.commands import FUNCTIONS, here
 from tests.studies import STUDY
 
 import quaver
+from quaver.comparison import flipped_items
 from quaver.comparison.bounds import read_bound
 from quaver.comparison.paired_comparison import compare
 from quaver.core import registry
@@ -324,3 +325,18 @@ def test_no_label_may_have_the_name_of_no_label(tmp_path: Path) -> None:
     with pytest.raises(MeasureError, match="'no label'"):
         quaver.measures.label_shares(frame, missing="category")
     assert len(quaver.measures.label_shares(frame)) == 1
+
+
+def test_changed_labels_are_counted_once_for_all_measures(
+    two: tuple[quaver.Study, quaver.Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[Any] = []
+    count = flipped_items._counted_changes
+
+    def once_more(sides: Any, by: Any) -> Any:
+        counted.append(tuple(by))
+        return count(sides, by)
+
+    monkeypatch.setattr(flipped_items, "_counted_changes", once_more)
+    compare(*two, measures=["accuracy", "compliance", "label_shares"])
+    assert len(counted) == len(set(counted)) > 0

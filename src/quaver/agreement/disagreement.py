@@ -79,6 +79,11 @@ def over_values(counts: Floats) -> Floats:
     return np.asarray(counts @ np.ones(counts.shape[-1]))
 
 
+def squares_over_values(counts: Floats) -> Floats:
+    """Sums of squares along the last axis, without an array of the squares."""
+    return np.asarray(np.einsum("...v,...v->...", counts, counts))
+
+
 class Disagreement:
     """Observed and expected disagreement of several strata, as functions of item weights.
 
@@ -162,7 +167,7 @@ class Disagreement:
             return np.stack(columns, 1) if columns else np.zeros(self._m.shape)
         n, share = self._counts, self._share
         if self._level == "nominal":
-            return np.asarray((self._m**2 - over_values(n**2)) * share)
+            return np.asarray((self._m**2 - squares_over_values(n)) * share)
         if self._level == "interval":
             assert self._values is not None
             first, second = n @ self._values, n @ self._values**2
@@ -206,7 +211,7 @@ class Disagreement:
 
     def _expected(self, totals: Floats, n: Floats) -> Floats:
         if self._level == "nominal":
-            return np.asarray(n**2 - over_values(totals**2))
+            return np.asarray(n**2 - squares_over_values(totals))
         if self._level == "interval":
             assert self._values is not None
             return np.asarray(2 * (n * (totals @ self._values**2) - (totals @ self._values) ** 2))

@@ -9,22 +9,28 @@ import polars as pl
 from quaver.comparison.alignment import Sides
 
 
-def changes_of(sides: Sides, by: Sequence[str]) -> Callable[[Mapping[str, str]], int]:
-    """In how many items the labels differ, by cell.
+class Changes:
+    """In how many items the labels of two sides differ, by cell: of each set of columns counted once."""
 
-    A conclusion's cell names variants beside those columns; one that is about all of a column's levels
-    together lacks the column.
-    """
-    found: dict[tuple[str, ...], dict[tuple[str, ...], int]] = {}
+    def __init__(self, sides: Sides) -> None:
+        self._sides = sides
+        self._found: dict[tuple[str, ...], dict[tuple[str, ...], int]] = {}
 
-    def changed(cell: Mapping[str, str]) -> int:
-        named = {*by, *sides.keys}
-        names = tuple(name for name in cell if name in named)
-        if names not in found:
-            found[names] = _counted_changes(sides, names)
-        return found[names].get(tuple(cell[name] for name in names), 0)
+    def within(self, by: Sequence[str]) -> Callable[[Mapping[str, str]], int]:
+        """The count, of a cell of a measure that is taken by some columns.
 
-    return changed
+        A conclusion's cell names variants beside those columns; one that is about all of a column's levels
+        together lacks the column.
+        """
+        named = {*by, *self._sides.keys}
+
+        def changed(cell: Mapping[str, str]) -> int:
+            names = tuple(name for name in cell if name in named)
+            if names not in self._found:
+                self._found[names] = _counted_changes(self._sides, names)
+            return self._found[names].get(tuple(cell[name] for name in names), 0)
+
+        return changed
 
 
 def _counted_changes(sides: Sides, by: Sequence[str]) -> dict[tuple[str, ...], int]:

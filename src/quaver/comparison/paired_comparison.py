@@ -16,7 +16,7 @@ from quaver.comparison.compared_sides import Pair, Task, called, levels_of_one, 
 from quaver.comparison.comparing_in_rounds import compare_in_rounds
 from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.difference_verdict import MARGIN, verdict_on
-from quaver.comparison.flipped_items import changes_of, flips_of
+from quaver.comparison.flipped_items import Changes, flips_of
 from quaver.comparison.kept_looks import Looks, judged_differences
 from quaver.core.arguments import guarded
 from quaver.core.records import Estimate
@@ -213,7 +213,7 @@ def _flips(pair: Pair) -> pl.DataFrame:
 
 def _differences(pair: Pair, resampling: Resampling) -> list[Estimate]:
     found, sides = [], pair.sides
-    first, second = Gathered(sides.before), Gathered(sides.after)
+    first, second, changes = Gathered(sides.before), Gathered(sides.after), Changes(sides)
     for one in pair.asked:
         by = tuple(dict.fromkeys((*one.options["by"], *sides.compared)))
         by = tuple(name for name in by if name in sides.before.columns and name in sides.after.columns)
@@ -229,5 +229,5 @@ def _differences(pair: Pair, resampling: Resampling) -> list[Estimate]:
             one = one._replace(named={name: v for name, v in one.named.items() if name != "estimand"})
         seeded = replace(resampling, seed=one.options["seed"])
         before, after = one.of(first, **how), one.of(second, **how)
-        found += adjusted(paired_differences(before, after, seeded, changes_of(sides, by)))
+        found += adjusted(paired_differences(before, after, seeded, changes.within(by)))
     return [replace(one, cell={**pair.place, **one.cell}) for one in found] if pair.place else found

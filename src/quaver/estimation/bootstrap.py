@@ -29,6 +29,12 @@ Weighted = Callable[[Floats], Floats]
 _ENTRIES = 2**22
 """Weights are made at most this many at a time (32 MiB)."""
 
+_LEFT_OUT = 2**20
+"""With units left out, so many (8 MiB): larger arrays are taken from the system anew each time.
+
+It is zeroed then, which takes longer than the sums that are made of it.
+"""
+
 _GROUPS = 400
 """The jackknife leaves out at most this many units, or random groups of units, in turn."""
 
@@ -155,7 +161,7 @@ class Units:
             order = np.random.default_rng(derive(0, "jackknife", self.name)).permutation(order)
         group = np.empty(self.count, np.int64)
         group[order] = np.arange(self.count) * groups // max(self.count, 1)
-        block = max(1, _ENTRIES // max(1, self.items, self.count))
+        block = max(1, _LEFT_OUT // max(1, self.items, self.count))
         order = np.argsort(group, kind="stable")
         edges = np.searchsorted(group[order], np.arange(groups + 1))
         for start in range(0, groups, block):

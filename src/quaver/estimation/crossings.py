@@ -82,7 +82,7 @@ class Lines:
         Returns:
             Of each way.
         """
-        search = _Search(self, wanted[self.of], beside)
+        search = _Search(self, wanted, beside)
         low, high = np.zeros(len(self.of)), np.maximum(wanted[self.of], 1e-12)
         done = search.at_once() | ~self.ways.any(1)
         growing = ~done
@@ -105,20 +105,21 @@ class _Search:
     a mean or a standard deviation of f moves no further than f: most draws need no second look.
     """
 
-    def __init__(self, lines: Lines, value: Floats, beside: float) -> None:
-        self._lines, self._value, self._beside = lines, value, beside
+    def __init__(self, lines: Lines, wanted: Floats, beside: float) -> None:
+        self._lines, self._wanted, self._value, self._beside = lines, wanted, wanted[lines.of], beside
         self._draws = lines.alone.shape[1]
-        self._sure = np.zeros(len(value), np.int64)
+        self._sure = np.zeros(len(lines.of), np.int64)
         self._open: tuple[Ints, Ints] | None = None  # ways and draws; None: all of them
         self._apart = np.empty(0)
-        unseen = np.full(len(value), np.inf)
+        unseen = np.full(len(lines.of), np.inf)
         self._seen = np.stack([unseen, unseen, unseen])  # c, and the mean and deviation of f there
 
     def at_once(self) -> NDArray[np.bool_]:
         """Whether the share is as large with no effect at all."""
-        alone = self._lines.alone[self._lines.of]
-        share = np.count_nonzero(alone >= self._value[:, None], axis=1) / self._draws
-        return np.asarray(share >= self._least(np.where(alone.std(1) > 0, 0.0, np.inf)))
+        alone = self._lines.alone
+        share = np.count_nonzero(alone >= self._wanted[:, None], axis=1) / self._draws
+        over = share >= self._least(np.where(np.ptp(alone, 1) > 0, 0.0, np.inf))
+        return np.asarray(over[self._lines.of])
 
     def over(self, c: Floats) -> NDArray[np.bool_]:
         """Whether it is at each way's c."""

@@ -159,14 +159,13 @@ def _identified(
         number, row = rows[at]
         return place_of(row, number, source, loc)
 
-    def text(at: int, column: str) -> str:
-        value = rows[at][1].get(column)
+    def text(value: Any, at: int, column: str) -> str:
         if type(value) is str and value.isascii():  # no error to say the place of
             return value.strip()
         return text_of(value, f"{place(at)}: {column}")
 
     for at, (number, row) in enumerate(rows):
-        identity = str(number) if id_column is None else text(at, id_column)
+        identity = str(number) if id_column is None else text(row.get(id_column), at, id_column)
         if not identity:
             raise ItemError(
                 "this row has no id",
@@ -183,5 +182,6 @@ def _identified(
                 fix="leave `id` out of the study file to number the rows" if id_column else None,
             )
         first_at[identity] = at
-        items.append(Item(identity, row, None, {group: text(at, group) for group in groups}))
+        of = {group: text(row.get(group), at, group) for group in groups} if groups else {}
+        items.append(Item(identity, row, None, of))
     return items

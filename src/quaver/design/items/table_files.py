@@ -224,7 +224,7 @@ def _records(reader: Any, path: Path) -> Iterator[Row]:
                 cells = [shared.setdefault(cell, cell) for cell in cells]
             else:
                 cells = [shared.get(cell, cell) for cell in cells]
-            yield Row(zip(header, cells, strict=True), name, reader.line_num)
+            yield Row(zip(header, cells, strict=False), name, reader.line_num)
     except csv.Error as error:
         raise ItemError(
             f"damaged row: {error}",

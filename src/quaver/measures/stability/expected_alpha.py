@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from quaver.agreement.disagreement import over_values
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, Weighted
 
@@ -83,18 +84,18 @@ def expected_alpha(probabilities: Floats, repeats: int) -> Weighted:
     >>> float(expected_alpha(np.full((2, 2), 0.5), 2)(ones)[0, 0])
     0.0
     """
-    known = np.asarray(np.isfinite(probabilities).all(-1))
+    known = np.isfinite(over_values(probabilities))
     shares = np.where(known[..., None], probabilities, 0.0)
     flat = shares.reshape(len(shares), -1)
     known = known.reshape(len(shares), -1)
-    differ = np.where(known, 1 - (shares**2).sum(-1).reshape(known.shape), 0.0)
+    differ = np.where(known, 1 - over_values(shares**2).reshape(known.shape), 0.0)
     given = known.astype(np.float64)
 
     def statistic(weights: Floats) -> Floats:
         items, within = weights @ given, weights @ differ
         totals = (weights @ flat).reshape(*items.shape, -1)
         # All pairs as if independent, less the K of an item that are one value with itself.
-        pairs = repeats**2 * (items**2 - (totals**2).sum(2)) - repeats * within
+        pairs = repeats**2 * (items**2 - over_values(totals**2)) - repeats * within
         n = repeats * items
         small = 1e-12 * np.maximum(n, 1) ** 2
         observed = within / np.where(items > 0, items, 1)
@@ -126,18 +127,19 @@ def sampling_variance(probabilities: Floats, repeats: int) -> Floats:
     >>> sampling_variance(np.eye(2)[:, None], 5).tolist()
     [0.0]
     """
-    known = np.asarray(np.isfinite(probabilities).all(-1))
+    known = np.isfinite(over_values(probabilities))
     p = np.where(known[..., None], probabilities, 0.0)
     items, k = known.sum(0), repeats
     shares = p.sum(0) / np.maximum(items, 1)[:, None]
-    square, cube = (p**2).sum(-1), (p**3).sum(-1)
+    squares = p**2
+    square, cube = over_values(squares), over_values(squares * p)
     apart = 1 - (shares**2).sum(-1)
     agree = square.sum(0) / np.maximum(items, 1)
     first, second = cube - square**2, square * (1 - square)
     pairs = (4 * (k - 2) * first + 2 * second) / (k * (k - 1))
-    mean = (p * shares).sum(-1)
-    of_shares = ((p * shares**2).sum(-1) - mean**2) / k
-    both = 2 * ((p**2 * shares).sum(-1) - square * mean) / k
+    mean = over_values(p * shares)
+    of_shares = (over_values(p * shares**2) - mean**2) / k
+    both = 2 * (over_values(squares * shares) - square * mean) / k
     with np.errstate(divide="ignore", invalid="ignore"):
         slope = 2 * (1 - agree) / apart**2
         each = (pairs / apart**2 - 2 * slope / apart * both + slope**2 * of_shares).sum(0)

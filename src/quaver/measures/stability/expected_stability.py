@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import special
 
+from quaver.agreement.disagreement import over_values
 from quaver.agreement.stratified_alpha import rarest_labels
 from quaver.core.records import Decoding, Estimate
 from quaver.errors import MeasureError
@@ -182,7 +183,10 @@ def _summing_to_1(
 ) -> Floats:
     """The probabilities of the rows that have any, so many rows before them."""
     values = column.drop_nulls().explode().to_numpy().reshape(-1, wanted)
-    wrong = ~((values >= 0).all(1) & (np.abs(values.sum(1) - 1) <= _SUM))
+    total = over_values(values)
+    wrong, below = ~(np.abs(total - 1) <= _SUM), values < 0
+    if below.any():
+        wrong |= below.any(1)
     if wrong.any():
         row = before + int(np.flatnonzero(known)[int(np.argmax(wrong))])
         raise MeasureError(
@@ -191,7 +195,7 @@ def _summing_to_1(
             expected="numbers from 0 that sum to 1",
             found=f"{', '.join(f'{p:g}' for p in values[wrong][0])} in row {row}",
         )
-    return np.asarray(values / values.sum(1, keepdims=True))
+    return np.asarray(values / total[:, None])
 
 
 class _Given(NamedTuple):
@@ -209,13 +213,13 @@ def _given(
     values = np.where(there, stored[rows], np.nan)
     if temperature != 1:
         values = values ** (1 / temperature)
-        values = values / values.sum(-1, keepdims=True)
+        values = values / over_values(values)[..., None]
     if missing == "category":
         if mass is None or temperature != 1:
             return None
         covered = np.minimum(arranged(mass, cell), 1.0)[..., None]
         values = np.concatenate([values * covered, 1 - covered], -1)
-    known = np.asarray(np.isfinite(values).all(-1))
+    known = np.isfinite(over_values(values))
     count = known.sum(2)
     total = np.where(known[..., None], values, 0).sum(2)
     mean = np.where(count[..., None] > 0, total / np.maximum(count, 1)[..., None], np.nan)
@@ -238,7 +242,7 @@ def _expected(
     if given is None:
         why = _without(temperature, missing) if cell.items else "no annotations"
         return replace(said, n=0, reason=why)
-    known = np.asarray(np.isfinite(given.probabilities).all(2))
+    known = np.isfinite(over_values(given.probabilities))
     asked = np.asarray(known.any(1))
     said = replace(
         said,

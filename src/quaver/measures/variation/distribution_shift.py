@@ -33,6 +33,8 @@ from quaver.measures.variation.label_shares import ASKING
 
 Distance = Callable[[Floats, Floats], Floats]
 
+_LEAST = float(np.finfo(np.float64).tiny)
+
 _LIN = "Lin (1991), IEEE Trans. Information Theory 37, 145-151, equation 4.1"
 
 
@@ -42,7 +44,7 @@ def total_variation(p: Floats, q: Floats) -> Floats:
     >>> float(total_variation(np.array([0.5, 0.5]), np.array([0.75, 0.25])))
     0.25
     """
-    return np.asarray(np.abs(p - q) @ np.ones(p.shape[-1]) / 2)
+    return np.asarray(np.abs(p - q) @ np.full(p.shape[-1], 0.5))
 
 
 def jensen_shannon(p: Floats, q: Floats) -> Floats:
@@ -53,8 +55,10 @@ def jensen_shannon(p: Floats, q: Floats) -> Floats:
     """
 
     def entropy(share: Floats) -> Floats:
-        each = share * np.log2(np.where(share > 0, share, 1))
-        return np.asarray(-each @ np.ones(share.shape[-1]))
+        each = np.maximum(share, _LEAST)  # 0 · log 0 is 0
+        np.log2(each, out=each)
+        each *= share
+        return -np.asarray(each @ np.ones(share.shape[-1]))
 
     return np.asarray(np.maximum(entropy((p + q) / 2) - (entropy(p) + entropy(q)) / 2, 0.0))
 
