@@ -25,6 +25,8 @@ from quaver.estimation.bootstrap import Floats
 REFERENCE = "Krippendorff (2019), Content Analysis, 4th ed., ch. 12"
 
 _ENTRIES = 2**22
+_MANY = 100
+"""From so many samples on, a product in single precision is worth its preparation."""
 
 
 def scale(labels: Sequence[str], level: Level, label_set: LabelSet | None = None) -> Floats | None:
@@ -204,10 +206,25 @@ class Disagreement:
         for start in range(0, self.strata, size):
             part = slice(start, start + size)
             block = self._counts[:, part]
-            totals = (weights @ block.reshape(block.shape[0], -1)).reshape(len(weights), *block.shape[1:])
+            totals = self._product(weights, block.reshape(block.shape[0], -1))
+            totals = totals.reshape(len(weights), *block.shape[1:])
             n[:, part] = over_values(totals)
             e[:, part] = self._expected(totals, n[:, part])
         return d, e, n
+
+    @cached_property
+    def _most(self) -> float:
+        """The most ratings of an item; infinity where they are no whole numbers."""
+        whole = bool((np.rint(self._counts) == self._counts).all())
+        return float(self._m.max(initial=0.0)) if whole else np.inf
+
+    def _product(self, weights: Floats, counts: Floats) -> Floats:
+        """Counts under weights, in single precision where that is exact: whole numbers below 2²⁴."""
+        if len(weights) >= _MANY and self._most * float(weights.sum(1).max(initial=0.0)) < 2**24:
+            single = weights.astype(np.float32)
+            if (np.rint(single) == weights).all():
+                return (single @ counts.astype(np.float32)).astype(np.float64)
+        return np.asarray(weights @ counts)
 
     def _expected(self, totals: Floats, n: Floats) -> Floats:
         if self._level == "nominal":

@@ -33,6 +33,9 @@ from quaver.measures.variation.label_shares import ASKING
 
 Distance = Callable[[Floats, Floats], Floats]
 
+_ENTRIES = 2**15
+"""Shares at a time, so that they stay in the processor's cache."""
+
 _LEAST = float(np.finfo(np.float64).tiny)
 
 _LIN = "Lin (1991), IEEE Trans. Information Theory 37, 145-151, equation 4.1"
@@ -151,9 +154,9 @@ def _shifts(found: Statistic, cell: Cell, reference: str | None) -> Iterator[Est
     where = [cell.strata[kept[index]] for index in compared]
     shift = _Shift(counts, place, compared, cell)
     chance = shift.by_chance()
-    for kind, (distance, name, source) in _DISTANCES.items():
+    for kind, (_, name, source) in _DISTANCES.items():
         one = replace(found, part=f"_{kind}", method=name, source=source)
-        statistics = _statistics(one, shift, chance, distance, where)
+        statistics = _statistics(one, shift, chance, kind, where)
         yield from adjusted([cell.estimated(statistic) for statistic in statistics])
 
 
@@ -168,17 +171,17 @@ _Sides = tuple[Floats, Floats]
 
 
 class _Chance(NamedTuple):
-    """What noise alone gives, and how far it leaves the truth open.
+    """How far noise alone moves the shares, and how far it leaves the truth open, by kind of distance.
 
     Attributes:
-        floors: Shares where the two sides are exchanged at random, unit by unit.
-        exchanged: Shares where another condition, at random, is the one in each unit; None of a pair.
-        ends: Shares at the ends of each interval and in its middle; None without an interval.
+        floors: Where the two sides are exchanged at random, unit by unit.
+        exchanged: Where another condition, at random, is the one in each unit; None of a pair.
+        ends: At the ends of each interval and in its middle; None without an interval.
     """
 
-    floors: _Sides
-    exchanged: _Sides | None
-    ends: _Sides | None
+    floors: dict[str, Floats]
+    exchanged: dict[str, Floats] | None
+    ends: dict[str, Floats] | None
 
 
 class _Shift:
@@ -231,19 +234,26 @@ class _Shift:
         return distances
 
     def by_chance(self) -> _Chance:
-        """The shares that chance gives, and those of the interval."""
+        """The distances that chance gives, and those of the interval."""
         ends = self._gaps_at_ends()
         return _Chance(
-            floors=self._sides(self._signed),
-            exchanged=None if self._exchanged is None else self._sides(self._exchanged),
-            ends=None if ends is None else self._sides(ends),
+            floors=self._apart(self._signed),
+            exchanged=None if self._exchanged is None else self._apart(self._exchanged),
+            ends=None if ends is None else self._apart(ends),
         )
 
-    def _sides(self, gaps: Floats) -> _Sides:
-        """Shares that are apart by these gaps, around the mean of both sides."""
-        middle = np.maximum((self.plain[0] + self.plain[1]) / 2, np.abs(gaps) / 2)  # no share is below 0
-        half = gaps / 2
-        return _normalised(middle + half), _normalised(middle - half)
+    def _apart(self, gaps: Floats) -> dict[str, Floats]:
+        """The distances if the shares were apart by these gaps, around the mean of both sides."""
+        size = max(1, _ENTRIES // max(1, self._parts[0].size))
+        found: dict[str, list[Floats]] = {kind: [] for kind in _DISTANCES}
+        for start in range(0, len(gaps), size):
+            half = gaps[start : start + size] / 2
+            middle = np.maximum((self.plain[0] + self.plain[1]) / 2, np.abs(half))  # no share is below 0
+            sides = _normalised(middle + half), _normalised(middle - half)
+            for kind, (distance, *_) in _DISTANCES.items():
+                found[kind].append(distance(*sides))
+        none = np.empty((0, len(self._compared)))
+        return {kind: np.concatenate([none, *some]) for kind, some in found.items()}
 
     def _gaps_at_ends(self) -> Floats | None:
         """The gaps at the ends of each interval and in its middle, shape (3, conditions, labels).
@@ -271,14 +281,14 @@ def _half_sum(gaps: Floats) -> Floats:
 
 
 def _statistics(
-    found: Statistic, shift: _Shift, chance: _Chance, distance: Distance, where: Sequence[dict[str, str]]
+    found: Statistic, shift: _Shift, chance: _Chance, kind: str, where: Sequence[dict[str, str]]
 ) -> Iterator[Statistic]:
-    under, cell = shift.under(distance), shift.cell
+    under, cell = shift.under(_DISTANCES[kind][0]), shift.cell
     values, level = cell.draws(under).point, cell.resampling.confidence_level
-    stands = above_floors(values, distance(*chance.floors), level)
-    by_conditions = None if chance.exchanged is None else p_above(values, distance(*chance.exchanged))
+    stands = above_floors(values, chance.floors[kind], level)
+    by_conditions = None if chance.exchanged is None else p_above(values, chance.exchanged[kind])
     own, other = shift.plain
-    ends = None if chance.ends is None else distance(*chance.ends)
+    ends = None if chance.ends is None else chance.ends[kind]
     for column, condition in enumerate(where):
         known = stands[column]
         if known and by_conditions is not None:
