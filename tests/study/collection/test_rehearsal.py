@@ -9,7 +9,9 @@ import pytest
 from tests.studies import ITEMS
 
 import quaver
-from quaver.errors import QuaverError
+from quaver.errors import MeasureError, QuaverError, UnknownName
+from quaver.estimation.gathered import Gathered
+from quaver.study.sources.study_plugins import Measurement
 
 BASE: dict[str, Any] = {
     "task": {"labels": ["positive", "negative"]},
@@ -157,7 +159,7 @@ def test_what_fails_in_a_report_is_one_entry(measure: dict[str, Any], tmp_path: 
 def test_a_study_file_s_options_hold(tmp_path: Path) -> None:
     asked = {"use": "differences", "between": "model", "reference": "other", "only": {"decoding": "hot"}}
     study = opened(
-        tmp_path, asked, {"use": "accuracy", "by": ["model"]}, {"use": "accuracy", "by": ["paraphrase"]}
+        tmp_path, asked, {"use": "accuracy", "missing": "drop"}, {"use": "accuracy", "by": ["paraphrase"]}
     )
     study.run()
     assert study.measure("differences") == study.estimates("differences")
@@ -175,3 +177,36 @@ def test_a_model_s_formula_is_not_dropped(tmp_path: Path) -> None:
     study = opened(tmp_path, {"use": "mixed_effects", "formula": "correct ~ decoding", "by": ["model"]})
     study.run()
     assert all("correct ~ decoding" in one.method for one in study.measure("mixed_effects"))
+
+
+TEXTS = {str(n): f"Is it good? {n}" for n in range(6)}
+
+
+def test_a_measure_without_options_is_tried_on_a_few_variants(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[str, int]] = []
+
+    def taken(self: Measurement, frame: Gathered, **other: Any) -> list[Any]:
+        seen.append((self.measure, frame.frame["variant"].n_unique()))
+        if self.measure == "sensitivity" and seen[-1][1] < len(TEXTS):
+            raise MeasureError("too few variants")
+        return []
+
+    monkeypatch.setattr(Measurement, "of", taken)
+    instructions = [{"use": "instructions", "texts": TEXTS}]
+    measures = [{"use": "spread"}, {"use": "accuracy", "missing": "drop"}, {"use": "sensitivity"}]
+    opened(tmp_path, *measures, variants=instructions).plan()
+    every = len(TEXTS) + 1
+    assert seen == [("spread", 4), ("accuracy", every), ("sensitivity", 4), ("sensitivity", every)]
+
+
+def test_a_name_that_a_measure_does_not_find_by_itself_is_still_a_mistake(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def taken(self: Measurement, frame: Gathered, **other: Any) -> list[Any]:
+        raise UnknownName("level", "curt", ["long"])
+
+    monkeypatch.setattr(Measurement, "of", taken)
+    with pytest.raises(UnknownName):
+        opened(tmp_path, {"use": "spread"}).plan()

@@ -160,7 +160,7 @@ class Writer:
                 self._feeds[model].stored(group)
                 written += group
             self._count(written)
-            self._journal.stored([one for one in written if _is_notable(one)], self._progress)
+            self._journal.stored(_notable(written), self._progress)
             takes = in_flight * (_TAKES * self._spill.weight + _TOUCHES) + _TAKES * self._spill.largest
             self._store.reserve_at_least(int(takes))
         self.wait()
@@ -178,9 +178,15 @@ class Writer:
         progress.tokens, progress.money = spent.tokens, spent.money
 
 
-def _is_notable(answered: Answered) -> bool:
-    """Whether the journal has something to say about an answer: an error, or who gave it."""
-    return any(one.finish == "error" or one.served_model or one.fingerprint for one in answered[1])
+def _notable(group: Sequence[Answered]) -> list[Answered]:
+    """The answers of which the journal has something to say: errors, and those that say who gave them."""
+    found = []
+    for answered in group:
+        for one in answered[1]:
+            if one.finish == "error" or one.served_model or one.fingerprint:
+                found.append(answered)
+                break
+    return found
 
 
 def _as_stored(answered: Answered, unfit: Mapping[bytes, Response]) -> Answered:

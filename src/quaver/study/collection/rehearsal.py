@@ -15,13 +15,18 @@ from quaver.core.records import Item, LabelSet, Response, Variant
 from quaver.design.spec import MeasureSpec
 from quaver.design.spec.prompt_spec import TEXT_FACTOR
 from quaver.errors import QuaverError, UnknownName
+from quaver.estimation.gathered import Gathered
 from quaver.score.parsing.evaluator import Answer, Reader
 from quaver.study.analysis.annotation_frame import annotator_of
 from quaver.study.analysis.study_measures import measurement
 from quaver.study.sources.study_file_source import StudyFile
+from quaver.study.sources.study_plugins import Measurement
 
 _ITEMS, _REPEATS, _MANY = 4, 2, 400
 """Items and repeats that stand in for all of them; of many conditions, fewer."""
+
+_FEW = 4
+"""Variants that stand in for all of them where a measure has no options, and so names none."""
 
 _Row = tuple[int, int, int, Response, Response | None]
 
@@ -33,6 +38,9 @@ def rehearse(study: StudyFile, asked: Iterable[tuple[tuple[str | int, ...], Meas
         QuaverError: An option names what there is not, or has a value that the measure cannot take.
     """
     frame = _stand_ins(study)
+    every = Gathered.of(frame)
+    some = [variant.id for variant in study.experiment.variants[:_FEW]]
+    few = Gathered.of(frame.filter(pl.col("variant").is_in(some)))
     for loc, one in asked:
         for column, values in one.only.items():
             known = _values(study, frame, column)
@@ -42,7 +50,9 @@ def rehearse(study: StudyFile, asked: Iterable[tuple[tuple[str | int, ...], Meas
         ready = measurement(study, one, frame, loc)
         _check_options(study, frame, one, loc)
         try:
-            ready.of(frame, resamples=0)
+            if not (one.options or one.only) and _works(ready, few):
+                continue
+            ready.of(every, resamples=0)
         except QuaverError as error:
             option = str(error.where or "").partition("[")[0]
             if option in one.options or isinstance(error, UnknownName):
@@ -51,6 +61,15 @@ def rehearse(study: StudyFile, asked: Iterable[tuple[tuple[str | int, ...], Meas
             # Else it is about the stand-ins: what it makes of real answers is for the report to say.
         except Exception:  # of a measure that somebody else wrote
             continue
+
+
+def _works(ready: Measurement, few: Gathered) -> bool:
+    """Whether a measure can be taken of a few variants; where it cannot, their number may be the reason."""
+    try:
+        ready.of(few, resamples=0)
+    except Exception:
+        return False
+    return True
 
 
 def _check_options(
