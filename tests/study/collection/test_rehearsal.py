@@ -159,7 +159,7 @@ def test_what_fails_in_a_report_is_one_entry(measure: dict[str, Any], tmp_path: 
 def test_a_study_file_s_options_hold(tmp_path: Path) -> None:
     asked = {"use": "differences", "between": "model", "reference": "other", "only": {"decoding": "hot"}}
     study = opened(
-        tmp_path, asked, {"use": "accuracy", "missing": "drop"}, {"use": "accuracy", "by": ["paraphrase"]}
+        tmp_path, asked, {"use": "accuracy", "by": ["model"]}, {"use": "accuracy", "by": ["paraphrase"]}
     )
     study.run()
     assert study.measure("differences") == study.estimates("differences")
