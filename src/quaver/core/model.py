@@ -152,6 +152,15 @@ class Grouped(Protocol):
 
 
 @runtime_checkable
+class Checked(Protocol):
+    """A model whose answers Quaver has made valid responses already, in the process that gave them."""
+
+    def checked_groups(self, requests: Iterable[Request]) -> Iterator[Sequence[Answered]]:
+        """The same as ``answer``, a few at a time."""
+        ...
+
+
+@runtime_checkable
 class Keyed(Protocol):
     """A model that may need a key."""
 

@@ -358,6 +358,11 @@ def test_another_model_than_the_drivers_is_an_error() -> None:
         RemoteWorker(Setup(fake, "another")).ready()
 
 
+def test_another_quaver_than_the_drivers_is_an_error() -> None:
+    with pytest.raises(ModelError, match="another version of Quaver"):
+        RemoteWorker(Setup(fake, "fake")._replace(version="0.0.1")).ready()
+
+
 def test_a_model_that_cannot_go_on_says_so_to_who_waits() -> None:
     class Broken(Fake):
         abilities = Abilities()

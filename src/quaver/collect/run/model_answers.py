@@ -7,8 +7,9 @@ work with this model. Earlier answers are kept in either case.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, cast
 
-from quaver.core.model import Answered, Grouped, Model
+from quaver.core.model import Answered, Checked, Grouped, Model
 from quaver.core.records import Call, Request, Response
 from quaver.core.response_validation import (
     error_line,
@@ -40,7 +41,7 @@ def taken_in_groups(model: Model, requests: Iterable[Request]) -> Iterator[Seque
     Raises:
         ModelError: The model cannot be used, keeps failing, or answers requests that it was not given.
     """
-    given = _Given(requests)
+    given = _Given(requests, checked=isinstance(model, Checked))
     failures, last = 0, ""
     while failures < _MOST_FAILURES:
         try:
@@ -71,6 +72,8 @@ def taken_in_groups(model: Model, requests: Iterable[Request]) -> Iterator[Seque
 
 
 def _groups(model: Model, requests: Iterable[Request]) -> Iterable[Sequence[object]]:
+    if isinstance(model, Checked):
+        return model.checked_groups(requests)
     if isinstance(model, Grouped):
         return model.answer_groups(requests)
     return ((answered,) for answered in model.answer(requests))
@@ -81,14 +84,15 @@ class _Given:
 
     Args:
         requests: The requests to draw from.
+        checked: Answers have been checked where they were given: one to each call, and valid.
 
     Attributes:
         outstanding: Requests that were drawn and have no answer.
         raised: The exception that drawing raised, if any.
     """
 
-    def __init__(self, requests: Iterable[Request]) -> None:
-        self._requests = iter(requests)
+    def __init__(self, requests: Iterable[Request], *, checked: bool = False) -> None:
+        self._requests, self._checked = iter(requests), checked
         self.outstanding: dict[int, Request] = {}
         self.raised: BaseException | None = None
 
@@ -113,6 +117,9 @@ class _Given:
         Raises:
             ModelError: One answers no outstanding request.
         """
+        if self._checked and self._takes(group):
+            yield cast(Sequence[Answered], group)
+            return
         found: list[Answered] = []
         outstanding = self.outstanding
         try:
@@ -129,6 +136,14 @@ class _Given:
             yield found
             raise
         yield found
+
+    def _takes(self, group: Sequence[Any]) -> bool:
+        """Count a group's requests as answered, if all of them are outstanding."""
+        taken = [self.outstanding.pop(id(request), None) for request, _ in group]
+        if all(taken):
+            return True
+        self.outstanding.update((id(one), one) for one in taken if one is not None)
+        return False
 
     def _settled(self, answered: object) -> Answered:
         """The original request, with its responses.

@@ -14,7 +14,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from quaver.core.batch import Batched
@@ -32,8 +32,9 @@ _AHEAD, _EACH = 0.4, 0.005
 least this long for each worker that there is, since each asks for more several times in this time."""
 _WINDOW = 0.2
 """Seconds over which a worker's answers are counted."""
-_PORTION, _MOST = 4, 1024
-"""A worker gets a share of the requests that it should have at a time, but no more than these."""
+_PORTION, _MOST = 4, 512
+"""A worker gets a share of the requests that it should have at a time, but no more than these. With short
+prompts they are less than 100 kB; Ray keeps what is larger in its object store, which takes twice as long."""
 _TRIES, _ALONE = 10, 2
 """Workers that a request may take with it before it is taken for the cause, and before it is sent alone."""
 _DEATHS = 30
@@ -190,11 +191,11 @@ class RemoteModel:
         Raises:
             ModelError: The model cannot be used, or workers keep dying.
         """
-        for group in self.answer_groups(requests):
+        for group in self.checked_groups(requests):
             yield from group
 
-    def answer_groups(self, requests: Iterable[Request]) -> Iterator[Sequence[Answered]]:
-        """The same, as many at a time as arrive together."""
+    def checked_groups(self, requests: Iterable[Request]) -> Iterator[Sequence[Answered]]:
+        """The same, as many at a time as arrive together; their worker has checked them."""
         source = iter(requests)
         first = next(source, None)
         if first is None:
@@ -279,16 +280,20 @@ class RemoteModel:
 
     def _draw_for(self, worker: _Worker, size: int, source: Iterator[Request], group: list[Request]) -> bool:
         """Add requests that no other worker should rather have; whether there is nothing more to draw."""
-        for request in source:
-            self._open[id(request)] = request
-            call = request.calls[0]
-            home = None if call.parent is None else self._home.get(call.item)
-            if home is None or home is worker or home not in self._workers or len(home.owed) > _MOST:
-                group.append(request)
-                if len(group) >= size:
-                    return False
-            else:
-                home.owed.append(request)
+        while len(group) < size:
+            drawn = list(islice(source, size - len(group)))
+            if not drawn:
+                return True
+            self._open.update(zip(map(id, drawn), drawn, strict=True))
+            group += [one for one in drawn if one.calls[0].parent is None or not self._owe(one, worker)]
+        return False
+
+    def _owe(self, follow_up: Request, worker: _Worker) -> bool:
+        """Leave a follow-up to the worker that answered what it follows, if that is another one."""
+        home = self._home.get(follow_up.calls[0].item)
+        if home is None or home is worker or home not in self._workers or len(home.owed) > _MOST:
+            return False
+        home.owed.append(follow_up)
         return True
 
     def _send(self, worker: _Worker, requests: list[Request], *, copied: bool = False) -> None:
@@ -345,7 +350,7 @@ class RemoteModel:
                 self._cluster.allow(self._model.meter.has_room)
             self._deaths = 0
             answers, group = unpacked_answers(packed), worker.groups[ref]
-            yield [*self._accepted(group, answers)]
+            yield self._accepted(group, answers)
             if group.left <= 0:
                 del worker.groups[ref]
                 worker.idle = time.monotonic()
@@ -353,21 +358,22 @@ class RemoteModel:
         for worker, answered in count.items():
             worker.learn(answered)
 
-    def _accepted(self, group: _Group, answers: Sequence[tuple[Place, list[Response]]]) -> Iterator[Answered]:
+    def _accepted(self, group: _Group, answers: Sequence[tuple[Place, list[Response]]]) -> list[Answered]:
         """The answers that are the first to their requests."""
-        for place, responses in answers:
-            if isinstance(place, int):
-                request = group.requests[place]
-                group.left -= 1
-                if self._open.pop(id(request), None) is not None:
-                    if self._tries:
-                        self._tries.pop(request.calls[0].key, None)
-                    yield request, responses
-            else:  # its model fails, and gives what it has
-                at, first, calls = place
-                whole = group.requests[at]
-                if id(whole) in self._open:
-                    yield whole.part(whole.calls[first : first + calls]), responses
+        requests, waiting = group.requests, self._open
+        whole = [(requests[place], some) for place, some in answers if isinstance(place, int)]
+        found = [one for one in whole if waiting.pop(id(one[0]), None) is not None]
+        group.left -= len(whole)
+        if self._tries:
+            for request, _ in found:
+                self._tries.pop(request.calls[0].key, None)
+        if len(whole) < len(answers):  # the worker's model fails, and gives what it has
+            parts = [(*place, some) for place, some in answers if not isinstance(place, int)]
+            for at, first, calls, responses in parts:
+                request = requests[at]
+                if id(request) in waiting:
+                    found.append((request.part(request.calls[first : first + calls]), responses))
+        return found
 
     def _lose(self, worker: _Worker, error: BaseException) -> None:
         """A worker is gone: what it had is asked elsewhere, and another takes its place.

@@ -6,6 +6,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from importlib.metadata import version
 from itertools import chain, count, repeat
 from typing import Any, NamedTuple
 
@@ -16,6 +17,8 @@ from quaver.core.model import Answered, Grouped, Model, Needs, Placed, Probed, S
 from quaver.core.records import Condition, Request, Response
 from quaver.errors import ModelError
 from quaver.models.remote.packed import Place, PlacedAnswer, packed_answers, unpacked_requests
+
+_QUAVER = version("quaver")
 
 
 class Setup(NamedTuple):
@@ -28,6 +31,7 @@ class Setup(NamedTuple):
         place: The conditions and the items' ids, for a model that must know them.
         needs: What the study needs of a server.
         found: What the driver found out about that server.
+        version: The driver's Quaver: it takes a worker's answers as checked.
     """
 
     make: Callable[[], Model]
@@ -36,6 +40,7 @@ class Setup(NamedTuple):
     place: tuple[Sequence[Condition], Sequence[str]] | None = None
     needs: Needs | None = None
     found: Any = None
+    version: str = _QUAVER
 
 
 class Came(NamedTuple):
@@ -245,6 +250,14 @@ def _add_part(asked: Iterable[_Asked], part: Request, responses: list[Response])
 
 
 def _made(setup: Setup) -> Model:
+    if setup.version != _QUAVER:
+        raise ModelError(
+            "a Ray worker has another version of Quaver than the driver",
+            where="run.on: ray",
+            expected=setup.version,
+            found=_QUAVER,
+            fix="install the same version on every node",
+        )
     model = setup.make()
     if setup.identity and model.identity() != setup.identity:
         raise ModelError(
