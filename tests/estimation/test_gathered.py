@@ -1,6 +1,7 @@
 """Codes, cells and counts that several measures share are those of the rows."""
 
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,7 @@ from quaver.core import registry
 from quaver.core.records import NO_LABEL
 from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.cells import cells
+from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.gathered import Gathered
 from quaver.estimation.left_out_prompts import Prompts
 from quaver.estimation.reading import Reading
@@ -160,3 +162,40 @@ def test_a_lazy_frame_is_never_in_memory_as_a_whole(name, monkeypatch):
     monkeypatch.setattr(Gathered, "frame", property(lambda self: pytest.fail("all of it was collected")))
     monkeypatch.setattr("quaver.estimation.gathered._PIECE", 7)
     assert measure(Gathered(frame.lazy()), seed=1) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("position_bias", {"forward": "a", "backward": "b"}),
+        ("verbosity_bias", {"plain": "a", "padded": "b"}),
+        ("partiality", {"toward": "gold"}),
+        ("coder_agreement", {"probability": "drawn"}),
+    ],
+)
+def test_a_column_that_an_option_names_is_read_alone(name, options, monkeypatch):
+    marks = pl.Series(["a", "b", "a"] * 24)
+    frame = annotations().with_columns(option_order=marks, padding=marks, drawn=pl.col("item") / 24 + 0.1)
+    measure = registry.load("measures", name)
+    expected = measure(frame, seed=1, **options)
+    monkeypatch.setattr(Gathered, "frame", property(lambda self: pytest.fail("all of it was collected")))
+    assert measure(Gathered(frame.lazy()), seed=1, **options) == expected
+
+
+def test_a_missing_column_is_missed_without_reading_the_others(monkeypatch):
+    monkeypatch.setattr(Gathered, "frame", property(lambda self: pytest.fail("all of it was collected")))
+    with pytest.raises(UnknownColumn):
+        registry.load("measures", "position_bias")(Gathered(annotations().lazy()))
+
+
+def test_freed_memory_of_many_rows_is_handed_back(monkeypatch):
+    libraries = []
+    library = SimpleNamespace(malloc_trim=libraries.append)
+    monkeypatch.setattr("quaver.estimation.gathered.ctypes", SimpleNamespace(CDLL=lambda name: library))
+    monkeypatch.setattr("quaver.estimation.gathered.os", SimpleNamespace(name="posix"))
+    accuracy, gathered = registry.load("measures", "accuracy"), Gathered(annotations().lazy())
+    accuracy(gathered)
+    assert not libraries
+    monkeypatch.setattr("quaver.estimation.gathered._MANY", gathered.height)
+    accuracy(gathered)
+    assert libraries == [0]

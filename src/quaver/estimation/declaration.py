@@ -239,9 +239,13 @@ class Measure(Declared):
         )
         taken = partial(self._estimates, own=own)
         if self.estimands == ("fixed",):
-            return Estimates(taken(reading))
-        asked = estimand is not None
-        return Estimates(over_prompts(taken, reading, estimand=wanted, asked=asked, of_a_set=self.of_a_set))
+            found = Estimates(taken(reading))
+        else:
+            asked = estimand is not None
+            of_prompts = over_prompts(taken, reading, estimand=wanted, asked=asked, of_a_set=self.of_a_set)
+            found = Estimates(of_prompts)
+        gathered.give_back()
+        return found
 
     def _checked(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """The function's own options, as it takes them.

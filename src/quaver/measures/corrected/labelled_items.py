@@ -329,9 +329,9 @@ def label_names(reading: Reading) -> tuple[str, ...]:
     """The label set's codes in its order; without a label set, those that occur, sorted."""
     if reading.labels:
         return tuple(reading.labels.codes)
-    columns = [reading.column("label") or "label", *({"gold"} & set(reading.frame.columns))]
+    columns = [reading.column("label") or "label", *({"gold"} & set(reading.gathered.columns))]
     return tuple(
-        sorted({code for name in columns for code in encode_labels(reading.frame[name], name).values})
+        sorted({code for name in columns for code in encode_labels(reading.gathered[name], name).values})
     )
 
 

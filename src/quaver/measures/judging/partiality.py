@@ -54,9 +54,9 @@ def partiality(reading: Reading, *, toward: str) -> Iterator[Estimate]:
     >>> partiality(frame, toward="longer")[0].value
     0.5
     """
-    if toward not in reading.frame.columns:
-        raise UnknownColumn(toward, reading.frame.columns, where="toward")
-    named = encode_labels(reading.frame[toward], toward)
+    if toward not in reading.gathered.columns:
+        raise UnknownColumn(toward, reading.gathered.columns, where="toward")
+    named = encode_labels(reading.gathered[toward], toward)
     for cell in reading.cells(raters=ASKING, gold=True):
         place = {name: at for at, name in enumerate(cell.labels)}
         codes = np.array([*(place.get(name, -1) for name in named.values), -1])[named.codes]

@@ -61,9 +61,9 @@ def position_bias(
     >>> position_bias(frame)[0].value, position_bias(frame)[0].details["alike"]
     (0.5, 0.5)
     """
-    if order not in reading.frame.columns:
-        raise UnknownColumn(order, reading.frame.columns, where="order")
-    levels = encode(reading.frame[order], order)
+    if order not in reading.gathered.columns:
+        raise UnknownColumn(order, reading.gathered.columns, where="order")
+    levels = encode(reading.gathered[order], order)
     for cell in reading.cells(raters=ASKING):
         yield cell.estimated(_statistic(cell, levels, forward, backward))
 

@@ -58,9 +58,9 @@ def verbosity_bias(
     >>> verbosity_bias(frame)[0].value
     0.5
     """
-    if padding not in reading.frame.columns:
-        raise UnknownColumn(padding, reading.frame.columns, where="padding")
-    levels = encode(reading.frame[padding], padding)
+    if padding not in reading.gathered.columns:
+        raise UnknownColumn(padding, reading.gathered.columns, where="padding")
+    levels = encode(reading.gathered[padding], padding)
     for cell in reading.cells(raters=ASKING):
         graded = padded in levels.values and padded not in cell.labels
         made = _scores if graded else _choices

@@ -148,6 +148,7 @@ def _with_original(
     given = (codes[..., None] == np.arange(size)).astype(np.float64)
     counts = given[:, :, others]
     counts += given[:, :, [first]]
+    del given  # as large as the counts, which is much of a large study
     both = (codes >= 0) & (codes[:, :, [first]] >= 0)
     same, answers = ((codes == codes[:, :, [first]]) & both).sum((0, 1)), both.sum((0, 1))
     parts = []

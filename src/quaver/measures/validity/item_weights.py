@@ -67,9 +67,9 @@ def drawn_weights(
     """
     if probability is None or not cell.rows.size:
         return counted, None
-    if probability not in reading.frame.columns:
-        raise UnknownColumn(probability, reading.frame.columns, where="probability")
-    chances = reading.frame[probability].cast(float).fill_null(np.nan).to_numpy()
+    if probability not in reading.gathered.columns:
+        raise UnknownColumn(probability, reading.gathered.columns, where="probability")
+    chances = reading.gathered[probability].cast(float).fill_null(np.nan).to_numpy()
     row = cell.rows.reshape(len(cell.items), -1).max(1)
     chance = np.where(row >= 0, chances[row], np.nan)
     counted = counted * (chance > 0)
