@@ -270,12 +270,12 @@ def test_a_disk_that_stays_full_keeps_what_was_stored(tmp_path: Path) -> None:
 
 
 def test_a_finished_run_leaves_no_thread(tmp_path: Path) -> None:
-    before = threading.active_count()
+    before = set(threading.enumerate())
     run(opened(tmp_path), fake(), map(request, range(3)), total=3)
-    for thread in threading.enumerate():
-        if thread.name.startswith("quaver-"):
-            thread.join(30)
-    assert threading.active_count() == before
+    started = set(threading.enumerate()) - before
+    for thread in started:
+        thread.join(30)
+    assert not [thread for thread in started if thread.is_alive()]
 
 
 def test_sqlites_own_word_for_a_full_disk(tmp_path: Path) -> None:
