@@ -2,10 +2,14 @@
 
 Tests that run side by side share out the cores. Otherwise the embedded model of each, polars and the browser
 would all run a thread on every core and wait for each other, which costs twice the time.
+
+What collecting made, ten thousand tests and every library, stays until the end. Python's collector leaves it
+aside from then on, where each of its rounds would otherwise go through all of it.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -20,6 +24,12 @@ _WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 _WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
 if len(_ALL) >= _WORKERS > 1:
     os.sched_setaffinity(0, sorted(_ALL)[_WORKER::_WORKERS])
+
+
+def pytest_collection_finish() -> None:
+    """Have rounds of the collector look only at what tests make."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
