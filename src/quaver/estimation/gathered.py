@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -158,10 +159,13 @@ class Gathered:
     def give_back(self) -> None:
         """Hand freed memory back to the system, where there are many rows.
 
-        The C library keeps freed arrays below 32 MB between those in use, and measures' arrays of many sizes
-        leave more of it behind than they take: 1.4 GB of 30,000,000 rows.
+        Estimates and what they are computed from refer to each other, so that arrays wait for Python's
+        collector, which counts objects and not their size: 0.3 GB of 10,000,000 rows. The C library keeps
+        freed arrays below 32 MB between those in use, and measures' arrays of many sizes leave more of it
+        behind than they take: 1.4 GB of 30,000,000 rows.
         """
         if self._height is not None and self._height >= _MANY:
+            gc.collect()
             trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
             if trim is not None:
                 trim(0)

@@ -1,6 +1,7 @@
 import polars as pl
 import pytest
 
+import quaver.measures.stability.paraphrase_stability as paraphrases
 from quaver.errors import MeasureError
 from quaver.measures.stability.paraphrase_stability import original_agreement, paraphrase_stability
 from quaver.measures.stability.prompt_stability import intra_pss
@@ -31,6 +32,20 @@ def test_the_original_may_be_marked():
         original_agreement(FRAME.with_columns(original=True))
     assert raised.value.where == "annotations['original']"
     assert "first" in raised.value.found
+
+
+def test_pairs_of_a_large_study_are_counted_a_few_variants_at_a_time(monkeypatch):
+    labels = [list("aababbab"), list("aabbbbab"), list("ababbaab"), list("bbababaa"), list("aaabbbba")]
+    frame = pl.concat(
+        pl.DataFrame({"item": range(8), "variant": f"v{n}", "label": some}) for n, some in enumerate(labels)
+    )
+    whole = original_agreement(frame, original="v2")
+    for size in (1, 300):  # one variant at a time, and two
+        monkeypatch.setattr(paraphrases, "_BYTES", size)
+        parts = original_agreement(frame, original="v2")
+        assert [(e.cell, e.value, e.low, e.high, e.details) for e in parts] == [
+            (e.cell, e.value, e.low, e.high, e.details) for e in whole
+        ]
 
 
 def test_no_original():

@@ -156,6 +156,18 @@ def test_a_slow_worker_is_not_waited_for_where_asking_is_free(monkeypatch: pytes
     assert {number for number, _ in cluster.asked} == {1, 2}
 
 
+@pytest.mark.parametrize("free", [True, False])
+def test_what_a_slow_worker_has_is_asked_again_only_where_that_is_free(
+    monkeypatch: pytest.MonkeyPatch, free: bool
+) -> None:
+    monkeypatch.setattr(remote_model, "_LEAST", 0.0)
+    monkeypatch.setattr(remote_model, "_SLOW", 0.0)
+    cluster, asked = ChanceCluster(3, 2, free=free), [request(item) for item in range(50)]
+    found = Counter(item for item, _ in _by_item(spread(cluster).answer(asked)))
+    assert found == Counter(range(50))  # where two answer, the first counts
+    assert (len(cluster.asked) > 50) is free
+
+
 def test_a_follow_up_goes_to_the_worker_that_answered() -> None:
     cluster = ChanceCluster(3, 3)
     model = spread(cluster)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,6 +11,7 @@ import polars as pl
 from quaver.agreement.stratified_alpha import said_of_alpha
 from quaver.core.records import Estimate, Level
 from quaver.errors import MeasureError
+from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
@@ -19,6 +19,9 @@ from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
 from quaver.measures.stability.partial_alphas import Part, each_alpha
 from quaver.measures.stability.prompt_stability import CONDITION, PAPER, WITHIN_REPEAT
+
+_BYTES = 32_000_000
+"""Label counts that are taken at a time of pairs with the original: of a large study, a few variants'."""
 
 
 @measure(
@@ -143,20 +146,35 @@ def _with_original(
         why = "no original paraphrase is named" if original is None else why
         yield replace(said, n=0, reason=why if cell.items else "no annotations")
         return
-    size = len(cell.labels)
-    codes, first = cell.codes, cell.raters.index(original)
-    given = (codes[..., None] == np.arange(size)).astype(np.float64)
-    counts = given[:, :, others]
-    counts += given[:, :, [first]]
-    del given  # as large as the counts, which is much of a large study
-    both = (codes >= 0) & (codes[:, :, [first]] >= 0)
-    same, answers = ((codes == codes[:, :, [first]]) & both).sum((0, 1)), both.sum((0, 1))
-    parts = []
-    for place, index in enumerate(others):
-        details: dict[str, Any] = {"original": original}
-        if answers[index]:
-            details["same"] = float(same[index] / answers[index])
-        part = replace(said, where={"variant": cell.raters[index]}, details=details)
-        parts.append(Part(part, [s * len(others) + place for s in range(counts.shape[1])]))
-    flat = counts.reshape(len(cell.items), counts.shape[1] * len(others), size)
-    yield from each_alpha(cell, flat, parts, level, missing)
+    first, of_a_variant = cell.raters.index(original), cell.codes[:, :, 0].size * len(cell.labels) * 8
+    room = max(1, _BYTES // max(of_a_variant, 1))
+    for start in range(0, len(others), room):
+        some = others[start : start + room]
+        counts, same = _pairs(cell, first, some)
+        parts = [
+            Part(
+                replace(
+                    said,
+                    where={"variant": cell.raters[index]},
+                    details={"original": original} | ({} if share is None else {"same": share}),
+                ),
+                range(place, counts.shape[1], len(some)),
+            )
+            for place, (index, share) in enumerate(zip(some, same, strict=True))
+        ]
+        yield from each_alpha(cell, counts, parts, level, missing)
+
+
+def _pairs(cell: Cell, first: int, others: Sequence[int]) -> tuple[Floats, list[float | None]]:
+    """Label counts of each of some raters with the first, shape (items, strata × raters, labels).
+
+    With the share of each one's answers that are the first's; None where there are none.
+    """
+    codes, one = cell.codes[:, :, others], cell.codes[:, :, [first]]
+    labels = np.arange(len(cell.labels))
+    counts = (codes[..., None] == labels).astype(np.float64)
+    counts += one[..., None] == labels
+    both = (codes >= 0) & (one >= 0)
+    same, answers = ((codes == one) & both).sum((0, 1)), both.sum((0, 1))
+    shares = [float(s / n) if n else None for s, n in zip(same, answers, strict=True)]
+    return counts.reshape(len(cell.items), -1, labels.size), shares
