@@ -3,10 +3,11 @@
     python benchmarks/workers.py [waiting|nothing|embedded]
 
 Needs ``quaver[ray]``; Ray starts on this machine. Calls that do nothing are compared with the bare loop of
-``overhead.py`` and with this process. Rates count from the first stored answers on; what is compared takes
-turns. Calls of 50 ms are so slow that the first workers answer many while the last ones start: their rates
-are given from a quarter of the calls on, too. By processor time, what counts is this process alone:
-the workers share the machine's cores with it here, and have others on a cluster.
+``overhead.py`` and with this process, in two sizes: the bare loop slows down as its index grows. Rates count
+from the first stored answers on; what is compared takes turns. Calls of 50 ms are so slow that the first
+workers answer many while the last ones start: their rates are given from a quarter of the calls on, too. By
+processor time, what counts is this process alone: the workers share the machine's cores with it here, and
+have others on a cluster.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from machine import machine
 from quaver.study.session import Study
 
 WAIT, ROUNDS = 0.05, 2
-CALLS = 40_000
+SIZES = (100_000, 400_000)
+"""Calls that take no time."""
 ITEMS = 16
 
 
@@ -105,20 +107,23 @@ def compare_waiting() -> None:
 
 
 def compare_nothing() -> None:
-    bare, here, two = [], [], []
-    for _ in range(ROUNDS):
-        with tempfile.TemporaryDirectory() as folder:
-            least = overhead.run(folder, CALLS, "--bare")
-            loop = CALLS / least["seconds"]
-            bare.append(Rate(loop, CALLS / least["used"], loop))
-        here.append(rate(calling(nothing, CALLS), {}))
-        two.append(rate(calling(nothing, CALLS), ray(2)))
-    for name in ("clock", "processor"):
-        loop, process, workers = (max(getattr(one, name) for one in some) for some in (bare, here, two))
-        print(
-            f"  no time, by the {name}: bare loop {loop:,.0f}, here {process:,.0f}, two workers "
-            f"{workers:,.0f} a second: {workers / loop:.2f} of the loop, {workers / process:.2f} of here"
-        )
+    for calls in SIZES:
+        bare, here, two = [], [], []
+        for _ in range(ROUNDS):
+            with tempfile.TemporaryDirectory() as folder:
+                least = overhead.run(folder, calls, "--bare")
+                loop = calls / least["seconds"]
+                bare.append(Rate(loop, calls / least["used"], loop))
+            here.append(rate(calling(nothing, calls), {}))
+            two.append(rate(calling(nothing, calls), ray(2)))
+        for name in ("clock", "processor"):
+            loop, process, workers = (max(getattr(one, name) for one in some) for some in (bare, here, two))
+            print(
+                f"  {calls:,} of no time, by the {name}: bare loop {loop:,.0f}, here {process:,.0f}, two "
+                f"workers {workers:,.0f} a second: {workers / loop:.2f} of the loop, "
+                f"{workers / process:.2f} of here",
+                flush=True,
+            )
 
 
 def compare_embedded() -> None:
