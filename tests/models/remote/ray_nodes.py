@@ -158,8 +158,8 @@ def nodes_killed(study: Path, kills: int, calls: int, chance: random.Random) -> 
 def drivers_killed(study: Path, kills: int, calls: int, chance: random.Random) -> int:
     """Kill the process that runs the study at random moments, some of its start, and run it again."""
     made, done = cluster(), 0
-    for last in [*[False] * kills, True]:
-        before, share = stored(study), chance.randint(0, int(1.5 * calls / kills))
+    for last in [*[False] * kills, True]:  # half of the calls on average, so that some are left to the last
+        before, share = stored(study), chance.randint(0, calls // kills)
         driver = subprocess.Popen([sys.executable, __file__, str(study), "ask", made.address])
         while not last and share and driver.poll() is None and stored(study) < before + share:
             time.sleep(0.02)

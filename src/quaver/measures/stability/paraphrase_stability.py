@@ -177,4 +177,5 @@ def _pairs(cell: Cell, first: int, others: Sequence[int]) -> tuple[Floats, list[
     both = (codes >= 0) & (one >= 0)
     same, answers = ((codes == one) & both).sum((0, 1)), both.sum((0, 1))
     shares = [float(s / n) if n else None for s, n in zip(same, answers, strict=True)]
-    return counts.reshape(len(cell.items), -1, labels.size), shares
+    items, strata, raters, _ = counts.shape
+    return counts.reshape(items, strata * raters, labels.size), shares
