@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import math
 import random
-import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib.machinery import ModuleSpec
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
-from unittest.mock import patch
 
+from tests.ray_module import Gone, Raised, ray_module
 from tests.simulation.schedule import Killed, Schedule
 
 from quaver.core.records import Request
@@ -33,18 +31,6 @@ _SETTLED = 15.0
 """Seconds after which workers fit the nodes that are there."""
 _MOST_NODES = 4
 _MISHAPS = ("worker dies", "node dies", "node is cut off", "worker is slow", "node joins", "node joins")
-
-
-class Gone(Exception):
-    """A worker is lost, with its node or without."""
-
-
-class _Raised(Exception):
-    """What a worker's method raised."""
-
-    def __init__(self, cause: BaseException) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
 
 
 @dataclass(eq=False)
@@ -85,7 +71,7 @@ class _Task:
     arguments: tuple[Any, ...]
     done: float = math.inf
     value: Any = None
-    raised: _Raised | None = None
+    raised: Raised | None = None
 
 
 class SimulatedRay:
@@ -126,28 +112,14 @@ class SimulatedRay:
         self._news = self._changed = self._schedule.now
         self.workers = []
         self._out.clear()
-        module = ModuleType("ray")
-        module.__spec__ = ModuleSpec("ray", None)
-        faults = (
-            "RayActorError",
-            "NodeDiedError",
-            "ObjectLostError",
-            "WorkerCrashedError",
-            "OutOfMemoryError",
-        )
-        known = {
-            "__version__": "simulated",
-            "is_initialized": lambda: True,
-            "cluster_resources": self._resources,
-            "exceptions": SimpleNamespace(RayTaskError=_Raised, **dict.fromkeys(faults, Gone)),
-            "cloudpickle": SimpleNamespace(register_pickle_by_value=lambda module: None),
-            "remote": lambda kind: _Kind(self, kind),
-            "kill": self._kill,
-            "wait": self._wait,
-            "get": self._get,
-        }
-        vars(module).update(known)
-        with patch.dict(sys.modules, {"ray": module}):
+        with ray_module(
+            cluster_resources=self._resources,
+            cloudpickle=SimpleNamespace(register_pickle_by_value=lambda module: None),
+            remote=lambda kind: _Kind(self, kind),
+            kill=self._kill,
+            wait=self._wait,
+            get=self._get,
+        ):
             yield
 
     # ------------------------------------------------------------------ what the driver does
@@ -261,7 +233,7 @@ class SimulatedRay:
             except Killed:
                 raise
             except BaseException as error:
-                task.raised = _Raised(error)
+                task.raised = Raised(error)
             if task.worker.ended:
                 raise Killed
             task.done = self._schedule.now + self._draw.choice((0.0, 0.0, 0.01, task.worker.slow))

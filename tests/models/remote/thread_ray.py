@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from importlib.machinery import ModuleSpec
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
-from unittest.mock import patch
 
-
-class Gone(Exception):
-    """A worker is lost."""
-
-
-class _Raised(Exception):
-    def __init__(self, cause: BaseException) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
+from tests.ray_module import Gone, Raised, ray_module
 
 
 class _Actor:
@@ -43,7 +32,7 @@ class _Actor:
         try:
             value, error = getattr(self.made, name)(*arguments), None
         except BaseException as raised:
-            value, error = None, _Raised(raised)
+            value, error = None, Raised(raised)
         if not self.lost:
             future.set_exception(error) if error else future.set_result(value)
 
@@ -74,27 +63,13 @@ class ThreadRay:
     @contextmanager
     def entered(self) -> Iterator[None]:
         """Stand where Ray is."""
-        module = ModuleType("ray")
-        module.__spec__ = ModuleSpec("ray", None)
-        names = (
-            "RayActorError",
-            "NodeDiedError",
-            "ObjectLostError",
-            "WorkerCrashedError",
-            "OutOfMemoryError",
-        )
-        known = {
-            "__version__": "of threads",
-            "is_initialized": lambda: True,
-            "cluster_resources": lambda: {"CPU": self.processors},
-            "exceptions": SimpleNamespace(RayTaskError=_Raised, **dict.fromkeys(names, Gone)),
-            "remote": self._remote,
-            "kill": lambda actor, no_restart: actor.lose(),
-            "wait": _wait,
-            "get": lambda future: future.result(),
-        }
-        vars(module).update(known)
-        with patch.dict(sys.modules, {"ray": module}):
+        with ray_module(
+            cluster_resources=lambda: {"CPU": self.processors},
+            remote=self._remote,
+            kill=lambda actor, no_restart: actor.lose(),
+            wait=_wait,
+            get=lambda future: future.result(),
+        ):
             yield
 
     def _remote(self, kind: type) -> Any:
