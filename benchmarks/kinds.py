@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from quaver.design.spec.example_file import KINDS
+from quaver.design.spec.json_schema import KINDS
 
 
 def main(kinds: list[str]) -> None:

@@ -22,8 +22,7 @@ from quaver import __version__, cli
 from quaver.cli.console import plain, table
 from quaver.cli.main import COMMANDS
 from quaver.core.number_format import duration
-from quaver.design.spec.json_schema import json_schema
-from quaver.design.spec.schema_file import MODELINE, SCHEMA_FILE
+from quaver.design.spec.json_schema import MODELINE, SCHEMA_FILE, json_schema
 
 SAME = ("--function", "fake=functions:same")
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Message, Request, Response, Variant
-from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.paraphrase.prompt_context import PromptContext
+from quaver.design.factors.prompt_edits import ORIGINAL, LevelOfFactor
+from quaver.design.paraphrase.paraphrase_draft import PromptContext
 from quaver.estimation.cell import Cell
 from quaver.estimation.declaration import measure
 from quaver.estimation.means import share_of

@@ -64,7 +64,7 @@ def command(
         _from_table(source, path, columns, lists, {k: v for k, v in options.items() if v is not None})
         return
     if kind is None:
-        from quaver.design.spec.example_file import example_file
+        from quaver.design.spec.json_schema import example_file
 
         written = example_file()
     else:
@@ -119,7 +119,7 @@ def _write(path: Path, text: str, then: str) -> None:
         raise QuaverError(
             "the file exists already", where=str(path), fix="choose another name, or remove the file"
         )
-    from quaver.design.spec.schema_file import write_with_schema
+    from quaver.design.spec.json_schema import write_with_schema
 
     if "\nstudies:" in text:
         path.write_text(text, encoding="utf-8")  # a collection, which the schema of a study does not describe

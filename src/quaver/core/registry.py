@@ -12,10 +12,10 @@ line there. Each kind has its protocol:
 group               protocol
 =================== ==============================================
 quaver.items        ``quaver.design.items.item_table.ItemSource``
-quaver.variants     ``quaver.design.variants.variant_family.VariantFamily``
+quaver.variants     ``quaver.design.variants.paraphrases.VariantFamily``
 quaver.paraphrasers ``quaver.design.paraphrase.paraphraser.Paraphraser``
 quaver.models       ``quaver.core.model.Model``
-quaver.follow_ups   ``quaver.design.follow_ups.FollowUp``
+quaver.follow_ups   ``quaver.design.prompts.follow_ups.FollowUp``
 quaver.evaluators   ``quaver.score.parsing.evaluator.Evaluator``
 quaver.measures     ``quaver.estimation.declaration.Measure``
 quaver.charts       ``quaver.report.charts.chart.Chart``

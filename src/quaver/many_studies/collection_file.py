@@ -12,8 +12,7 @@ from pydantic import Field
 from quaver.design.calls.small_study import merge, write_made
 from quaver.design.spec import BudgetSpec
 from quaver.design.spec.spec_part import Part
-from quaver.design.spec.study_file import Positions
-from quaver.design.spec.yaml_document import read_document
+from quaver.design.spec.study_file import Positions, read_document
 from quaver.design.spec.yaml_file import read_yaml
 from quaver.errors import SpecError
 from quaver.study.sources.archive import form_of, is_archive

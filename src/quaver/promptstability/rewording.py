@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from quaver.core.records import LabelSet, Variant
-from quaver.design.paraphrase.paraphrase_draft import Draft
+from quaver.design.paraphrase.paraphrase_draft import Draft, PromptContext
 from quaver.design.paraphrase.pegasus import Pegasus
-from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.paraphrase.surface_paraphraser import Surface
 from quaver.errors import QuaverError, SpecError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from quaver.core.records import Label, LabelSet, Message, Variant
-from quaver.design.follow_ups import FollowUp
+from quaver.design.prompts.follow_ups import FollowUp
 from quaver.testing.building import built, plugins
 from quaver.testing.recipes import Recipe, recipe_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from quaver.core.records import Variant
-from quaver.design.factors.factor_level import ORIGINAL, cross
-from quaver.design.variants.variant_family import VariantFamily
+from quaver.design.factors.prompt_edits import ORIGINAL, cross
+from quaver.design.variants.paraphrases import VariantFamily
 from quaver.testing.building import built, plugins
 from quaver.testing.prompts import LABELS, PROMPT, context
 from quaver.testing.recipes import VariantRecipe, recipe_of

@@ -26,7 +26,7 @@ from quaver.core.records import (
 from quaver.design.calls import call_keys
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment
-from quaver.design.follow_ups.stated_confidence import Verbal
+from quaver.design.prompts.follow_ups import Verbal
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
 DRAWN = Decoding("drawn", temperature=0.7, seed=3)

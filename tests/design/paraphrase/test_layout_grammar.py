@@ -9,9 +9,7 @@ import pytest
 
 from quaver.core.records import Item, Label, LabelSet, Variant
 from quaver.design.paraphrase.layout_grammar import Format
-from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase
-from quaver.design.paraphrase.paraphrase_keeper import NoWork
-from quaver.design.paraphrase.prompt_context import PromptContext
+from quaver.design.paraphrase.paraphrase_draft import Draft, NoWork, Paraphrase, PromptContext
 from quaver.design.prompts.rendering import messages_of
 from quaver.errors import SpecError, UnknownName
 

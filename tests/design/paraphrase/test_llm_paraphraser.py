@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 from quaver.core.records import Call, Decoding, Label, LabelSet, Prompt, Request, Response, Variant
-from quaver.design.paraphrase.llm_paraphraser import Llm
-from quaver.design.paraphrase.paraphrase_draft import Draft
-from quaver.design.paraphrase.prompt_context import PromptContext
-from quaver.design.paraphrase.reply_cleaning import cleaned
+from quaver.design.paraphrase.llm_paraphraser import Llm, cleaned
+from quaver.design.paraphrase.paraphrase_draft import Draft, PromptContext
 from quaver.errors import ModelError, SpecError
 from quaver.models.llamacpp import LlamaCpp
 

@@ -9,7 +9,7 @@ import pytest
 from tests.extras import needs
 
 from quaver.core.records import Label, LabelSet, Variant
-from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
+from quaver.design.factors.prompt_edits import ORIGINAL, LevelOfFactor
 from quaver.design.paraphrase import embeddings
 from quaver.design.paraphrase.meaning import LEXICAL, By, compare, lexical, with_meaning
 from quaver.design.spec import MeaningSpec

@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 from quaver.core.records import Label, LabelSet, Variant
-from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase
-from quaver.design.paraphrase.paraphrase_keeper import NoWork
+from quaver.design.paraphrase.paraphrase_draft import Draft, NoWork, Paraphrase, PromptContext
 from quaver.design.paraphrase.paraphrase_list import File
-from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.errors import QuaverError, SpecError, UnknownName
 
 LABELS = LabelSet((Label("a", "a"), Label("b", "b")))

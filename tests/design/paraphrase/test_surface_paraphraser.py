@@ -9,12 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quaver.core.records import Label, LabelSet, Variant
-from quaver.design.paraphrase.paraphrase_draft import Draft
-from quaver.design.paraphrase.paraphrase_keeper import NoWork
-from quaver.design.paraphrase.prompt_context import PromptContext
+from quaver.design.paraphrase.paraphrase_draft import Draft, NoWork, PromptContext
 from quaver.design.paraphrase.protected_words import escaped, label_names, lost, placeholders
-from quaver.design.paraphrase.surface_edits import EDITS
-from quaver.design.paraphrase.surface_paraphraser import Surface
+from quaver.design.paraphrase.surface_paraphraser import EDITS, Surface
 
 LABELS = LabelSet((Label("pos", "very positive"), Label("neg", "negative", synonyms=("bad",))))
 ANSWERS = {"pos": "A", "neg": "B"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from quaver.core.records import Label, LabelSet, Variant
-from quaver.design.prompts.postfix import check_postfix
+from quaver.design.prompts.templates import check_postfix
 from quaver.errors import SpecError
 
 

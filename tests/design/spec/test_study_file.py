@@ -12,8 +12,7 @@ from ruamel.yaml import YAML
 from tests.studies import STUDY, resolved, written
 
 from quaver.design.spec import StudySpec
-from quaver.design.spec.example_file import example_file
-from quaver.design.spec.json_schema import json_schema
+from quaver.design.spec.json_schema import example_file, json_schema
 from quaver.design.spec.study_file import Positions, bind, read_study
 from quaver.errors import SpecError
 

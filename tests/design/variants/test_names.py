@@ -6,8 +6,8 @@ import pytest
 from tests.design.variants.prompts import prompt_of, variants_of
 
 from quaver.core.records import Label, LabelSet, Variant
-from quaver.design.paraphrase.prompt_context import PromptContext
-from quaver.design.variants.label_names import LabelNames
+from quaver.design.paraphrase.paraphrase_draft import PromptContext
+from quaver.design.variants.answer_formats import LabelNames
 from quaver.errors import SpecError, UnknownName
 
 ALL = {"use": "label_names", "names": ["name", "code", "letter", "number", "synonym"]}

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from quaver.core.annotations import ANNOTATION_COLUMNS
-from quaver.core.label_values import LabelCells, outside_label_set
+from quaver.core.label_values import CellLabel, LabelCells, outside_label_set
 from quaver.core.records import Condition, Decoding, Item, LabelSet, Response, Variant
 from quaver.design.calls.experiment import Experiment
-from quaver.design.calls.imported_frame import FIX, imported_frame
-from quaver.design.calls.label_rows import LabelRows, item_ids, label_rows
-from quaver.design.factors.factor_level import ORIGINAL
+from quaver.design.factors.prompt_edits import ORIGINAL
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES, with_near_duplicates
 from quaver.design.items.table_files import read_rows
 from quaver.design.items.table_row import Row
@@ -21,6 +21,175 @@ from quaver.design.prompts.templates import literal
 from quaver.design.spec import IMPORTED, AnnotationsSpec, StudySpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import ItemError, SpecError, UnknownName
+
+
+class LabelRows(NamedTuple):
+    """The cells of a table that hold a label, or could: what the table says of each, column by column."""
+
+    row: Sequence[int]
+    item: list[str]
+    coder: list[str]
+    factors: list[tuple[str, ...]]
+    decoding: list[str]
+    repeat: list[str]
+    label: list[str]
+
+
+def label_rows(asked: AnnotationsSpec, rows: Sequence[Row]) -> LabelRows:
+    """Every cell of a label, in the order of the table."""
+    factors: list[tuple[str, ...]] = [()] * len(rows)
+    if asked.variant:
+        shared: dict[tuple[str, ...], tuple[str, ...]] = {}
+        columns = [_column(rows, name, "none") for name in asked.variant]
+        factors = [shared.setdefault(levels, levels) for levels in zip(*columns, strict=True)]
+    items, repeats = item_ids(asked, rows), _column(rows, asked.repeat)
+    drawn = _column(rows, asked.decoding, IMPORTED)
+    if not asked.coders:
+        coders = _column(rows, asked.coder, IMPORTED)
+        labels = _column(rows, asked.label)
+        if asked.repeats_in_order:
+            repeats = _in_turn(zip(items, coders, factors, drawn, strict=True))
+        return LabelRows(range(len(rows)), items, coders, factors, drawn, repeats, labels)
+    cells = [
+        (at, items[at], name, factors[at], drawn[at], repeats[at], label)
+        for at, row in enumerate(rows)
+        for name in asked.coders
+        if (label := row.text(name))
+    ]
+    return LabelRows(*map(list, zip(*cells, strict=True))) if cells else LabelRows([], [], [], [], [], [], [])
+
+
+def item_ids(asked: AnnotationsSpec, rows: Sequence[Row]) -> list[str]:
+    """Each row's item; without a column of items, each row is an item.
+
+    Raises:
+        ItemError: A row has none.
+    """
+    if asked.item is None:
+        return [str(number) for number in range(1, len(rows) + 1)]
+    found = _column(rows, asked.item)
+    if "" in found:
+        where = f"{rows[found.index('')].where}: {asked.item}"
+        raise ItemError("this row has no item", where=where, found="an empty cell")
+    return found
+
+
+def _column(rows: Sequence[Row], column: str | None, absent: str = "") -> list[str]:
+    if column is None:
+        return [absent] * len(rows)
+    return [row.text(column) or absent for row in rows]
+
+
+def _in_turn(places: Iterable[tuple[Any, ...]]) -> list[str]:
+    """For each row, how many rows before it are in the same place."""
+    seen: Counter[tuple[Any, ...]] = Counter()
+    found = []
+    for place in places:
+        found.append(str(seen[place]))
+        seen[place] += 1
+    return found
+
+
+FIX = "add it to the labels, map it to one of them, or list it under unlabelled"
+"""What to do about a label outside the set."""
+
+
+def imported_frame(
+    asked: AnnotationsSpec,
+    cells: LabelRows,
+    rows: Sequence[Row],
+    items: Mapping[str, Item],
+    variants: Mapping[tuple[str, ...], Variant],
+    labels: LabelSet,
+) -> pl.DataFrame:
+    """The annotation frame of a table.
+
+    Raises:
+        ItemError: A label is outside the set, or two labels are in one place.
+    """
+    repeats = _repeats(cells.repeat)
+    read = _readings(asked, cells, rows, labels)
+    columns: dict[str, list[Any]] = {
+        "model": cells.coder,
+        "variant": [variants[levels].id for levels in cells.factors],
+        "decoding": cells.decoding,
+        "item": cells.item,
+        "repeat": [repeats[name] for name in cells.repeat],
+        "evaluator": [IMPORTED] * len(cells.label),
+        "label": [read[label].label for label in cells.label],
+        "status": [read[label].status for label in cells.label],
+        "reason": [read[label].reason for label in cells.label],
+        "gold": [items[item].gold for item in cells.item],
+    }
+    extra: dict[str, list[Any]] = {}
+    for factor in next(iter(variants.values())).factors if variants else ():
+        extra[factor] = [variants[levels].factors[factor] for levels in cells.factors]
+    for group in asked.groups:
+        extra[group] = [items[item].groups[group] for item in cells.item]
+    kinds = {**ANNOTATION_COLUMNS, **dict.fromkeys(extra, pl.Categorical)}
+    if asked.original is not None:
+        extra[ORIGINAL] = [variants[levels].covariates[ORIGINAL] for levels in cells.factors]
+        kinds[ORIGINAL] = pl.Boolean
+    empty = [None] * len(cells.label)
+    data = {name: columns.get(name, empty) for name in ANNOTATION_COLUMNS} | extra
+    frame = pl.DataFrame(data, schema=kinds)
+    _check_places(frame, cells, rows)
+    return frame
+
+
+def _check_places(frame: pl.DataFrame, cells: LabelRows, rows: Sequence[Row]) -> None:
+    """Check that no two labels belong to the same call."""
+    double = frame.select("item", "model", "variant", "decoding", "repeat").is_duplicated()
+    if not double.any():
+        return
+    seen: dict[tuple[Any, ...], Row] = {}
+    for at, row, *place, _ in zip(range(len(cells.label)), *cells, strict=True):
+        if double[at] and seen.setdefault(tuple(place), rows[row]) is not rows[row]:
+            raise ItemError(
+                f"two labels of item {cells.item[at]!r} are in one place",
+                where=rows[row].where,
+                expected="a column that distinguishes them",
+                found=f"the same as at {seen[tuple(place)].where}",
+                fix="name that column as repeat, variant, decoding or coder",
+            )
+
+
+def _readings(
+    asked: AnnotationsSpec, cells: LabelRows, rows: Sequence[Row], labels: LabelSet
+) -> dict[str, CellLabel]:
+    """The meaning of every text that the cells of labels hold."""
+    reader = LabelCells(labels.codes, asked.map, asked.unlabelled)
+    found: dict[str, CellLabel] = {}
+    outside: dict[str, int] = {}
+    for at, written in enumerate(cells.label):
+        if written in found or written in outside:
+            continue
+        if read := reader.read(written):
+            found[written] = read
+        else:
+            outside[written] = at
+    if outside:
+        written, at = next(iter(outside.items()))
+        where = f"{rows[cells.row[at]].where}: {asked.label or cells.coder[at]}"
+        raise outside_label_set(f"the label of item {cells.item[at]!r}", where, [*outside], labels.codes, FIX)
+    return found
+
+
+def _repeats(repeats: Sequence[str]) -> dict[str, int]:
+    """The number of each repeat: its own where all are whole numbers, otherwise by first appearance."""
+    names = list(dict.fromkeys(repeats))
+    try:
+        numbers = {name: int(float(name)) for name in names if name}
+        if len(set(numbers.values())) == len(numbers) and all(float(n) == numbers[n] for n in numbers):
+            return {"": 0, **numbers} if "" not in names or len(names) == 1 else _in_order(names)
+    except (ValueError, OverflowError):
+        pass
+    return _in_order(names)
+
+
+def _in_order(names: Sequence[str]) -> dict[str, int]:
+    return {name: number for number, name in enumerate(names)}
+
 
 _SINGLE = ("item", "label", "raw", "thinking", "coder", "prompt", "original", "decoding", "repeat", "text")
 """The roles that one column plays."""

@@ -33,7 +33,7 @@ from quaver.design.calls import call_keys
 from quaver.design.calls.call_keys import Recipe, State
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.work_order import WorkOrder, joined
-from quaver.design.follow_ups import FollowUp
+from quaver.design.prompts.follow_ups import FollowUp
 
 Stored = Callable[[Sequence[bytes]], Mapping[bytes, Response]]
 """Says which of some keys are answered, and with what."""

@@ -12,17 +12,22 @@ from json.encoder import encode_basestring_ascii as quoted
 from quaver.core import registry
 from quaver.core.records import Condition, Decoding, Item, LabelSet, Variant
 from quaver.core.seeds import derive
-from quaver.design.calls.crossing import check_constraints, conditions_of
-from quaver.design.calls.template_checks import check_postfixes, check_spec_syntax, check_templates
-from quaver.design.calls.variant_crossing import prompt_of, variants_of
+from quaver.design.calls.variant_crossing import (
+    check_constraints,
+    check_postfixes,
+    check_spec_syntax,
+    check_templates,
+    conditions_of,
+    prompt_of,
+    variants_of,
+)
 from quaver.design.factors.prompt_edits import Editable
-from quaver.design.follow_ups import FollowUp
 from quaver.design.items.answer_options import options_of
 from quaver.design.items.item_labels import notes_on_gold
 from quaver.design.items.item_table import load_items
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES, with_near_duplicates
-from quaver.design.paraphrase.paraphrase_keeper import NOTHING_KEPT, Keeper
-from quaver.design.paraphrase.prompt_context import PromptContext
+from quaver.design.paraphrase.paraphrase_draft import NOTHING_KEPT, Keeper, PromptContext
+from quaver.design.prompts.follow_ups import FollowUp
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import Positions, bind

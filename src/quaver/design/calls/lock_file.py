@@ -16,7 +16,7 @@ from typing import Any
 from quaver.core.records import Message, Variant
 from quaver.design.calls import call_keys
 from quaver.design.calls.experiment import Experiment
-from quaver.design.follow_ups import FollowUp
+from quaver.design.prompts.follow_ups import FollowUp
 from quaver.design.prompts.rendering import messages_of
 from quaver.design.spec import StudySpec
 from quaver.errors import SpecError

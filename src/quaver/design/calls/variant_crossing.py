@@ -2,26 +2,293 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import random
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from quaver.core import registry
 from quaver.core.annotations import ANNOTATION_COLUMNS
-from quaver.core.records import LabelSet, Variant
+from quaver.core.records import Condition, Item, LabelSet, Variant
 from quaver.core.seeds import derive
-from quaver.design.calls.crossing import Only, nested, sampled
-from quaver.design.calls.template_checks import check_answers
-from quaver.design.factors.factor_level import LevelOfFactor, columns_of, cross
-from quaver.design.factors.prompt_edits import Editable, editable, with_edits
+from quaver.design.factors.prompt_edits import (
+    Editable,
+    LevelOfFactor,
+    columns_of,
+    cross,
+    editable,
+    with_edits,
+)
 from quaver.design.paraphrase.meaning import with_meaning
-from quaver.design.paraphrase.paraphrase_keeper import Keeper
-from quaver.design.paraphrase.prompt_context import PromptContext
+from quaver.design.paraphrase.paraphrase_draft import Keeper, PromptContext
+from quaver.design.prompts.rendering import PROMPT_NAMES
+from quaver.design.prompts.templates import check, check_columns, check_postfix, check_syntax, names_in
 from quaver.design.spec import TEXT_FACTOR, FamilySpec, StudySpec
 from quaver.design.spec.former_names import former_factor
 from quaver.design.spec.study_file import Positions, bind
-from quaver.design.variants.variant_family import VariantFamily
-from quaver.errors import SpecError
+from quaver.design.variants.paraphrases import VariantFamily
+from quaver.errors import SpecError, UnknownName
+
+Only = Mapping[str, tuple[str, ...]]
+"""Levels by factor: a condition, which holds where each of these factors has one of its levels."""
+
+
+def nested(
+    variants: Sequence[Variant], families: Sequence[tuple[Mapping[str, str], Only, str]]
+) -> tuple[list[Variant], list[str]]:
+    """Leave out the combinations in which a family varies outside its ``only``.
+
+    Args:
+        variants: All combinations.
+        families: For each family with an ``only``: the columns of its first level, the ``only``, and its
+            place in the study file.
+
+    Returns:
+        The variants that are left, and notes on what was left out.
+
+    Raises:
+        UnknownName: ``only`` names a factor or a level that no variant has.
+        SpecError: The family varies nowhere, because no variant has the levels that ``only`` names.
+    """
+    notes = []
+    for first, only, where in families:
+        _check_only(only, variants, where)
+        left = [one for one in variants if _fits(one, only) or _has(one, first)]
+        if all(_has(one, first) for one in left):
+            raise SpecError(
+                "these levels would never occur",
+                where=where,
+                expected="a combination of the other factors' levels that the study has",
+                found=_in_words(only),
+            )
+        notes.append(
+            f"{', '.join(first)} varies only where {_in_words(only)}: {len(left):,} of {len(variants):,} "
+            "combinations are asked."
+        )
+        variants = left
+    return list(variants), notes
+
+
+def sampled(variants: Sequence[Variant], spec: StudySpec) -> tuple[list[Variant], list[str]]:
+    """The variants that the study's ``sample`` draws: the first one and others at random, in order."""
+    size = spec.sample.variants
+    if size is None or size >= len(variants):
+        return list(variants), []
+    seed = spec.sample.seed if spec.sample.seed is not None else derive(spec.seed, "variants", "sample")
+    chosen = {0, *random.Random(seed).sample(range(1, len(variants)), size - 1)}
+    note = (
+        f"{size:,} of {len(variants):,} variants are asked: the first and {size - 1:,} others drawn "
+        f"without replacement (seed {seed})."
+    )
+    return [variant for index, variant in enumerate(variants) if index in chosen], [note]
+
+
+def conditions_of(spec: StudySpec, variants: Sequence[Variant], source: Positions) -> list[Condition]:
+    """Model × variant × decoding, models outermost, without what a model's or decoding's ``only`` leaves out.
+
+    Raises:
+        UnknownName: ``only`` names a factor or a level that no variant has.
+        SpecError: A model or a decoding is never used.
+    """
+    asked: dict[tuple[str, str], set[str]] = {}
+    askers: list[tuple[str, str, Only, tuple[str | int, ...]]] = [
+        *(("model", one.name, one.only, ("models", at)) for at, one in enumerate(spec.models)),
+        *(("decoding", name, one.only, ("decoding", name)) for name, one in spec.decoding.items()),
+    ]
+    for kind, name, only, loc in askers:
+        where = source.where(*loc, "only")
+        _check_only(only, variants, where)
+        asked[kind, name] = {variant.id for variant in variants if _fits(variant, only)}
+        if not asked[kind, name]:
+            raise SpecError(
+                f"the {kind} {name!r} would never be used",
+                where=where,
+                expected="a combination of levels that the study has",
+                found=_in_words(only),
+            )
+    return [
+        Condition(model.name, variant.id, name, given.repeats or spec.repeats)
+        for model in spec.models
+        for variant in variants
+        if variant.id in asked["model", model.name]
+        for name, given in spec.decoding.items()
+        if variant.id in asked["decoding", name]
+    ]
+
+
+def check_constraints(
+    spec: StudySpec, variants: Sequence[Variant], conditions: Sequence[Condition], source: Positions
+) -> None:
+    """Check that each prompt's answers can be given with its decoding.
+
+    Raises:
+        SpecError: A prompt asks for scores where only labels can be written, or for an answer that contains
+            a stop sequence.
+    """
+    known = {variant.id: variant for variant in variants}
+    scores = {variant.id for variant in variants if variant.output == "score"}
+    for one in conditions:
+        answers = known[one.variant].answers.values()
+        for at, stop in enumerate(spec.decoding[one.decoding].stop):
+            if cut := next((answer for answer in answers if stop in answer), None):
+                raise SpecError(
+                    "an answer could never be given in full",
+                    where=source.where("decoding", one.decoding, "stop", at),
+                    expected="no `stop` inside an answer",
+                    found=f"stop: {stop!r}, answer: {cut!r}",
+                    fix="leave it out, or give the label another answer (prompt.answers)",
+                )
+        if one.variant in scores and spec.decoding[one.decoding].constraint == "labels":
+            raise SpecError(
+                "the prompt asks for a score, but the decoding allows labels only",
+                where=source.where("decoding", one.decoding, "constraint"),
+                expected="constraint: none for prompts that ask for scores",
+                found=one.variant,
+                fix="use this decoding for the other prompts only, for example only: {output: label}",
+            )
+
+
+def _check_only(only: Only, variants: Sequence[Variant], where: str) -> None:
+    for factor, levels in only.items():
+        known = dict.fromkeys(v.factors[factor] for v in variants if factor in v.factors)
+        if not known:
+            factors = {name for variant in variants for name in variant.factors}
+            raise UnknownName("factor", factor, factors, where=where)
+        for level in levels:
+            if level not in known:
+                raise UnknownName("level", level, known, where=f"{where}: {factor}")
+
+
+def _fits(variant: Variant, only: Only) -> bool:
+    return all(variant.factors.get(factor) in levels for factor, levels in only.items())
+
+
+def _has(variant: Variant, columns: Mapping[str, str]) -> bool:
+    return all(variant.factors.get(column) == level for column, level in columns.items())
+
+
+def _in_words(only: Only) -> str:
+    return " and ".join(f"{factor} is {' or '.join(levels)}" for factor, levels in only.items())
+
+
+def check_spec_syntax(spec: StudySpec, source: Positions) -> None:
+    """Check that the study file's own templates are templates: the variants are made of them.
+
+    Raises:
+        SpecError: One is not.
+    """
+    for template, where in _rendered_texts(spec, source):
+        check_syntax(template, where=where)
+    for part in ("system", "layout", "instruction", "postfix"):
+        check_syntax(getattr(spec.prompt, part), where=source.where("prompt", part))
+
+
+def check_templates(
+    spec: StudySpec, variants: Sequence[Variant], items: Sequence[Item], source: Positions
+) -> None:
+    """Check the templates of the items' text and of every variant.
+
+    Raises:
+        SpecError: One is no template, or never shows what it must show.
+        UnknownName: One uses a field or column that does not exist.
+    """
+    columns = set(items[0].fields)
+    own = {"options"} if spec.task.options else set()
+    shared = [name for name in PROMPT_NAMES if name in own or name != "options"]
+    for template, where in _rendered_texts(spec, source):
+        check(template, columns | {"item"} | own, where=where, needs=[*items[0].fields, "item"])
+        check_columns(template, columns, where=where)
+    known = {
+        "instruction": shared,
+        "postfix": shared,
+        "system": [*shared, "text", "instruction", "postfix", "question"],
+        "layout": [*shared, "text", "instruction", "postfix", "question", "examples"],
+    }
+    _check_descriptions(variants, source)
+    checked: set[tuple[str, str]] = set()  # most variants share their parts with others
+    for variant in variants:
+        for part, names in known.items():
+            template, where = getattr(variant, part), _of_variant(variant, source, part)
+            if (part, template) not in checked:
+                checked.add((part, template))
+                check(template, names, where=where)
+                check_columns(template, columns, where=where)
+        check(variant.reply, ["answer", "item"], where=_of_variant(variant, source, "reply"))
+        if not (names_in(variant.layout) | names_in(variant.system)) & {"text", "item"}:
+            raise SpecError(
+                "the prompt never shows the item's text",
+                where=_of_variant(variant, source, "layout"),
+                expected="{{ text }} in the layout or the system message",
+                found=variant.layout[:120],
+            )
+
+
+def _check_descriptions(variants: Sequence[Variant], source: Positions) -> None:
+    parts = ("instruction", "postfix", "system", "layout", "schema")
+    described = [variant for variant in variants if variant.definitions]
+    if described and not any(
+        "definition" in getattr(variant, part) or (part == "schema" and variant.schema)
+        for variant in described
+        for part in parts
+    ):
+        raise SpecError(
+            "the prompt never shows the labels' definitions that are varied",
+            where=_of_variant(described[0], source, "definitions"),
+            expected="{{ label.definition }} in a loop over labels, a detailed strategy or JSON answers",
+        )
+
+
+def check_postfixes(variants: Sequence[Variant], labels: LabelSet, source: Positions) -> None:
+    """Check that no postfix contradicts its variant's answers.
+
+    Raises:
+        SpecError: One does.
+    """
+    checked: set[tuple[str, tuple[str, ...]]] = set()
+    for variant in variants:
+        key = (variant.postfix, tuple(variant.answers.values()))
+        if key not in checked:
+            checked.add(key)
+            check_postfix(variant, labels, where=_of_variant(variant, source, "postfix"))
+
+
+def check_answers(variant: Variant, source: Positions) -> None:
+    """Check that each label of a variant has an answer of its own.
+
+    Raises:
+        SpecError: One has none, or two have the same.
+    """
+    codes_by_answer: dict[str, str] = {}
+    for code, answer in variant.answers.items():
+        if not answer.strip():
+            raise SpecError(
+                f"the label {code!r} has an empty answer",
+                where=_of_variant(variant, source, "answers"),
+                expected="a text",
+                found=repr(answer),
+            )
+        other = codes_by_answer.setdefault(answer.strip().casefold(), code)
+        if other != code:
+            raise SpecError(
+                f"the labels {other!r} and {code!r} have the same answer",
+                where=_of_variant(variant, source, "answers"),
+                expected="a different answer for every label",
+                found=answer,
+            )
+
+
+def _rendered_texts(spec: StudySpec, source: Positions) -> Iterator[tuple[str, str]]:
+    """The templates of the items' text, and where each stands in the study file."""
+    several = len(spec.items.text) > 1
+    for name, template in spec.items.text.items():
+        yield template, source.where("items", "text", *([name] if several else []))
+
+
+def _of_variant(variant: Variant, source: Positions, part: str) -> str:
+    """Where a variant's part stands: in the prompt, or wherever the variants come from."""
+    if not variant.factors:
+        return source.where("prompt", part)
+    return f"{source.where('variants')}: {variant.id}: {part}"
 
 
 class StudyVariants(NamedTuple):

@@ -6,14 +6,126 @@ format. The edits of a part form a chain, from what the family made to the prese
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import product
 from typing import Any
 
 from quaver.core.records import Variant
-from quaver.design.factors.factor_level import LevelOfFactor
 from quaver.design.spec.former_names import former_factor
 from quaver.errors import SpecError
+
+ORIGINAL = "original"
+"""The level that leaves the study file's own prompt as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelOfFactor:
+    """One level of a factor.
+
+    Attributes:
+        name: Its name, unique within the factor.
+        edit: What it does to the prompt; pure.
+        origin: Its origin, for the lock file and the report.
+        columns: Further columns of the annotations, by name; each is a factor too.
+        turn: When it is applied, whatever the order of the factors: turn -1 first (paraphrases, on which
+            others build), then turn 0 (layouts, answers), turn 1 (orders, moves), turn 2 (additions), and
+            turn 3 for what depends on all others (JSON schemas).
+        covariates: Numbers, flags and texts for the annotations that are not levels: a temperature, a
+            distance.
+    """
+
+    name: str
+    edit: Callable[[Variant], Variant]
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    turn: int = 0
+    covariates: Mapping[str, str | float | bool] = field(default_factory=dict)
+
+
+def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> list[Variant]:
+    """Every combination of the factors' levels, applied to the prompt turn by turn, from left to right.
+
+    Returns:
+        The variants. An id consists of the levels (``paraphrase=plain,format=digits``); it is ``original``
+        if nothing varies. The levels' columns are factors too.
+
+    Raises:
+        SpecError: A factor has no level; two levels or two combinations have the same name; or two families
+            share a column.
+    """
+    for factor, levels in factors.items():
+        names = [level.name for level in levels]
+        if not names:
+            raise SpecError("this factor has no level", where=f"factor {factor}", expected="one or more")
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise SpecError(
+                f"two levels are named {twice!r}",
+                where=f"factor {factor}",
+                expected="a different name for each level",
+                found=", ".join(names[:8]),
+            )
+    _check_columns(factors)
+    variants: list[Variant] = []
+    for combination in product(*factors.values()):
+        chosen = dict(zip(factors, combination, strict=True))
+        variant = prompt
+        for level in sorted(combination, key=lambda level: level.turn):
+            variant = level.edit(variant)
+        variants.append(
+            replace(
+                variant,
+                id=",".join(_named(factor, level) for factor, level in chosen.items()) or ORIGINAL,
+                factors=_factors(chosen),
+                covariates={name: value for level in combination for name, value in level.covariates.items()},
+                origin={
+                    factor or level.origin.get("family", ""): dict(level.origin)
+                    for factor, level in chosen.items()
+                },
+            )
+        )
+    ids = [variant.id for variant in variants]
+    if len(set(ids)) < len(ids):
+        twice = next(name for name in ids if ids.count(name) > 1)
+        raise SpecError(
+            "two combinations of levels have the same name",
+            found=twice,
+            fix="leave commas and equals signs out of the names of levels",
+        )
+    return variants
+
+
+def columns_of(factor: str, levels: Sequence[LevelOfFactor]) -> list[str]:
+    """The columns that a factor's levels fill: the factor's own, if it has one, and theirs."""
+    own = [factor] if factor else []
+    theirs = (column for level in levels for column in (*level.columns, *level.covariates))
+    return list(dict.fromkeys([*own, *theirs]))
+
+
+def _check_columns(factors: Mapping[str, Sequence[LevelOfFactor]]) -> None:
+    taken: dict[str, str] = {}
+    for factor, levels in factors.items():
+        for column in columns_of(factor, levels):
+            if taken.setdefault(column, factor) != factor:
+                raise SpecError(
+                    f"two families fill the column {column!r}",
+                    where=f"factor {factor or column}",
+                    found=f"{column}, which {taken[column] or 'another family'} fills too",
+                    fix="give one of them another name with `factor:`",
+                )
+
+
+def _named(factor: str, level: LevelOfFactor) -> str:
+    return f"{factor}={level.name}" if factor else level.name
+
+
+def _factors(chosen: Mapping[str, LevelOfFactor]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for factor, level in chosen.items():
+        found |= {factor: level.name, **level.columns} if factor else dict(level.columns)
+    return found
+
 
 PARTS = ("system", "layout", "instruction", "postfix")
 

@@ -9,7 +9,7 @@ from typing import Any
 from quaver.core.table_text import text_of
 from quaver.design.items.answer_options import listed
 from quaver.design.items.table_row import Row
-from quaver.design.spec.row_filter import Condition
+from quaver.design.spec.items_spec import Condition
 from quaver.design.spec.study_file import Positions
 from quaver.errors import ItemError, UnknownName
 

@@ -34,7 +34,7 @@ def similarities(original: str, paraphrases: Sequence[str]) -> list[float]:
 
 
 def _vectors(model: Any, texts: Sequence[str]) -> list[Any]:
-    from quaver.design.paraphrase.sentences import sentences
+    from quaver.design.paraphrase.protected_words import sentences
 
     parts: list[str] = []
     owners: list[int] = []

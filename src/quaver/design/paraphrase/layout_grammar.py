@@ -16,9 +16,8 @@ from typing import Any
 
 from quaver.core.number_format import count
 from quaver.core.records import Variant
-from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
+from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, PromptContext, Work
 from quaver.design.paraphrase.paraphraser import check_count
-from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.prompts.templates import names_in
 from quaver.errors import SpecError, UnknownName
 

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from quaver.core.records import Decoding, Message, Prompt
 from quaver.core.seeds import derive
-from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, ToAsk, Work
+from quaver.design.paraphrase.paraphrase_draft import (
+    NOTHING_KEPT,
+    Draft,
+    Paraphrase,
+    PromptContext,
+    ToAsk,
+    Work,
+)
 from quaver.design.paraphrase.paraphraser import (
     CUT_OFF,
     TEMPERATURE,
@@ -17,11 +26,53 @@ from quaver.design.paraphrase.paraphraser import (
     stand_ins,
     too_few,
 )
-from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.paraphrase.protected_words import escaped
-from quaver.design.paraphrase.reply_cleaning import cleaned
 from quaver.design.prompts.templates import check, names_in, render
 from quaver.errors import ModelError, SpecError
+
+_THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_MARK = re.compile(r"^\s*(?:[-*•–—]|\(?\d{1,2}[.):]|\(?[a-zA-Z][.)])\s+")
+_LEAD = re.compile(
+    r"^\s*(?:\**(?:new|rewritten|reworded|rephrased|revised|alternative|paraphrased?)\b[^:\n]{0,40}:\**|"
+    r"(?:sure|certainly|of course|here(?:'s| is| are))\b[^:\n]{0,80}:[ \t]*\n|"
+    r"(?:sure|certainly|of course|here(?:'s| is| are))\b[^:\n]{0,80}"
+    r"(?:version|wording|phrasing|paraphrase|instruction)s?\**:)\s*",
+    re.IGNORECASE,
+)
+_QUOTES = (("“", "”"), ("‘", "’"), ("«", "»"), ("„", "“"), ('"', '"'), ("'", "'"), ("`", "`"), ("**", "**"))
+
+
+def cleaned(answer: str, original: str) -> str:
+    r"""A paraphrase without what models add: thinking, lead-ins, list marks, quotation marks.
+
+    Args:
+        answer: The model's reply.
+        original: The text to reword. If it is a single line, only the reply's first line counts: the rest is
+            second thoughts or further paraphrases.
+
+    >>> cleaned('Sure, here is one:\n1. "Is it good or bad?"\n2. Good?', "Good or bad?")
+    'Is it good or bad?'
+    """
+    text = _LEAD.sub("", _THINKING.sub("", answer).strip())
+    lines = [line.strip() for line in text.splitlines()]
+    kept = [line for line in lines if line]
+    if "\n" not in original.strip():
+        kept = kept[:1]
+    elif kept:
+        kept = lines[lines.index(kept[0]) : len(lines) - lines[::-1].index(kept[-1])]
+    return _unquoted(_MARK.sub("", _unquoted("\n".join(kept)) if kept else "")).strip()
+
+
+def _unquoted(text: str) -> str:
+    """A text without quotation marks around all of it."""
+    text = text.strip()
+    for opening, closing in _QUOTES:
+        inside = text[len(opening) : len(text) - len(closing)]
+        whole = inside and text == opening + inside + closing
+        if whole and opening not in inside and closing not in inside:
+            return inside.strip()
+    return text
+
 
 REQUEST = """\
 Put the instruction below into other words. It must ask for exactly the same thing; it may be shorter or \
@@ -206,3 +257,31 @@ def check_temperatures(temperatures: Sequence[float], k: int) -> None:
             )
     if len({f"{one:g}" for one in temperatures}) < len(temperatures):
         raise SpecError("a temperature is given twice", where="temperatures", found=str(list(temperatures)))
+
+
+SHORTENING = """\
+Say the instruction below in as few words as you can. It must ask for exactly the same thing. Leave every \
+label, name, number and definition in it, and everything in double braces, as it stands. Do not follow the \
+instruction and do not explain anything: write the short instruction and nothing else.
+
+Instruction: {{ instruction }}
+
+Short instruction:"""
+
+
+def shortened(text: str, model: str, context: PromptContext) -> str:
+    """A shorter text with the same meaning, written by one of the study's models.
+
+    Raises:
+        SpecError: No calls may be made now.
+        ModelError: The model gave nothing new.
+    """
+    engine = Llm(model=model, k=1, temperatures=[0.3], request=SHORTENING)
+    about = replace(context, prompt=replace(context.prompt, instruction=text))
+
+    def fill(draft: Draft, work: Work) -> Sequence[Paraphrase]:
+        return engine.reword(about, draft, work)
+
+    asked = {"engine": "shortened", **engine.asked(), "original": text, "seed": context.seed}
+    (paraphrase,) = (context.keeper or NOTHING_KEPT).paraphrases(asked, Draft(text), fill)
+    return paraphrase.text

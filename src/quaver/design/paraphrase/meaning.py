@@ -16,10 +16,9 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from quaver.core.records import LabelSet, Variant
-from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
+from quaver.design.factors.prompt_edits import ORIGINAL, LevelOfFactor
 from quaver.design.paraphrase import embeddings
-from quaver.design.paraphrase.class_words import lost_class_words
-from quaver.design.paraphrase.protected_words import label_names, lost
+from quaver.design.paraphrase.protected_words import label_names, lost, lost_class_words
 from quaver.design.spec import MeaningSpec
 
 LEXICAL = "lexical: cosine of letter triples"

@@ -3,11 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from quaver.core.records import Decoding, Prompt, Response
+from quaver.core.records import Decoding, Item, LabelSet, Prompt, Response, Variant
+from quaver.design.factors.prompt_edits import Edit
+from quaver.design.paraphrase.meaning import By, compare
+from quaver.errors import SpecError
+
+
+@dataclass(frozen=True, slots=True)
+class PromptContext:
+    """The study's own prompt, and all that a family may draw on to vary it.
+
+    Attributes:
+        prompt: The prompt of the study file, before any family edits it.
+        labels: The task's label set.
+        seed: The seed of whatever the family draws at random.
+        spare: The items from which examples may be taken: those outside the sample, or of another table.
+        home: The folder that relative paths in the study file start from.
+        sample: The study's items.
+        texts: Every template of an item's text in the study; only the prompt's own if empty.
+        keeper: Stores what is expensive to make; None stores nothing.
+    """
+
+    prompt: Variant
+    labels: LabelSet
+    seed: int
+    spare: Sequence[Item] = ()
+    home: Path = Path()
+    sample: Sequence[Item] = ()
+    texts: Sequence[str] = ()
+    keeper: Keeper | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,3 +166,85 @@ class ToAsk(NamedTuple):
     calls: int
     characters: int
     answer_tokens: int
+
+
+class Keeper(Protocol):
+    """Keeps paraphrases that cost something and edits by hand."""
+
+    @property
+    def stands_in(self) -> bool:
+        """Whether this is only a plan, in which texts of similar length replace paraphrases not made yet."""
+        ...
+
+    def foresee(self, left: ToAsk) -> None:
+        """Record, for that plan, the calls that making them will take."""
+        ...
+
+    @property
+    def edits(self) -> Sequence[Edit]:
+        """Edits by hand, in the order in which they were made."""
+        ...
+
+    def paraphrases(
+        self, asked: Mapping[str, Any], blank: Draft, fill: Callable[[Draft, Work], Sequence[Paraphrase]]
+    ) -> Sequence[Paraphrase]:
+        """The requested paraphrases: those that are kept, and those that ``fill`` adds.
+
+        Args:
+            asked: What decides them; equal requests share what is kept.
+            blank: The draft to start from if nothing is kept.
+            fill: Completes a draft and returns the requested paraphrases.
+        """
+        ...
+
+    def similarities(self, by: By, original: str, paraphrases: Sequence[str]) -> tuple[str, list[float]]:
+        """Similarities of paraphrases to the original, as from `meaning.compare`."""
+        ...
+
+
+class NotMade(SpecError):
+    """Paraphrases that cost something have not been made, and may not be made now."""
+
+
+class NoWork:
+    """Refuses all calls; ``refused`` says whether one was attempted."""
+
+    refused = False
+
+    def begin(self, what: str) -> None:
+        """Refuse."""
+        self.refused = True
+        raise NotMade(
+            "the model's paraphrases have not been made yet",
+            expected=what,
+            found="none",
+            fix="`quaver variants STUDY` makes them, and so does run",
+        )
+
+    def ask(
+        self, model: str | Mapping[str, Any], prompt: Prompt, decoding: Decoding, seed: int, count: int
+    ) -> list[Response]:
+        """Refuse."""
+        self.begin(f"{count} answers of a model")
+        return []
+
+
+class _NothingKept:
+    """For a study without a folder: it makes again what costs nothing, and nothing else."""
+
+    edits: Sequence[Edit] = ()
+    stands_in = False
+
+    def foresee(self, left: ToAsk) -> None:
+        """Ignored: nothing is planned without a folder."""
+
+    def paraphrases(
+        self, asked: Mapping[str, Any], blank: Draft, fill: Callable[[Draft, Work], Sequence[Paraphrase]]
+    ) -> Sequence[Paraphrase]:
+        return fill(blank, NoWork())
+
+    def similarities(self, by: By, original: str, paraphrases: Sequence[str]) -> tuple[str, list[float]]:
+        return compare(by, original, paraphrases)
+
+
+NOTHING_KEPT: Keeper = _NothingKept()

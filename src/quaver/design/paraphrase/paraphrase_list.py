@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quaver.design.factors.factor_level import ORIGINAL
+from quaver.design.factors.prompt_edits import ORIGINAL
 from quaver.design.items.table_files import FORMATS, read_rows
 from quaver.design.items.table_row import Row
-from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
+from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, PromptContext, Work
 from quaver.design.paraphrase.paraphraser import TEMPERATURE
-from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.errors import SpecError, UnknownName
 
 _PLAIN = (".txt", ".md")

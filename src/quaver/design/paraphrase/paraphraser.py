@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, Protocol, runtime_checkable
 
-from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, ToAsk, Work
-from quaver.design.paraphrase.prompt_context import PromptContext
+from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, PromptContext, ToAsk, Work
 from quaver.errors import ModelError, SpecError
 
 MOST = 1000

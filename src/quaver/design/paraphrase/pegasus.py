@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from quaver.core.seeds import derive
 from quaver.design.paraphrase.llm_paraphraser import check_temperatures
-from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
+from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, PromptContext, Work
 from quaver.design.paraphrase.paraphraser import (
     CUT_OFF,
     TEMPERATURE,
@@ -22,9 +22,7 @@ from quaver.design.paraphrase.paraphraser import (
     stand_ins,
     too_few,
 )
-from quaver.design.paraphrase.prompt_context import PromptContext
-from quaver.design.paraphrase.protected_words import escaped, placeholders
-from quaver.design.paraphrase.sentences import clauses, sentences
+from quaver.design.paraphrase.protected_words import clauses, escaped, placeholders, sentences
 from quaver.errors import SpecError, Unavailable
 
 TEMPERATURES = tuple(round(0.1 + 4.9 * step / 24, 1) for step in range(25))

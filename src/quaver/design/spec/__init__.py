@@ -7,16 +7,14 @@ line.
 
 from __future__ import annotations
 
-from quaver.design.spec.annotations_spec import IMPORTED, NOT_ASKED, AnnotationsSpec
 from quaver.design.spec.collection_spec import BudgetSpec, RunSpec, UntilSpec
-from quaver.design.spec.decoding_spec import DecodingSpec
 from quaver.design.spec.items_spec import GoldSpec, ItemsSpec
 from quaver.design.spec.measures_spec import ConclusionSpec, EvaluatorSpec, FollowUpSpec, MeasureSpec
-from quaver.design.spec.models_spec import ModelSpec, PriceSpec
+from quaver.design.spec.models_spec import DecodingSpec, ModelSpec, PriceSpec
 from quaver.design.spec.prompt_spec import TEXT_FACTOR, FamilySpec, MeaningSpec, PromptSpec, SampleSpec
 from quaver.design.spec.spec_part import PlacedError, PluginSpec
 from quaver.design.spec.study_spec import StudySpec
-from quaver.design.spec.task_spec import LabelSpec, TaskSpec
+from quaver.design.spec.task_spec import IMPORTED, NOT_ASKED, AnnotationsSpec, LabelSpec, TaskSpec
 
 __all__ = [
     "IMPORTED",

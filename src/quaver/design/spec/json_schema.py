@@ -1,15 +1,21 @@
-"""The study file's JSON Schema: an editor accepts what Quaver accepts, and completes names and keys."""
+"""What helps to write a study file: its JSON Schema for an editor, and an example with every key."""
 
 from __future__ import annotations
 
+import json
+import textwrap
+from pathlib import Path
 from typing import Any, Final, cast
 
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from quaver.core import registry
-from quaver.design.spec import ModelSpec, StudySpec
+from quaver.design.spec import DecodingSpec, ModelSpec, StudySpec
 from quaver.design.spec.former_names import FORMER
+from quaver.errors import SpecError
 
 SCHEMA_ID: Final = "urn:quaver:study"
 """What the schema is called; a file with this ``$id`` may be written again."""
@@ -62,3 +68,86 @@ def json_schema() -> dict[str, Any]:
     schema["anyOf"] = [{"required": needed}, {"required": ["annotations"]}]
     schema["properties"]["small"]["propertyNames"] = {"enum": list(schema["properties"])}
     return {"$schema": _DIALECT, "$id": SCHEMA_ID, **schema}
+
+
+SCHEMA_FILE: Final = "study.schema.json"
+MODELINE: Final = f"# yaml-language-server: $schema={SCHEMA_FILE}\n"
+"""What the YAML language server reads, in VS Code, JetBrains' IDEs, Neovim, Emacs and Helix."""
+
+
+def write_with_schema(path: Path, text: str) -> None:
+    """Write a study file that begins with its modeline, and the schema beside it.
+
+    Args:
+        path: The study file; its folder is made.
+        text: The study.
+
+    Raises:
+        SpecError: Another file has the schema's name.
+    """
+    schema = path.parent / SCHEMA_FILE
+    if schema.exists() and f'"{SCHEMA_ID}"' not in schema.read_text(encoding="utf-8", errors="replace"):
+        raise SpecError(
+            "another file has the name of the study file's schema",
+            where=str(schema),
+            fix="rename it, or write the study into another folder",
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    schema.write_text(json.dumps(json_schema(), indent=2) + "\n", encoding="utf-8")
+    path.write_text(MODELINE + text, encoding="utf-8")
+
+
+_HEAD = """\
+# A Quaver study: one experiment on one set of items.
+# Every key is here. One that stands behind a # has the default shown: remove the # to change it.
+"""
+
+
+def example_file() -> str:
+    """YAML text of a study to start from, with every key; those that have a default are commented out."""
+    return _HEAD + "\n".join(_lines(StudySpec, 0)) + "\n"
+
+
+def _lines(model: type[BaseModel], depth: int) -> list[str]:
+    lines: list[str] = []
+    for name, field in model.model_fields.items():
+        part = field.annotation
+        if isinstance(part, type) and issubclass(part, BaseModel):
+            lines += ["", f"{name}:"] if depth == 0 else [f"{name}:"]
+            lines += _indented(_lines(part, depth + 1))
+        elif name == "decoding":
+            lines += ["", *_comment(field), f"{name}:", "  greedy:"]
+            lines += _indented(_indented(_lines(DecodingSpec, depth + 1)))
+        else:
+            lines += [*([""] if depth == 0 else []), *_comment(field), *_value(name, field)]
+    return lines
+
+
+def _comment(field: FieldInfo) -> list[str]:
+    return [f"# {line}" for line in textwrap.wrap(field.description or "", 90)]
+
+
+def _value(name: str, field: FieldInfo) -> list[str]:
+    if field.is_required():
+        return [f"{name}: {_flow(field.examples[0])}"] if field.examples else [f"{name}: "]
+    return [f"#{name}: {_flow(field.get_default(call_default_factory=True))}"]
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"  {line}" if line else line for line in lines]
+
+
+def _flow(value: Any) -> str:
+    """A value on one line, as JSON, which is valid YAML."""
+    return json.dumps(_plain(value), ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        given = value.model_dump(exclude_unset=True)
+        return given["use"] if set(given) == {"use"} else given
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    return value

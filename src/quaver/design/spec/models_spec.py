@@ -1,17 +1,215 @@
-"""The models that a study asks, and their prices."""
+"""The models that a study asks, their prices, and how an answer is drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+import re
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
+from quaver.core.arguments import excerpt, expectation
+from quaver.core.records import Decoding
 from quaver.core.registry import Kind
 from quaver.design.spec.former_names import renamed_model
-from quaver.design.spec.model_names import model_of_name
 from quaver.design.spec.spec_part import Name, Only, Part, PlacedError, PluginSpec, Text
 from quaver.errors import UnknownName
+
+_PRESETS: Final[Mapping[str, str]] = {
+    "openai": "openai",
+    "azure": "azure",
+    "anthropic": "anthropic",
+    "google": "gemini",
+    "gemini": "gemini",
+    "mistral": "mistral",
+    "deepseek": "deepseek",
+    "groq": "groq",
+    "together": "together",
+    "together_ai": "together",
+    "openrouter": "openrouter",
+    "ollama": "ollama",
+    "ollama_chat": "ollama",
+    "vllm": "vllm",
+    "hosted_vllm": "vllm",
+    "sglang": "sglang",
+    "lm_studio": "lm_studio",
+    "llamacpp_server": "llamacpp_server",
+    "gpt4all_server": "gpt4all_server",
+}
+"""The preset of ``openai_compatible`` by the provider's name here and in other tools."""
+
+_ENGINES: Final[Mapping[str, str]] = {
+    "llamacpp": "llamacpp",
+    "hf": "transformers",
+    "transformers": "transformers",
+    "gpt4all": "gpt4all",
+    "inspect": "inspect",
+}
+"""The engine that loads the model itself, or that knows more providers."""
+
+PROVIDERS: Final = (*_PRESETS, *_ENGINES)
+"""What may stand before the first slash."""
+
+_REFUSES_TEMPERATURE = re.compile(r"gpt-5(?!.*chat)|o\d")
+"""OpenAI's reasoning models, by the beginning of their names."""
+
+
+def model_of_name(text: str, where: str = "model") -> dict[str, Any]:
+    """What would stand in a study file for a model that is written as one string.
+
+    Args:
+        text: ``provider/model``, the path of a GGUF file, or the name of the bundled model.
+        where: Where the string stands, for the error.
+
+    Returns:
+        The model's name in the study, its engine and the engine's options.
+
+    Raises:
+        UnknownName: There is no such provider.
+
+    >>> model_of_name("ollama/llama3.2")
+    {'name': 'llama3.2', 'use': 'openai_compatible', 'preset': 'ollama', 'model': 'llama3.2'}
+    >>> model_of_name("models/mine.gguf")
+    {'name': 'mine', 'use': 'llamacpp', 'model': 'models/mine.gguf'}
+    """
+    provider, slash, model = text.partition("/")
+    if slash and model and provider in _ENGINES:
+        return {"name": _short(model), "use": _ENGINES[provider], "model": model}
+    if (text and not slash) or text.lower().endswith(".gguf"):
+        return {"name": _short(text), "use": "llamacpp", "model": text}
+    if not model or provider not in _PRESETS:
+        raise UnknownName(
+            "provider",
+            provider,
+            PROVIDERS,
+            where=where,
+            fix="write PROVIDER/MODEL, such as openai/gpt-5-mini",
+        )
+    body = {"body": {"temperature": None}} if _REFUSES_TEMPERATURE.match(_short(model)) else {}
+    preset = {"use": "openai_compatible", "preset": _PRESETS[provider]}
+    return {"name": _short(model), **preset, "model": model, **body}
+
+
+def _short(model: str) -> str:
+    """The part of a model's name that tells it apart from others in a table."""
+    name = model.rstrip("/").rpartition("/")[2]
+    return name[: -len(".gguf")] if name.lower().endswith(".gguf") else name
+
+
+GRID_SETTINGS = ("temperature", "top_p", "top_k", "min_p", "repeat_penalty", "max_tokens")
+"""The parameters of a decoding that may have several values, in the order of their names."""
+
+
+def written_out(name: str, given: Mapping[str, Any], grid: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The decodings of one entry: one for each combination of its parameters' values.
+
+    Returns:
+        Parameters by name, the last one changing fastest. A name depends only on the combination: adding a
+        value to a grid renames no decoding. An entry without lists stays one decoding, under its own name.
+
+    >>> list(written_out("hot", {"temperature": [0.5, 1], "top_p": [0.9]}, ["temperature", "top_p"]))
+    ['hot,temperature=0.5,top_p=0.9', 'hot,temperature=1,top_p=0.9']
+    >>> list(written_out("greedy", {"temperature": 0}, []))
+    ['greedy']
+    """
+    found = {}
+    for values in product(*(given[parameter] for parameter in grid)):
+        chosen = dict(zip(grid, values, strict=True))
+        levels = [f"{parameter}={_number(value)}" for parameter, value in chosen.items()]
+        found[",".join([name, *levels])] = {**given, **chosen}
+    return found
+
+
+def _number(value: Any) -> str:
+    """A parameter's value, the same for 1 and 1.0."""
+    return f"{float(value):.12g}"
+
+
+_GRID: Any = {"type": ["number", "array"]}
+
+
+class DecodingSpec(Part):
+    """How an answer is drawn, and how often it is asked for.
+
+    In the file, a list of values for temperature, top_p, top_k, min_p, repeat_penalty or max_tokens makes a
+    grid: a decoding for each combination, named after it ("hot,temperature=0.7,top_p=0.9"). The parameters
+    that vary are columns of the annotations.
+    """
+
+    temperature: Annotated[float, Field(ge=0)] = Field(
+        0.0, description="0 is greedy. A list makes a grid.", json_schema_extra=_GRID
+    )
+    top_p: Annotated[float, Field(gt=0, le=1)] = Field(
+        1.0, description="1 keeps all tokens. A list makes a grid.", json_schema_extra=_GRID
+    )
+    top_k: Annotated[int, Field(ge=0)] = Field(
+        0, description="0 keeps all tokens. A list makes a grid.", json_schema_extra=_GRID
+    )
+    min_p: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.0, description="0 drops none. A list makes a grid.", json_schema_extra=_GRID
+    )
+    repeat_penalty: Annotated[float, Field(gt=0)] = Field(
+        1.0, description="1 does nothing. A list makes a grid.", json_schema_extra=_GRID
+    )
+    max_tokens: Annotated[int, Field(ge=1, le=10_000_000)] = Field(
+        8, description="The answer is cut off here. A list makes a grid.", json_schema_extra=_GRID
+    )
+    seed: int | None = Field(None, description="The study's if left out.")
+    stop: tuple[Text, ...] = Field((), description="The answer ends before any of these.")
+    constraint: Literal["none", "labels"] = Field(
+        "none", description="labels: the model can write one of the answers and nothing else."
+    )
+    logprobs: Annotated[int, Field(ge=0)] = Field(
+        0, description="The number of most likely tokens returned at each position."
+    )
+    repeats: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
+        None, description="The study's if left out."
+    )
+    only: Only = Field({}, description="Use this decoding only where factors have these levels.")
+    _grid: tuple[str, ...] = PrivateAttr(())
+
+    @property
+    def grid(self) -> tuple[str, ...]:
+        """The parameters that vary in its grid."""
+        return self._grid
+
+    @classmethod
+    def of_grid(cls, parameters: dict[str, Any], grid: tuple[str, ...]) -> DecodingSpec:
+        """One point of a grid."""
+        made = cls.model_validate(parameters)
+        made._grid = grid
+        return made
+
+    def decoding(self, name: str, seed: int) -> Decoding:
+        """The record that the stages use."""
+        values = self.model_dump(exclude={"repeats", "seed", "only"})
+        return Decoding(
+            name=name, seed=self.seed if self.seed is not None else seed, grid=self.grid, **values
+        )
+
+
+def grid_of(name: str, parameters: dict[str, Any]) -> tuple[str, ...]:
+    """The parameters with several values, checked while their place in the file is known.
+
+    Raises:
+        PlacedError: A value is wrong, missing or given twice.
+    """
+    grid = tuple(one for one in GRID_SETTINGS if isinstance(parameters.get(one), list | tuple))
+    for parameter in grid:
+        values = parameters[parameter]
+        if not values:
+            raise PlacedError("no value is given", name, parameter)
+        for at, value in enumerate(values):
+            try:
+                DecodingSpec.model_validate({parameter: value})
+            except ValidationError as error:
+                expected, found = expectation(error.errors()), excerpt(value)
+                problem = "this value does not fit"
+                raise PlacedError(problem, name, parameter, at, expected=expected, found=found) from None
+            if value in values[:at]:
+                raise PlacedError(f"{value!r} is given twice", name, parameter, at)
+    return grid
 
 
 class PriceSpec(Part):

@@ -8,16 +8,13 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from quaver.core.annotations import ANNOTATION_COLUMNS
-from quaver.design.spec.annotations_spec import IMPORTED, NOT_ASKED, AnnotationsSpec
 from quaver.design.spec.collection_spec import BudgetSpec, RunSpec, UntilSpec
-from quaver.design.spec.decoding_grids import written_out
-from quaver.design.spec.decoding_spec import DecodingSpec, grid_of
 from quaver.design.spec.items_spec import ItemsSpec
 from quaver.design.spec.measures_spec import ConclusionSpec, EvaluatorSpec, FollowUpSpec, MeasureSpec
-from quaver.design.spec.models_spec import ModelSpec
+from quaver.design.spec.models_spec import DecodingSpec, ModelSpec, grid_of, written_out
 from quaver.design.spec.prompt_spec import FamilySpec, MeaningSpec, PromptSpec, SampleSpec
 from quaver.design.spec.spec_part import Name, Part, PlacedError, Text
-from quaver.design.spec.task_spec import TaskSpec
+from quaver.design.spec.task_spec import IMPORTED, NOT_ASKED, AnnotationsSpec, TaskSpec
 from quaver.errors import nearest
 
 

@@ -1,7 +1,9 @@
-"""The task: the label set and its level of measurement."""
+"""The task: the label set and its level of measurement; and labels or answers that already exist."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, MutableMapping
+from copy import deepcopy
 from datetime import date
 from typing import Annotated, Any
 
@@ -9,8 +11,55 @@ from pydantic import Field, field_validator, model_validator
 
 from quaver.core.records import NO_LABEL, Label, LabelSet, Level
 from quaver.core.table_text import composed
-from quaver.design.spec.spec_part import Name, Part, PlacedError
-from quaver.design.spec.yaml_values import as_yaml_reads
+from quaver.design.spec.items_spec import GoldSpec
+from quaver.design.spec.spec_part import Name, Part, PlacedError, Text, with_group
+from quaver.design.spec.yaml_file import as_yaml_reads
+
+
+def with_labels_alike(document: Any) -> Any:
+    """A study's document in which every mention of a label is spelt as in the label set.
+
+    An é may be one character or an e followed by an accent, and an editor does not show which.
+
+    >>> study = {"task": {"labels": ["\u00e9"]}, "prompt": {"answers": {"e\u0301": "E"}}}
+    >>> with_labels_alike(study)["prompt"]["answers"] == {"\u00e9": "E"}
+    True
+    """
+    task = document.get("task") if isinstance(document, Mapping) else None
+    given = task.get("labels") if isinstance(task, Mapping) else None
+    listed = given if isinstance(given, list | tuple) else ()
+    codes = [one.get("code") if isinstance(one, Mapping) else one for one in listed]
+    written = {composed(code): code for code in codes if isinstance(code, str) and not code.isascii()}
+    if not written:
+        return document
+    document = deepcopy(document)
+    parts = {name: part for name, part in document.items() if name != "task"}
+    _rewrite(parts, lambda text: written.get(composed(text), text))
+    return document
+
+
+def _rewrite(part: Any, spell: Callable[[str], str]) -> None:
+    """Spell every text in a part, keys included, in place."""
+    keys = list(part) if isinstance(part, Mapping) else range(len(part)) if isinstance(part, list) else ()
+    for key in keys:
+        value = part[key]
+        if isinstance(value, str) and spell(value) != value:
+            part[key] = spell(value)
+        else:
+            _rewrite(value, spell)
+        if isinstance(key, str) and spell(key) != key and isinstance(part, MutableMapping):
+            _rename(part, key, spell(key))
+
+
+def _rename(part: MutableMapping[str, Any], old: str, new: str) -> None:
+    """Spell a key differently, in the same place."""
+    items = [(new if key == old else key, value) for key, value in part.items()]
+    marks = getattr(part, "lc", None)
+    if marks is not None and old in (marks.data or {}):
+        marks.data[new] = marks.data[old]
+    part.clear()
+    for key, value in items:
+        part[key] = value
 
 
 class LabelSpec(Part):
@@ -102,4 +151,98 @@ class TaskSpec(Part):
                 "give a column for each label, or one that holds a list",
                 "options",
             )
+        return self
+
+
+IMPORTED = "imported"
+"""Evaluator, decoding and model of annotations that Quaver did not collect, if the table names none."""
+
+
+NOT_ASKED = (
+    "items",
+    "prompt",
+    "variants",
+    "models",
+    "decoding",
+    "repeats",
+    "evaluators",
+    "budget",
+    "reuse",
+    "until",
+)
+"""Keys that a study of imported labels cannot have: it asks nothing and parses nothing.
+
+A study of imported raw answers can have evaluators."""
+
+
+class AnnotationsSpec(Part):
+    """Labels or raw answers that already exist, instead of items, prompt and models."""
+
+    source: Text = Field(
+        description="A .csv, .tsv, .xlsx, .ods, .jsonl or .parquet file, beside the study file or absolute."
+    )
+    encoding: str = Field("utf-8", description="The encoding of a text file, as Python names it.")
+    separator: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
+        None, description="What separates the cells of a CSV file; a comma (in TSV a tab) if left out."
+    )
+    sheet: Name | None = Field(
+        None, description="The sheet of a spreadsheet; needed only where several hold something."
+    )
+    item: Name | None = Field(
+        None, description="The column of the items' ids; if left out, each row is an item."
+    )
+    label: Name | None = Field(
+        None, description="The column of labels, in a table with a row for each annotation."
+    )
+    coders: tuple[Name, ...] = Field(
+        (), description="Instead of `label`: one column for each coder, with that coder's labels."
+    )
+    raw: Name | None = Field(
+        None, description="Instead of `label`: the column of raw answers, which the study's evaluators parse."
+    )
+    thinking: Name | None = Field(
+        None, description="The column of a model's thinking, where it is apart from the raw answer."
+    )
+    coder: Name | None = Field(None, description="The column of who labelled: a person or a model.")
+    variant: tuple[Name, ...] = Field((), description="The columns of the prompt variants; each is a factor.")
+    prompt: Name | None = Field(None, description="The column of the prompts' texts, one for each variant.")
+    original: Name | None = Field(
+        None, description="The column that marks the original prompt: true, yes or 1."
+    )
+    decoding: Name | None = Field(None, description="The column of the decoding.")
+    repeat: Name | None = Field(None, description="The column of the repeat.")
+    repeats_in_order: bool = Field(
+        False, description="Rows that differ in nothing else are repeats, in the file's order."
+    )
+    text: Name | None = Field(None, description="The column of the items' texts.")
+    gold: GoldSpec | None = Field(None, description="The column of true labels, or column and map.")
+    groups: tuple[Name, ...] = Field((), description="Columns that group the items (author, party).")
+    group: Name | None = Field(
+        None,
+        description="The column of the groups in which the items were drawn (author, thread): every interval "
+        "resamples these groups instead of items.",
+    )
+    map: dict[str, str] = Field({}, description="Texts in the columns of labels, each with its label's code.")
+    unlabelled: tuple[str, ...] = Field((), description="Texts that stand for a missing label: N/A, none.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _group_among_groups(cls, given: Any) -> Any:
+        return with_group(given)
+
+    @model_validator(mode="after")
+    def _one_shape(self) -> AnnotationsSpec:
+        if sum((self.label is not None, bool(self.coders), self.raw is not None)) != 1:
+            raise ValueError(
+                "name the column of labels (`label`), one column for each coder (`coders`), or the column of "
+                "raw answers (`raw`)"
+            )
+        if self.thinking is not None and self.raw is None:
+            raise PlacedError("`thinking` needs raw answers: `raw`", "thinking")
+        if not self.coders and self.item is None:
+            raise PlacedError("a table with a row for each annotation needs its column of items: `item`")
+        if self.gold and self.gold.column is None:
+            raise PlacedError("existing gold labels need a column: `gold: NAME`", "gold")
+        if self.coders and self.coder:
+            raise PlacedError("with `coders`, each coder has a column: leave `coder` out", "coder")
         return self

@@ -1,19 +1,71 @@
-"""``paraphrases``: the instruction, reworded by a paraphraser; the postfix never changes."""
+"""Families of rewordings: given instructions, and paraphrases that are drawn or asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from quaver.core import registry
 from quaver.core.records import Variant
-from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
-from quaver.design.paraphrase.paraphrase_keeper import NOTHING_KEPT, NotMade, NoWork
+from quaver.design.factors.prompt_edits import ORIGINAL, LevelOfFactor
+from quaver.design.paraphrase.paraphrase_draft import (
+    NOTHING_KEPT,
+    Draft,
+    NotMade,
+    NoWork,
+    Paraphrase,
+    PromptContext,
+    Work,
+)
 from quaver.design.paraphrase.paraphraser import Foreseen, Paraphraser
-from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.spec.study_file import Positions, bind
+
+
+class VariantFamily(Protocol):
+    """A family of prompt variants, registered under ``quaver.variants``.
+
+    Its constructor takes the options beside its name in the study file, as keyword arguments with annotated
+    types. A family may also have a method ``notes(context)``: sentences for the lock file, the plan and the
+    report on how its levels were chosen. A family that rewords the instruction has ``rewords = True``: the
+    meaning of its levels is then compared with the original's.
+    """
+
+    factor: str
+    """The column of the annotation frame for its level, unless the study names another.
+
+    Empty if the levels' own columns say everything: their names then consist of these.
+    """
+
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
+        """The levels, in order."""
+        ...
+
+
+class Instructions:
+    """Instructions written by hand.
+
+    Args:
+        texts: Instruction templates by name. The prompt's own instruction is the level ``original``.
+    """
+
+    factor = "paraphrase"
+    rewords = True
+
+    def __init__(self, *, texts: dict[str, str]) -> None:
+        self._texts = texts
+
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
+        """The original instruction, then the others in their order."""
+        texts = [(ORIGINAL, context.prompt.instruction), *self._texts.items()]
+        return [_level(name, text) for name, text in texts]
+
+
+def _level(name: str, text: str) -> LevelOfFactor:
+    def edit(variant: Variant) -> Variant:
+        return replace(variant, instruction=text)
+
+    return LevelOfFactor(name, edit, {"family": "instructions", "by": "hand", "parent": ORIGINAL}, turn=-1)
 
 
 class Paraphrases:

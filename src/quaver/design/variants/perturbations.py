@@ -8,13 +8,11 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple, get_args
 
 from quaver.core.records import Variant
-from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.paraphrase.paraphrase_draft import Draft
-from quaver.design.paraphrase.paraphrase_keeper import NoWork
-from quaver.design.paraphrase.prompt_context import PromptContext
+from quaver.design.factors.prompt_edits import ORIGINAL, LevelOfFactor
+from quaver.design.paraphrase.paraphrase_draft import Draft, NoWork, PromptContext
 from quaver.design.paraphrase.surface_paraphraser import Surface
 from quaver.design.prompts.templates import names_in
-from quaver.design.variants.layout_parts import asks_first, question_moved
+from quaver.design.variants.prompt_parts import asks_first, question_moved
 from quaver.design.variants.shots import drawn, show
 from quaver.errors import SpecError
 

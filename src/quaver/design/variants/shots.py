@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from quaver.core.records import Item, Variant
 from quaver.core.seeds import derive
-from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.paraphrase.prompt_context import PromptContext
+from quaver.design.factors.prompt_edits import ORIGINAL, LevelOfFactor
+from quaver.design.paraphrase.paraphrase_draft import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.prompts.templates import names_in
 from quaver.errors import ItemError, SpecError, UnknownName

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from quaver.core.records import Variant
 from quaver.design.spec import MeasureSpec
-from quaver.design.spec.annotations_spec import IMPORTED
+from quaver.design.spec.task_spec import IMPORTED
 from quaver.estimation.declaration import Measure
 
 _FAMILIES = frozenset({"paraphrases", "instructions"})

@@ -16,7 +16,7 @@ from quaver.core.model import Keyed
 from quaver.design.items.item_data import items_from, name_of_items, written_items
 from quaver.design.items.table_files import read_rows
 from quaver.design.items.table_row import Row
-from quaver.design.spec.model_names import model_of_name
+from quaver.design.spec.models_spec import model_of_name
 from quaver.errors import ItemError, QuaverError, Unavailable
 from quaver.models.local.weights import find_weights
 from quaver.study.checking.check_file import CheckDesign, check_file, write_check_file

@@ -13,7 +13,7 @@ from typing import Any
 from quaver.collect.store.sole_writer import writing
 from quaver.core.label_values import Decision
 from quaver.design.items.item_data import column_template
-from quaver.design.spec.schema_file import MODELINE, write_with_schema
+from quaver.design.spec.json_schema import MODELINE, write_with_schema
 from quaver.errors import QuaverError
 from quaver.study.checking.text_table import TextTable
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from quaver.core.label_values import Decision
-from quaver.design.spec.model_names import model_of_name
+from quaver.design.spec.models_spec import model_of_name
 from quaver.study.checking.check_design import HERE, instructions_of, max_tokens, rows_of
 from quaver.study.checking.check_file import CheckDesign, study_text
 from quaver.study.checking.instruction_texts import instruction_texts

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Final
 
 from quaver.core import registry
-from quaver.design.paraphrase.paraphrase_keeper import NotMade
+from quaver.design.paraphrase.paraphrase_draft import NotMade
 from quaver.study.sources.study_file_source import StudyFile
 from quaver.study.sources.study_source import StudySource
 

@@ -21,8 +21,7 @@ from quaver.core.records import Call, Decoding, Prompt, Request, Response
 from quaver.design.factors.prompt_edits import Edit
 from quaver.design.paraphrase import embeddings
 from quaver.design.paraphrase.meaning import By, compare
-from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, ToAsk, Work
-from quaver.design.paraphrase.paraphrase_keeper import NoWork
+from quaver.design.paraphrase.paraphrase_draft import Draft, NoWork, Paraphrase, ToAsk, Work
 from quaver.study.sources.study_folder import StudyFolder
 
 _EDITS, _PARAPHRASES = TypeAdapter(list[Edit]), TypeAdapter(list[Paraphrase])

@@ -15,7 +15,7 @@ from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.model import Model
 from quaver.core.records import Estimate, LabelSet, Variant
 from quaver.design.spec import EvaluatorSpec, FollowUpSpec, MeasureSpec, ModelSpec, StudySpec
-from quaver.design.spec.model_names import PROVIDERS
+from quaver.design.spec.models_spec import PROVIDERS
 from quaver.design.spec.study_file import Positions, bind, read_part
 from quaver.errors import QuaverError, SpecError, Unavailable, UnknownName, nearest
 from quaver.estimation.declaration import Measure, registered

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from quaver.core.records import Label, LabelSet
-from quaver.design.prompts.completeness import missing_in
+from quaver.design.prompts.rendering import missing_in
 
 LABELS = LabelSet(
     (

@@ -1,8 +1,10 @@
 """``provider/model`` in place of an engine and its options."""
 
+from __future__ import annotations
+
 import pytest
 
-from quaver.design.spec.model_names import _PRESETS, model_of_name
+from quaver.design.spec.models_spec import _PRESETS, model_of_name
 from quaver.design.spec.study_file import read_study
 from quaver.errors import SpecError, UnknownName
 from quaver.models.served.presets import PRESETS

@@ -1,4 +1,4 @@
-"""``padding``: the answers that a judge grades, with words around them that say nothing."""
+"""Families that vary what stands around the question: roles, frames of chat, its position, padding."""
 
 from __future__ import annotations
 
@@ -6,12 +6,112 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Literal, Protocol
 
 from quaver.core.records import Variant
-from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.paraphrase.prompt_context import PromptContext
+from quaver.design.factors.prompt_edits import ORIGINAL, LevelOfFactor
+from quaver.design.paraphrase.paraphrase_draft import PromptContext
+from quaver.design.variants.prompt_parts import asks_first, question_moved, without_question
 from quaver.errors import SpecError
+
+
+class Frame:
+    """The prompt as ``chat`` and ``plain``.
+
+    In a plain text, system message, examples and layout are paragraphs; an answer follows each example.
+
+    Args:
+        layout: The layout of the plain text, which should end where the answer begins (``Answer:``); the
+            prompt's own if left out.
+    """
+
+    factor = "frame"
+
+    def __init__(self, *, layout: str | None = None) -> None:
+        self._layout = layout
+
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
+        """The prompt as it stands, then in the other frame."""
+        own: Literal["chat", "plain"] = context.prompt.frame
+        return [self._level(own, own), self._level("plain" if own == "chat" else "chat", own)]
+
+    def _level(self, frame: Literal["chat", "plain"], own: str) -> LevelOfFactor:
+        def edit(variant: Variant) -> Variant:
+            layout = self._layout if self._layout and frame == "plain" else variant.layout
+            return variant if frame == own else replace(variant, frame=frame, layout=layout)
+
+        return LevelOfFactor(frame, edit, {"family": "frame", "parent": ORIGINAL})
+
+
+class Role:
+    """The question (instruction and postfix) in the ``user`` message, and in the ``system`` message.
+
+    For the latter, the layout's lines with the question move to the end of the system message.
+    """
+
+    factor = "role"
+
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
+        """The unchanged prompt, then the prompt with its question in the system message.
+
+        Raises:
+            SpecError: The layout has no question, or has it on the same lines as the text.
+        """
+        if not without_question(context.prompt.layout)[1]:
+            raise SpecError(
+                "the layout has no question to move to the system message",
+                where="prompt.layout",
+                expected="{{ question }} on lines of its own",
+                found=context.prompt.layout[:120],
+            )
+        origin = {"family": "role", "parent": ORIGINAL}
+        return [
+            LevelOfFactor("user", lambda variant: variant, origin, turn=1),
+            LevelOfFactor("system", _moved, origin, turn=1),
+        ]
+
+
+def _moved(variant: Variant) -> Variant:
+    layout, question = without_question(variant.layout)
+    system = "\n\n".join(part for part in (variant.system, question) if part)
+    return replace(variant, layout=layout, system=system)
+
+
+class Position:
+    """The question (instruction and postfix) ``after`` the text and ``before`` it.
+
+    The lines with the question and the lines with the text swap places; all other lines stay. If the question
+    is in the system message (``role``), nothing moves.
+    """
+
+    factor = "position"
+
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
+        """The prompt's own position of the question, then the other.
+
+        Raises:
+            SpecError: The layout has no question, or has it on the same lines as the text.
+        """
+        first = asks_first(context.prompt.layout)
+        if first is None:
+            raise SpecError(
+                "the layout has no question to move",
+                where="prompt.layout",
+                expected="{{ question }} on lines of its own",
+                found=context.prompt.layout[:120],
+            )
+        return [_level(before) for before in (first, not first)]
+
+
+def _level(before: bool) -> LevelOfFactor:
+    def edit(variant: Variant) -> Variant:
+        if asks_first(variant.layout) in (before, None):
+            return variant
+        return replace(variant, layout=question_moved(variant.layout))
+
+    origin = {"family": "position", "parent": ORIGINAL}
+    return LevelOfFactor("before" if before else "after", edit, origin, turn=1)
+
 
 PADDED = "padded"
 """The level of a padded answer that is graded alone."""

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from quaver.design.spec.row_filter import Condition
+from quaver.design.spec.items_spec import Condition
 
 
 @pytest.mark.parametrize(
