@@ -83,7 +83,7 @@ def bare(url: str, calls: int, connections: int) -> float:
     return asyncio.run(run())
 
 
-def study_of(url: str, calls: int, folder: Path, connections: int, processes: int = 1) -> Any:
+def study_of(url: str, calls: int, folder: Path, connections: int) -> Any:
     """A study of as many calls to the server, with its items in the folder."""
     from quaver.study.session import Study
 
@@ -97,7 +97,7 @@ def study_of(url: str, calls: int, folder: Path, connections: int, processes: in
         "task": {"labels": ["yes", "no"]},
         "items": {"source": str(items), "id": "id", "text": "{{ text }}"},
         "prompt": {"instruction": "Is this a greeting?"},
-        "models": [model | {"concurrency": connections, "processes": processes}],
+        "models": [model | {"concurrency": connections}],
     }
     return Study.open(document, folder=folder / "study")
 

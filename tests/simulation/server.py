@@ -16,8 +16,8 @@ from unittest.mock import patch
 import aiohttp
 
 from quaver.models.openai_compatible import OpenAICompatible
+from quaver.models.served.flight import Landed, Part
 from quaver.models.served.http_pool import HttpPool, HttpReply
-from quaver.models.served.request_part import Landed, Part
 
 __all__ = ["FAULTS", "Attempt", "Server"]
 

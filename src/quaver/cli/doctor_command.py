@@ -1,12 +1,10 @@
-"""``quaver doctor``: what an engine itself does to an answer; odd replies for builders of servers."""
+"""``quaver doctor``: what an engine itself does to an answer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
-from time import sleep
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,11 +13,9 @@ from quaver.cli.console import say, screen, table
 from quaver.cli.study_options import FunctionOption, open_study
 from quaver.core import registry
 from quaver.core.model import Model, Steadied
-from quaver.errors import QuaverError
 
 if TYPE_CHECKING:
     from quaver.collect.run.engine_noise import Noise
-    from quaver.models.odd_replies import OddReply
 
 
 class Mode(StrEnum):
@@ -31,17 +27,11 @@ class Mode(StrEnum):
 
 def command(
     target: Annotated[
-        str, typer.Argument(help="A study, a GGUF file, or a bundled model's name.", metavar="[STUDY|MODEL]")
-    ] = "",
+        str, typer.Argument(help="A study, a GGUF file, or a bundled model's name.", metavar="STUDY|MODEL")
+    ],
     prompts: Annotated[int, typer.Option(min=2, help="Prompts to ask, each about eight times.")] = 6,
     mode: Annotated[Mode, typer.Option(help="For a model, not a study.")] = Mode.repeatable,
     function: FunctionOption = None,
-    server: Annotated[
-        bool, typer.Option("--server", help="Play odd replies to a gateway or client, without STUDY|MODEL.")
-    ] = False,
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Where --server listens; 0: any free port.")
-    ] = 0,
 ) -> None:
     """Show what the engine itself does to an answer.
 
@@ -50,17 +40,7 @@ def command(
     Examples:
       quaver doctor study.yaml
       quaver doctor smollm2-135m-instruct
-      quaver doctor --server --port 8080
     """
-    if server == bool(target):
-        raise QuaverError(
-            "there is nothing to examine" if not server else "--server takes no study and no model",
-            where="quaver doctor",
-            expected="a study, a GGUF file or a bundled model's name, or --server alone",
-        )
-    if server:
-        _play(port)
-        return
     path = Path(target)
     asked: dict[str, Model]
     if path.is_dir() or path.suffix in (".yaml", ".yml", ".zip"):
@@ -93,38 +73,6 @@ def _steadied_by(model: Model, ways: Sequence[Noise]) -> str:
     """What would make a model's answers the same, if they were not."""
     differ = any(row.other_text or row.identical not in (None, row.answers) for row in ways)
     return model.steadied_by() if differ and isinstance(model, Steadied) else ""
-
-
-def _play(port: int) -> None:
-    """Play odd replies until Ctrl-C."""
-    from quaver.models.odd_replies import odd_replies
-    from quaver.models.odd_replies.player import InTurn, playing
-
-    replies = odd_replies()
-
-    def played(number: int, reply: OddReply) -> None:
-        say(f"{number:>6,}  {reply.name}: {_COSTS[reply.costs]}")
-
-    try:
-        with playing(InTurn(replies, played), port=port) as url, suppress(KeyboardInterrupt):
-            say(f"Playing {len(replies):,} odd replies at {url}, one after the other; Ctrl-C ends.")
-            say("To get a particular one, send its number or name as `model`.")
-            while True:  # an endless wait may miss a Ctrl-C that another thread receives
-                sleep(0.5)
-    except OSError as error:
-        raise QuaverError(
-            "the replies cannot be played",
-            where=f"port {port}",
-            found=error.strerror or str(error),
-            fix="choose another `--port`, or leave it out",
-        ) from error
-
-
-_COSTS = {
-    "nothing": "the answer is `yes`, and a client should take it",
-    "call": "this call may fail, and no other",
-    "work": "a client may give up the server, and should say why",
-}
 
 
 def _cells(row: Noise) -> tuple[object, ...]:

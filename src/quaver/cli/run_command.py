@@ -31,7 +31,6 @@ def command(
     address: options.Address = "",
     workers: options.Workers = 0,
     gpus_per_worker: options.GpusPerWorker = 0.0,
-    processes: options.Processes = 0,
     shard: options.Shard = "",
     small: options.Small = False,
     function: FunctionOption = None,
@@ -65,7 +64,6 @@ def command(
         "address": address,
         "workers": workers,
         "gpus_per_worker": gpus_per_worker,
-        "processes": processes,
     }
     with writing_events(events) as stream, watching(opened) as watch:
         outcome = opened.run(

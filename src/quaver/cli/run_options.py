@@ -43,10 +43,6 @@ Workers = Annotated[
 GpusPerWorker = Annotated[
     float, typer.Option(help="GPUs that each Ray worker has for itself.", show_default=False)
 ]
-Processes = Annotated[
-    int,
-    typer.Option(help="Processes that ask each server, within one rate limit.", show_default=False),
-]
 Shard = Annotated[
     str,
     typer.Option(

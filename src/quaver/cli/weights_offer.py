@@ -23,8 +23,7 @@ def offer_weights(model: str, *, yes: bool) -> None:
     Raises:
         Unavailable: The weights are missing and stay so; the error names the command.
     """
-    from quaver.models.local.weights import BUNDLED
-    from quaver.models.local.weights_installer import install_weights
+    from quaver.models.local.weights import BUNDLED, install_weights
 
     bundled = BUNDLED.get(model)
     if bundled is None or bundled.find():

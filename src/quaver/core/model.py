@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from quaver.core.records import Condition, Message, Request, Response
@@ -175,28 +174,15 @@ class Keyed(Protocol):
 
 @runtime_checkable
 class Spread(Protocol):
-    """A model that several processes may ask at a time, as one client: a server.
+    """A model that several workers may ask at a time, within one rate: a server.
 
     It draws requests in a thread of its own, so that drawing may wait while others are answered.
 
     Attributes:
-        found: What ``probe`` found out about the server, for the other processes.
+        found: What ``probe`` found out about the server, for the other workers.
     """
 
     found: Any
-
-    @property
-    def at_once(self) -> int:
-        """How many calls may be in flight now, in this process."""
-        ...
-
-    def clients(self, processes: int | None) -> int:
-        """From how many processes to ask it.
-
-        Args:
-            processes: As many as the run is to use; None for what the study file says of this model.
-        """
-        ...
 
     @property
     def is_rated(self) -> bool:
@@ -209,15 +195,5 @@ class Spread(Protocol):
         Args:
             share: The share, above 0.
             begin: Send nothing for this part of the interval between two calls.
-        """
-        ...
-
-    def share(self, index: int, processes: int, limits: Path) -> None:
-        """Be one of several clients.
-
-        Args:
-            index: Which one, from 0.
-            processes: How many there are.
-            limits: The file in which they keep the server's limits.
         """
         ...

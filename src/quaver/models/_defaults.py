@@ -19,3 +19,31 @@ class Defaults:
 
     def close(self) -> None:
         """Nothing to release."""
+
+
+def sendable(text: str) -> str:
+    """The text as UTF-8 can hold it: a lone surrogate becomes a question mark."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def plain_text(messages: Sequence[Message]) -> str | None:
+    """The text of a prompt that goes without a chat template; None where it goes through one."""
+    return sendable(messages[0].content) if messages[0].role == "plain" else None
+
+
+def turns(messages: Sequence[Message]) -> list[dict[str, str]]:
+    """Messages as chat templates and servers take them."""
+    return [{"role": role, "content": sendable(content)} for role, content in messages]
+
+
+def grammar(choices: Sequence[str]) -> str:
+    r"""A grammar in llama.cpp's language that allows nothing but the choices.
+
+    >>> grammar(["yes", 'say "no"'])
+    'root ::= "yes" | "say \\U00000022no\\U00000022"'
+    """
+    return "root ::= " + " | ".join(map(_literal, choices))
+
+
+def _literal(choice: str) -> str:
+    return '"' + "".join(f"\\U{ord(c):08X}" if c in '"\\' or not c.isprintable() else c for c in choice) + '"'

@@ -25,10 +25,8 @@ from quaver.models.served.anthropic_messages import (
     message_body,
     read_message,
 )
-from quaver.models.served.flight import Flight
-from quaver.models.served.metering import reading, sending
-from quaver.models.served.paced_model import PacedModel
-from quaver.models.served.request_part import Landed, Part
+from quaver.models.served.flight import Flight, Landed, Part
+from quaver.models.served.pace import PacedModel
 from quaver.models.served.server_faults import Address
 from quaver.models.served.server_options import (
     checked_body,
@@ -38,6 +36,7 @@ from quaver.models.served.server_options import (
     checked_variable,
     is_here,
 )
+from quaver.models.served.server_reply import reading, sending
 
 if TYPE_CHECKING:
     from quaver.models.served.connection import Connection
@@ -65,8 +64,6 @@ class Anthropic(PacedModel):
         concurrency: Maximum number of concurrent calls; adapted by default.
         requests_per_minute: Maximum rate; adapted by default.
         tokens_per_minute: Maximum of prompt and completion tokens.
-        processes: How many processes ask the server, each with connections of its own, within the same
-            limits. One keeps up with most servers; see ``docs/scale.md``.
         timeout: Seconds for one call.
         retries: How often a call is retried before it becomes an error response.
         patience: Seconds without any answer after which the server is given up.
@@ -91,7 +88,6 @@ class Anthropic(PacedModel):
         concurrency: PositiveInt | None = None,
         requests_per_minute: PositiveFloat | None = None,
         tokens_per_minute: PositiveFloat | None = None,
-        processes: PositiveInt = 1,
         timeout: PositiveFloat = 120.0,
         retries: NonNegativeInt = 6,
         patience: PositiveFloat = 300.0,
@@ -101,7 +97,7 @@ class Anthropic(PacedModel):
         self._url, self._key = checked_url(base_url, None), checked_variable(key)
         self._timeout, self._retries, self._patience = timeout, retries, patience
         self.meter = Meter()
-        self._keep_pace(processes, concurrency, requests_per_minute, tokens_per_minute)
+        self._keep_pace(concurrency, requests_per_minute, tokens_per_minute)
 
     def identity(self) -> str:
         """Model, thinking and extra fields; the cache changes no answer."""
@@ -132,7 +128,7 @@ class Anthropic(PacedModel):
             shared=False,
             retries=self._retries,
             patience=self._patience,
-            has_room=lambda: self.meter.has_room and self._pace.has_room,
+            has_room=lambda: self.meter.has_room,
         )
         yield from flight.answers(requests, self._connected)
 

@@ -18,8 +18,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Decoding, Message, Request, Response
 from quaver.errors import ModelError
-from quaver.models._defaults import Defaults
-from quaver.models._prompts import plain_text, turns
+from quaver.models._defaults import Defaults, plain_text, turns
 from quaver.models.local.extras import require
 from quaver.models.local.weights import digest, find_weights
 

@@ -18,10 +18,9 @@ from quaver.core.model import Abilities, Answered
 from quaver.core.records import Decoding, Message, Request, Response, Token
 from quaver.core.response_validation import failed_response
 from quaver.errors import MissingKey, ModelError, SpecError
-from quaver.models._defaults import Defaults
-from quaver.models._prompts import sendable
+from quaver.models._coroutines import side_by_side
+from quaver.models._defaults import Defaults, sendable
 from quaver.models.local.extras import require
-from quaver.models.served.concurrency import side_by_side
 from quaver.models.served.server_options import checked_body, checked_url
 
 _MOST_FAILURES = 20

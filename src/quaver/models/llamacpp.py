@@ -21,7 +21,7 @@ from urllib.request import urlopen
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Message, Request, Response
 from quaver.errors import ModelError
-from quaver.models._prompts import plain_text, turns
+from quaver.models._defaults import plain_text, turns
 from quaver.models.local.cores import cores, spin_briefly, waiting
 from quaver.models.local.llama_protocol import begun_answer, continues, failure_of, request_body, responses_of
 from quaver.models.local.weights import digest, find_weights

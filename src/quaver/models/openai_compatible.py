@@ -23,12 +23,10 @@ from quaver.core.meter import Meter
 from quaver.core.model import Abilities, Answered, Needs
 from quaver.core.records import Message, Request, Response
 from quaver.errors import MissingKey, SpecError, UnknownName
-from quaver.models.served.flight import Flight
-from quaver.models.served.metering import reading, sending, spent_on
-from quaver.models.served.paced_model import PacedModel
+from quaver.models.served.flight import Flight, Landed, Part
+from quaver.models.served.pace import PacedModel
 from quaver.models.served.presets import ANY, PRESETS, Batch, Choice, Preset
 from quaver.models.served.request_body import CHAT, PLAIN, body_of, is_plain
-from quaver.models.served.request_part import Landed, Part
 from quaver.models.served.server_faults import Address
 from quaver.models.served.server_options import (
     check_repeatable,
@@ -39,7 +37,7 @@ from quaver.models.served.server_options import (
     checked_variable,
     is_here,
 )
-from quaver.models.served.server_reply import reply_to
+from quaver.models.served.server_reply import reading, reply_to, sending, spent_on
 
 if TYPE_CHECKING:
     from quaver.models.served.connection import Connection
@@ -85,8 +83,6 @@ class OpenAICompatible(PacedModel):
         concurrency: Maximum number of concurrent calls; adapted by default.
         requests_per_minute: Maximum rate; adapted by default.
         tokens_per_minute: Maximum of prompt and completion tokens.
-        processes: How many processes ask the server, each with connections of its own, within the same
-            limits. One keeps up with most servers; see ``docs/scale.md``.
         timeout: Seconds for one call.
         retries: How often a call is retried before it becomes an error response.
         patience: Seconds without any answer after which the server is given up.
@@ -120,7 +116,6 @@ class OpenAICompatible(PacedModel):
         concurrency: PositiveInt | None = None,
         requests_per_minute: PositiveFloat | None = None,
         tokens_per_minute: PositiveFloat | None = None,
-        processes: PositiveInt = 1,
         timeout: PositiveFloat = 120.0,
         retries: NonNegativeInt = 6,
         patience: PositiveFloat = 300.0,
@@ -138,9 +133,9 @@ class OpenAICompatible(PacedModel):
         self._is_repeatable = mode == "repeatable"
         self._last_read: tuple[Message, ...] = ()
         if self._is_repeatable:
-            check_repeatable(preset, repeats, concurrency, processes)
+            check_repeatable(preset, repeats, concurrency)
             concurrency = 1
-        self._keep_pace(processes, concurrency, requests_per_minute, tokens_per_minute)
+        self._keep_pace(concurrency, requests_per_minute, tokens_per_minute)
         if repeats == "shared" and not server.n and "n" not in self._allowed:
             able = ", ".join(name for name, one in PRESETS.items() if one.n)
             raise SpecError(
@@ -222,7 +217,7 @@ class OpenAICompatible(PacedModel):
             shared=self._repeats == "shared" and self._kind.n,
             retries=self._retries,
             patience=self._patience,
-            has_room=lambda: self.meter.has_room and self._pace.has_room,
+            has_room=lambda: self.meter.has_room,
         )
         yield from flight.answers(requests, self._connected)
 
@@ -241,7 +236,7 @@ class OpenAICompatible(PacedModel):
 
     def batches(self, folder: Path) -> BatchService | None:
         """The server's batches: an API, or files for a program such as ``vllm run-batch``."""
-        from quaver.models.served.batch_services import service_of
+        from quaver.models.served.file_batches import service_of
 
         together = self._repeats == "shared" and self._kind.n
         return service_of(self._kind, self._model, self._address, self._secret, folder, together=together)

@@ -20,8 +20,8 @@ from quaver.core.model import Abilities, Answered
 from quaver.core.records import Prompt, Request, Response, constructor
 from quaver.core.response_validation import failed_response, is_interrupt
 from quaver.errors import ModelError
+from quaver.models._coroutines import finished, side_by_side
 from quaver.models._defaults import Defaults
-from quaver.models.served.concurrency import finished, side_by_side
 
 _MOST_FAILURES = 20
 

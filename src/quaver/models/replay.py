@@ -15,8 +15,7 @@ from quaver.core.model import Abilities, Answered
 from quaver.core.records import Call, Condition, Request, Response
 from quaver.errors import SpecError
 from quaver.models._defaults import Defaults
-from quaver.models.recorded.answer_file import AnswerFile
-from quaver.models.recorded.stored_answers import StoredAnswers
+from quaver.models.recorded.stored_answers import AnswerFile, StoredAnswers
 
 _HEEDED = frozenset(["top_p", "top_k", "min_p", "repeat_penalty", "stop"])
 

@@ -23,20 +23,19 @@ from pydantic import Field, PositiveInt
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Message, Request, Response
 from quaver.errors import ModelError
-from quaver.models._defaults import Defaults
-from quaver.models._prompts import plain_text
-from quaver.models.local.checkpoint import Checkpoint
+from quaver.models._defaults import Defaults, plain_text
+from quaver.models.local.checkpoint import Checkpoint, chat_text, load_tokenizer
 from quaver.models.local.extras import require
-from quaver.models.local.pretrained import chat_text, load_tokenizer
-from quaver.models.local.vllm_engine import Engine, vllm_device
 from quaver.models.local.vllm_protocol import (
     MORE_ARGUMENTS,
     Device,
+    Engine,
     checked_arguments,
     engine_arguments,
     responses_of,
     samples,
     sampling,
+    vllm_device,
 )
 
 _FIRST = 8

@@ -8,7 +8,7 @@ import pytest
 
 from quaver.errors import ModelError, Unavailable
 from quaver.models.local.extras import require, unfit_library
-from quaver.models.local.vllm_engine import Engine
+from quaver.models.local.vllm_protocol import Engine
 
 
 def test_an_engine_without_its_library_says_how_to_get_it() -> None:

@@ -14,7 +14,7 @@ from tests.models.serving import serving
 from tests.models.test_served_faults import check, study
 
 from quaver.models.remote import ray_cluster
-from quaver.models.remote.rate_shares import RateShares
+from quaver.models.remote.ray_cluster import RateShares
 from quaver.models.served.pace import Pace
 
 RATE = 40.0

@@ -57,7 +57,6 @@ class ChanceCluster:
 
     losses = (Lost,)
     every = 0.0
-    kind = "worker of chance"
 
     def __init__(
         self, workers: int, seed: int, *, deaths: int = 0, slow: int = -1, free: bool = True
@@ -76,8 +75,6 @@ class ChanceCluster:
 
     def room(self, worker: _Handle, ahead: float) -> int:
         return max(3, min(40, int(ahead)))
-
-    def allow(self, room: bool) -> None: ...
 
     def start(self, kind: type, *arguments: Any) -> _Handle:
         assert kind is RemoteWorker

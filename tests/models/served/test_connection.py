@@ -9,9 +9,9 @@ from contextlib import contextmanager, suppress
 
 import pytest
 from tests.collect.fakes import request
+from tests.models.odd_replies.odd_reply import ANSWER, on_the_wire, whole
 
 from quaver.core.records import Response
-from quaver.models.odd_replies.odd_reply import ANSWER, on_the_wire, whole
 from quaver.models.openai_compatible import OpenAICompatible
 
 GOOD = on_the_wire(whole(ANSWER)).replace(b"Connection: close\r\n", b"")

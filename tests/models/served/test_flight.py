@@ -6,9 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from quaver.core.records import Response
-from quaver.models.served.flight import Flight
+from quaver.models.served.flight import Flight, Landed, Part
 from quaver.models.served.pace import Pace
-from quaver.models.served.request_part import Landed, Part
 from quaver.models.served.server_faults import Address
 from quaver.testing.requests import request
 

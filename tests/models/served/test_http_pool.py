@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from quaver.models.served.http_pool import Endpoint, HttpPool
-from quaver.models.served.unreached import lost, was_dropped
+from quaver.models.served.server_faults import lost, was_dropped
 
 OK = b"HTTP/1.1 200 OK\r\n"
 

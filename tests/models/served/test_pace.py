@@ -12,7 +12,7 @@ from functools import partial
 import pytest
 
 from quaver.models.served.pace import Pace, Sent
-from quaver.models.served.rate_limits import Limits
+from quaver.models.served.rate import Limits
 
 
 class Clock:

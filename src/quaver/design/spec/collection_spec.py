@@ -40,11 +40,6 @@ class RunSpec(Part):
     gpus_per_worker: Annotated[float, Field(ge=0, le=64)] = Field(
         0.0, description="GPUs that a worker has for itself; may be a fraction."
     )
-    processes: Annotated[int, Field(ge=1, le=1_000)] | None = Field(
-        None,
-        description="Processes of this machine that ask each server, within one rate limit; as each model "
-        "says if left out.",
-    )
 
 
 class UntilSpec(Part):

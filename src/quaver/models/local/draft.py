@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quaver.core.records import Decoding, Response, Token
-from quaver.models.local.sampling import Floats, choose, likeliest, log_probabilities
+from quaver.models.local.causal import Floats, choose, likeliest, log_probabilities
 
 
 class Words:

@@ -8,7 +8,7 @@ from typing import Any
 
 from quaver.core.records import Message, Request, Response, Token
 from quaver.errors import ModelError
-from quaver.models._prompts import grammar, plain_text, sendable
+from quaver.models._defaults import grammar, plain_text, sendable
 
 
 def request_body(request: Request) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""Models asked in processes elsewhere: the workers of a Ray cluster, or client processes beside this one."""
+"""Models asked in processes elsewhere: the workers of a Ray cluster."""

@@ -5,16 +5,124 @@ from __future__ import annotations
 import inspect
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from quaver.core.meter import NO_TRAFFIC
 from quaver.errors import ModelError, QuaverError, Unavailable
 from quaver.models.local.extras import require
-from quaver.models.remote.arrivals import Arrivals
-from quaver.models.remote.rate_shares import RateShares
 from quaver.models.remote.remote_worker import Came, Setup
+
+
+class Arrivals:
+    """Values and errors, each for something that was asked; several may come for the same.
+
+    They are taken in the order in which they came: a worker's error comes after all that it answered.
+    """
+
+    def __init__(self) -> None:
+        self._came: deque[tuple[object, Any]] = deque()
+
+    def add(self, refs: Iterable[object], value: Any) -> None:
+        """Something came for each of these; an exception will be raised."""
+        self._came.extend((ref, value) for ref in refs)
+
+    def among(self, refs: Sequence[object]) -> list[object]:
+        """Those for which something is here, as often as it is; what nobody waits for is forgotten."""
+        known = set(refs)
+        self._came = deque(one for one in self._came if one[0] in known)
+        return [ref for ref, _ in self._came]
+
+    def got(self, ref: object) -> Any:
+        """The first that came for it.
+
+        Raises:
+            BaseException: It is one.
+        """
+        at, came = next((at, value) for at, (one, value) in enumerate(self._came) if one == ref)
+        del self._came[at]
+        if isinstance(came, BaseException):
+            raise came
+        return came
+
+
+_ROUNDING = 1e-9
+
+
+@dataclass
+class _Share:
+    """A worker's share.
+
+    Attributes:
+        given: What it was given last; 0 if nothing.
+        most: The most that may be in force.
+        pending: It has not confirmed what it was given.
+    """
+
+    given: float = 0.0
+    most: float = 0.0
+    pending: bool = False
+
+
+class RateShares:
+    """What share of the rate each worker has.
+
+    >>> shares = RateShares()
+    >>> shares.join("a")
+    >>> list(shares.due())
+    [('a', 1.0, 0.0)]
+    >>> shares.confirm("a")
+    >>> shares.join("b")
+    >>> list(shares.due())  # "b" has to wait
+    [('a', 0.5, 0.0)]
+    >>> shares.confirm("a")
+    >>> list(shares.due())
+    [('b', 0.5, 0.5)]
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[Hashable, _Share] = {}
+
+    def __contains__(self, worker: Hashable) -> bool:
+        return worker in self._of
+
+    def has(self, worker: Hashable) -> bool:
+        """Whether a worker has a share."""
+        return self._of[worker].given > 0
+
+    def join(self, worker: Hashable) -> None:
+        """A worker has come."""
+        self._of[worker] = _Share()
+
+    def leave(self, worker: Hashable) -> None:
+        """A worker has gone."""
+        self._of.pop(worker, None)
+
+    def confirm(self, worker: Hashable) -> None:
+        """What a worker was given is in force."""
+        if (share := self._of.get(worker)) is not None:
+            share.pending, share.most = False, share.given
+
+    def due(self) -> Iterator[tuple[Hashable, float, float]]:
+        """Whom to give what now: a worker, its share, and after what part of its interval it may begin.
+
+        Workers that begin together would otherwise all send at the same moment.
+        """
+        count = len(self._of)
+        for worker, share in self._of.items():
+            if share.pending or abs(share.given - 1 / count) < _ROUNDING:
+                continue
+            others = sum(one.most for one in self._of.values()) - share.most
+            if share.given < 1 / count and others + 1 / count > 1 + _ROUNDING:
+                continue
+            begin = 0.0 if share.given else 1 - 1 / count
+            share.given, share.pending = 1 / count, True
+            share.most = max(share.most, share.given)
+            yield worker, share.given, begin
+
 
 _PATIENCE = 600.0
 """Seconds that a worker is waited for, where none is there."""
@@ -42,13 +150,11 @@ class Cluster:
     Attributes:
         losses: The exceptions that mean that a worker or its node is gone.
         every: Seconds between two looks at what fits.
-        kind: What a worker is, in errors.
         spare: Ends the workers of its model, if it asks nothing now.
         beside: The clusters of the run's models, itself among them, which need room in the same place.
     """
 
     every = 10.0
-    kind = "Ray worker"
     beside: Sequence[Cluster] = ()
 
     def __init__(
@@ -133,9 +239,6 @@ class Cluster:
         if worker in self._shares and not self._shares.has(worker):
             return 0
         return worker.held + min(_MOST_AHEAD, max(worker.least, int(ahead)))
-
-    def allow(self, room: bool) -> None:
-        """Whether the budget has room for a call that was billed to be sent again: workers do not hear it."""
 
     def end(self, worker: _RayWorker) -> None:
         """End a worker, if it has not ended by itself."""

@@ -1,4 +1,4 @@
-"""A model asked in other processes: Ray workers (``run: {on: ray}``) or client processes (``processes: 4``).
+"""A model asked in other processes: the workers of a Ray cluster (``run: {on: ray}``).
 
 The process that runs the study decides, budgets and stores: to its runner this is one model.
 Requests go to workers in groups, in the order of work, so that prompts that share a prefix stay together; a
@@ -22,7 +22,6 @@ from quaver.core.meter import Metered
 from quaver.core.model import Answered, Keyed, Model, Needs, Placed, Probed, Spread
 from quaver.core.records import Condition, Message, Request, Response
 from quaver.errors import ModelError, QuaverError
-from quaver.models.remote.client_processes import ClientProcesses
 from quaver.models.remote.packed import Place, packed_requests, unpacked_answers
 from quaver.models.remote.ray_cluster import Cluster
 from quaver.models.remote.remote_worker import RemoteWorker, Setup
@@ -115,7 +114,7 @@ class RemoteModel:
         cluster: Where workers run.
     """
 
-    def __init__(self, model: Model, setup: Setup, cluster: Cluster | ClientProcesses) -> None:
+    def __init__(self, model: Model, setup: Setup, cluster: Cluster) -> None:
         self._model, self._setup, self._cluster = model, setup, cluster
         self.abilities = model.abilities
         self._workers: list[_Worker] = []
@@ -347,7 +346,6 @@ class RemoteModel:
             packed, traffic = returned
             if isinstance(self._model, Metered):
                 self._model.meter.count(traffic)
-                self._cluster.allow(self._model.meter.has_room)
             self._deaths = 0
             answers, group = unpacked_answers(packed), worker.groups[ref]
             yield self._accepted(group, answers)
@@ -392,10 +390,10 @@ class RemoteModel:
         self._deaths += 1
         if self._deaths >= _DEATHS:
             raise ModelError(
-                f"{self._deaths} workers died in a row ({self._cluster.kind})",
+                f"{self._deaths} workers died in a row",
                 where=self.identity(),
                 found=str(error).strip().splitlines()[0][:300],
-                fix="look at the logs (Ray's: `ray logs`); if memory is short, start fewer of them",
+                fix="look at Ray's logs (`ray logs`); if memory is short, start fewer of them",
             )
         self._match_the_cluster()
 
@@ -413,5 +411,5 @@ class RemoteModel:
         for request in [one for one in self._lost if self._tries.get(one.calls[0].key, 0) >= _TRIES]:
             self._lost.remove(request)
             if self._open.pop(id(request), None) is not None:
-                why = f"the {self._cluster.kind} that was to answer this died {_TRIES} times"
+                why = f"the Ray worker that was to answer this died {_TRIES} times"
                 yield request, [Response("", finish="error", error=why)] * len(request.calls)

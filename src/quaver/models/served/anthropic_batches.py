@@ -20,8 +20,8 @@ from quaver.core.response_validation import printable, token_count
 from quaver.errors import ModelError, RateLimited
 from quaver.models.served.anthropic_messages import MESSAGES, AskedOfClaude, message_body, read_message
 from quaver.models.served.batch_http import BatchHttp, listed, object_of
-from quaver.models.served.metering import reading
 from quaver.models.served.server_faults import Address, Passing, Refused, read_failure
+from quaver.models.served.server_reply import reading
 
 _BATCHES = f"{MESSAGES}/batches"
 _PAGES, _PAGE = 50, 100

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from quaver.core.records import Decoding, Request, Response
 from quaver.core.response_validation import token_count, valid_response
-from quaver.models._prompts import turns
+from quaver.models._defaults import turns
 from quaver.models.served.request_body import ROOM, one_of
 from quaver.models.served.server_faults import Passing
 from quaver.models.served.server_reply import object_in, parsed_reply, unwrapped

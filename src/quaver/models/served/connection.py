@@ -12,9 +12,8 @@ from urllib.parse import urlsplit
 from quaver._secrets import Keys
 from quaver.core.records import Response
 from quaver.models.served.http_pool import Endpoint, HttpPool, HttpReply
-from quaver.models.served.rate_limits import Limits, read_limits
-from quaver.models.served.server_faults import Address, Passing, read_failure
-from quaver.models.served.unreached import lost, was_dropped
+from quaver.models.served.rate import Limits, read_limits
+from quaver.models.served.server_faults import Address, Passing, lost, read_failure, was_dropped
 
 _CONNECT = 10.0
 """Seconds for connecting to a server."""

@@ -6,16 +6,19 @@ A batch is written as ``batches/NAME.jsonl`` in the study's folder. The program'
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from quaver.core.batch import BatchLimits, Gone, Lines, Look, NotNow, Unanswered
+from quaver.core.batch import BatchLimits, BatchService, Gone, Lines, Look, NotNow, Unanswered
 from quaver.core.records import Request, Response
 from quaver.core.response_validation import printable
-from quaver.models.served.batch_http import MOST_LINE, object_of
-from quaver.models.served.batch_lines import LineReader
+from quaver.models.served.batch_http import MOST_LINE, BatchHttp, LineReader, object_of
+from quaver.models.served.gemini_batches import GeminiBatches, check_body
+from quaver.models.served.openai_batches import OpenAIBatches
+from quaver.models.served.presets import Preset
+from quaver.models.served.server_faults import Address
 
 
 class FileBatches:
@@ -116,3 +119,37 @@ def _objects(path: Path) -> Iterator[dict[str, Any]]:
 def _id(found: Mapping[str, Any]) -> str:
     name = found.get("custom_id")
     return name if isinstance(name, str) else ""
+
+
+def service_of(
+    server: Preset, model: str, address: Address, secret: Callable[[], str], folder: Path, *, together: bool
+) -> BatchService | None:
+    """Who takes the batches of a model; None if nobody does.
+
+    Args:
+        server: What the server honours.
+        model: The model's name there.
+        address: Where it is.
+        secret: Gives the key, or raises.
+        folder: Where files for people to hand on are kept.
+        together: Whether a request's calls are drawn together.
+    """
+    if server.batch == "none":
+        return None
+
+    def connected() -> BatchHttp:
+        key = secret()
+        return BatchHttp(address, {"authorization": f"Bearer {key}"} if key else {}, key)
+
+    reader = LineReader(server, model, address, together=together)
+    if server.batch == "file":
+        return FileBatches(folder, reader)
+    if server.batch == "gemini":
+        check_body(server.body)
+
+        def at_google() -> BatchHttp:
+            key = secret()
+            return BatchHttp(address, {"x-goog-api-key": key} if key else {}, key)
+
+        return GeminiBatches(at_google, address.url, model, server.body, reader)
+    return OpenAIBatches(connected, reader)

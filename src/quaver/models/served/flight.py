@@ -11,9 +11,11 @@ import math
 import random
 import threading
 import time
+from asyncio import AbstractEventLoop
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any
 
@@ -21,11 +23,144 @@ from quaver.core.model import Answered
 from quaver.core.records import Request, Response
 from quaver.core.response_validation import failed_response
 from quaver.errors import ModelError, RateLimited
-from quaver.models.served.drawer import Drawer
-from quaver.models.served.health import Health
-from quaver.models.served.pace import Pace, Sent
-from quaver.models.served.request_part import Part, Send
+from quaver.models.served.pace import Health, Pace, Sent
+from quaver.models.served.rate import Limits
 from quaver.models.served.server_faults import Address, Passing
+
+_CHARACTERS_A_TOKEN = 4
+
+
+@dataclass(slots=True, eq=False)
+class Part:
+    """Some of a request's calls that are sent together.
+
+    Attributes:
+        request: The request.
+        first: The position of its first call in the request.
+        n: The number of its calls.
+        tries: How often sending it has failed.
+        responses: What came back.
+        whole: All parts of the request.
+        billed: Whether the server may have billed a failed try.
+    """
+
+    request: Request
+    first: int
+    n: int
+    tries: int = 0
+    responses: list[Response] = field(default_factory=list)
+    whole: list[Part] = field(default_factory=list)
+    billed: bool = False
+
+    @property
+    def tokens(self) -> int:
+        """A rough upper bound of the tokens that it takes."""
+        read = sum(len(content) for _, content in self.request.prompt.messages) // _CHARACTERS_A_TOKEN
+        return read + self.n * self.request.decoding.max_tokens
+
+    def finish(self, responses: Sequence[Response], seconds: float) -> None:
+        """Take its responses, each with its share of the time and the number of tries."""
+        tries = {"tries": self.tries + 1} if self.tries else {}
+        self.responses = [
+            one._replace(latency=seconds / self.n, raw=dict(one.raw or {}) | tries if tries else one.raw)
+            for one in responses
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """What came back for a part.
+
+    Attributes:
+        responses: One for each call.
+        limits: What the server says is left of its limits.
+    """
+
+    responses: list[Response]
+    limits: Limits | None = None
+
+    @property
+    def tokens(self) -> int | None:
+        """The tokens that the part took; None where the server does not count them."""
+        first = self.responses[0]
+        written = [response.completion_tokens for response in self.responses]
+        if len(self.responses) > 1 and first.raw:
+            written = [first.raw.get("completion_tokens_of_request")]
+        if first.prompt_tokens is None or None in written:
+            return None
+        return first.prompt_tokens + sum(tokens or 0 for tokens in written)
+
+
+Send = Callable[[Any, Part], Awaitable[Landed]]
+"""Sends a part over a connection, once; raises ``Passing`` or a ``ModelError``."""
+
+
+class Drawer(threading.Thread):
+    """Draws as many requests as are wanted, and hands them to an event loop.
+
+    Args:
+        requests: The requests; drawing one may block.
+        loop: The event loop.
+        drawn: Called on the loop with the requests drawn since the last call.
+        ended: Called on the loop when there are no more, with the exception that drawing raised, if any.
+    """
+
+    def __init__(
+        self,
+        requests: Iterable[Request],
+        loop: AbstractEventLoop,
+        drawn: Callable[[list[Request]], None],
+        ended: Callable[[BaseException | None], None],
+    ) -> None:
+        super().__init__(name="quaver-drawer", daemon=True)
+        self._requests, self._loop, self._drawn, self._ended = requests, loop, drawn, ended
+        self._wanted: SimpleQueue[int] = SimpleQueue()
+        self._left = 0
+        self._stopped = False
+        self._ready: deque[Request] = deque()
+        self._is_scheduled = False
+
+    def want(self, requests: int) -> None:
+        """Draw this many more."""
+        self._wanted.put(requests)
+
+    def stop(self) -> None:
+        """Draw no more."""
+        self._stopped = True
+        self._wanted.put(1)
+
+    def run(self) -> None:
+        """Draw until there are no more."""
+        error: BaseException | None = None
+        with suppress(RuntimeError):  # the loop has ended
+            try:
+                requests = iter(self._requests)
+                while self._is_wanted():
+                    self._draw(next(requests))
+                return
+            except StopIteration:
+                pass
+            except BaseException as raised:  # raised again where the answers are read
+                error = raised
+            self._loop.call_soon_threadsafe(self._ended, error)
+
+    def _is_wanted(self) -> bool:
+        if not self._left:
+            self._left = self._wanted.get()
+        self._left -= 1
+        return not self._stopped
+
+    def _draw(self, request: Request) -> None:
+        self._ready.append(request)
+        if not self._is_scheduled:  # waking the loop for each would cost more than sending
+            self._is_scheduled = True
+            self._loop.call_soon_threadsafe(self._hand_over)
+
+    def _hand_over(self) -> None:
+        """On the loop."""
+        self._is_scheduled = False  # later requests schedule this again
+        self._drawn([self._ready.popleft() for _ in range(len(self._ready))])
+
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 8.0
 _UNREACHED = 3

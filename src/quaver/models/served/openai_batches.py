@@ -14,8 +14,7 @@ from quaver.core.batch import BatchLimits, Gone, Lines, Look, NotNow, Problem, U
 from quaver.core.records import Request, Response
 from quaver.core.response_validation import printable, token_count
 from quaver.errors import ModelError, RateLimited
-from quaver.models.served.batch_http import BatchHttp, listed, object_of
-from quaver.models.served.batch_lines import LineReader
+from quaver.models.served.batch_http import BatchHttp, LineReader, listed, object_of
 
 _QUEUE = frozenset(["token_limit_exceeded", "request_limit_exceeded", "batch_limit_exceeded"])
 _SPENT = frozenset(["billing_hard_limit_reached", "insufficient_quota", "billing_not_active"])

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
 
-from quaver.models.served.rate import Rate
-from quaver.models.served.rate_limits import Limits
-from quaver.models.served.window import Window
+from quaver.models._defaults import Defaults
+from quaver.models.served.rate import Limits, Rate, Window
 
 _IN_A_ROW, _IN_A_ROW_FOR = 3, 0.04
 """Refusals in a row after which all calls wait; at high rates, this many seconds' worth of calls."""
@@ -163,29 +163,6 @@ class Pace:
             self._one_more(wait)
         self._came_back(sent, busy=busy)
 
-    # ------------------------------------------------------------------ sharing
-
-    @property
-    def is_limited(self) -> bool:
-        """Whether anything but the number of calls in flight limits what may be sent now."""
-        limit = min(self._rate.a_second, self._token_rate)
-        return limit < math.inf or max(self._held, self._rate.free_at()) > self._clock()
-
-    @property
-    def has_room(self) -> bool:
-        """Whether the budget allows a call that was billed to be sent again, as far as is known here."""
-        return True
-
-    def state(self) -> tuple[float, ...]:
-        """What is known of the server's rates and pauses, as plain numbers."""
-        return (self._level, self._level_at, self._held, self._in_a_row, *self._rate.state())
-
-    def restore(self, state: Sequence[float]) -> None:
-        """Take up what ``state`` gave, here or in another process."""
-        self._level, self._level_at, self._held, in_a_row, *rate = state
-        self._in_a_row = int(in_a_row)
-        self._rate.restore(rate)
-
     # ------------------------------------------------------------------ inside
 
     def _one_more(self, wait: float | None) -> None:
@@ -203,12 +180,6 @@ class Pace:
     def _refill(self, now: float) -> None:
         self._level = min(self._token_rate, self._level + (now - self._level_at) * self._token_rate)
         self._level_at = now
-
-    def good(self, calls: int) -> None:
-        """Count answers that came just now."""
-        now = self._clock()
-        self._in_a_row = 0
-        self._rate.came_back(now, now, refused=False, calls=calls)
 
     def _landed(self, sent: Sent, now: float, *, is_open: bool, limited: bool) -> None:
         """Record an answer as far as it concerns the calls in flight."""
@@ -230,3 +201,106 @@ def pause_for(limits: Limits, tokens: int) -> float:
 
 def _a_second(a_minute: float | None) -> float:
     return a_minute / 60 if a_minute else math.inf
+
+
+class PacedModel(Defaults):
+    """A client of a server, which may be one of several in the workers of a cluster.
+
+    Attributes:
+        found: What a probe found out about the server.
+    """
+
+    found: Any = None
+    _concurrency: int | None
+    _rates: dict[str, Any]
+    _new_pace: Callable[[], Pace]
+    _pace: Pace
+
+    def _keep_pace(
+        self,
+        concurrency: int | None,
+        requests_per_minute: float | None,
+        tokens_per_minute: float | None,
+    ) -> None:
+        """Take up the study's limits."""
+        self._concurrency = concurrency
+        self._rates = {"requests_per_minute": requests_per_minute, "tokens_per_minute": tokens_per_minute}
+        self._new_pace = partial(Pace, concurrency=concurrency, **self._rates)
+        self._pace = self._new_pace()
+
+    @property
+    def is_rated(self) -> bool:
+        """Whether the study limits the rate."""
+        return any(self._rates.values())
+
+    def keep_share(self, share: float, begin: float) -> None:
+        """Keep to a share of the study's rate."""
+        rates = {name: rate and rate * share for name, rate in self._rates.items()}
+        self._new_pace = partial(Pace, concurrency=self._concurrency, **rates)
+        self._pace.limit(**rates, begin=begin)
+
+    def close(self) -> None:
+        """Forget what was learnt about the server's limits; no connection stays open between runs."""
+        self._pace = self._new_pace()
+
+
+_ILL = 10
+"""Failures in a row, of at least ``_OF`` different calls, that are blamed on the server."""
+
+_OF = 3
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+
+
+class Health:
+    """Counts failures in a row.
+
+    Args:
+        patience: Seconds without an answer after which the server is given up.
+        clock: A monotonic clock, in seconds.
+
+    Attributes:
+        failures: The number of failures in a row.
+        answered_once: Whether the server has ever answered.
+    """
+
+    def __init__(self, patience: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._patience, self._clock = patience, clock
+        self.failures = 0
+        self._calls: set[int] = set()
+        self._since: float | None = None
+        self._pause = _FIRST_PAUSE
+        self.answered_once = False
+
+    @property
+    def ill(self) -> bool:
+        """Whether the failures are the server's rather than single calls'."""
+        return self.failures >= _ILL and len(self._calls) >= _OF
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether to give the server up."""
+        return self._since is not None and self._clock() - self._since > self._patience
+
+    def well(self) -> None:
+        """An answer arrived."""
+        self.failures, self._since, self._pause = 0, None, _FIRST_PAUSE
+        self._calls.clear()
+        self.answered_once = True
+
+    def failed(self, call: int, *, limited: bool = False) -> float:
+        """A call failed.
+
+        Returns:
+            Seconds for which to send nothing.
+        """
+        if self._since is None:
+            self._since = self._clock()
+        if limited:
+            return 0.0
+        self.failures += 1
+        self._calls.add(call)
+        if not self.ill:
+            return 0.0
+        pause = min(self._pause, self._patience / 20)
+        self._pause = min(self._pause * 1.5, _LONGEST_PAUSE)
+        return pause

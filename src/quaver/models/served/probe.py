@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 from quaver.core.model import Needs
 from quaver.core.records import Call, Decoding, Message, Prompt, Request, Response
 from quaver.errors import MissingKey, ModelError, Unavailable
+from quaver.models.served.flight import Landed, Part
 from quaver.models.served.presets import Preset
-from quaver.models.served.request_part import Landed, Part
 from quaver.models.served.server_faults import Address, Passing, Refused
 
 if TYPE_CHECKING:

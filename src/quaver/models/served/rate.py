@@ -1,4 +1,4 @@
-"""How many calls per second a server accepts: adapted, unless the study gives it.
+"""What a server allows, learnt from what it does: calls in flight and calls a second.
 
 The rate is unlimited until a good share of calls is refused. It then becomes the rate of accepted calls, is
 cut by the share of refusals, and rises again, faster the longer it has not been cut. An occasional refusal
@@ -8,8 +8,97 @@ changes nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from operator import attrgetter
+import re
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from itertools import cycle
+from typing import NamedTuple
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_EPOCH = 10.0**9
+"""A larger number of seconds is a point in time; no pause is longer."""
+
+
+class Limits(NamedTuple):
+    """What is left of the limits, and the seconds until they are reset; None if not reported.
+
+    Attributes:
+        requests: Remaining requests.
+        requests_reset: Seconds until the limit on requests is reset.
+        tokens: Remaining tokens.
+        tokens_reset: Seconds until the limit on tokens is reset.
+    """
+
+    requests: float | None
+    requests_reset: float | None
+    tokens: float | None
+    tokens_reset: float | None
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that a server asks to wait.
+
+    >>> retry_after({"retry-after": "2"}), retry_after({"retry-after-ms": "250"}), retry_after({})
+    (2.0, 0.25, None)
+    """
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return min(milliseconds / 1000, _EPOCH)
+    given = headers.get("retry-after")
+    if not given:
+        return None
+    seconds = _seconds(given)
+    if seconds is not None:
+        return seconds
+    try:
+        return max(0.0, parsedate_to_datetime(given).timestamp() - time.time())
+    except ValueError:
+        return None
+
+
+def read_limits(headers: Mapping[str, str]) -> Limits | None:
+    """The limits in a reply's headers, or None.
+
+    >>> read_limits({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m30s"})
+    Limits(requests=0.0, requests_reset=90.0, tokens=None, tokens_reset=None)
+    """
+    requests = _first(headers, "x-ratelimit-remaining-requests", "x-ratelimit-remaining")
+    tokens = _first(headers, "x-ratelimit-remaining-tokens")
+    if requests is None and tokens is None:
+        return None
+    return Limits(
+        _number(requests),
+        _seconds(_first(headers, "x-ratelimit-reset-requests", "x-ratelimit-reset")),
+        _number(tokens),
+        _seconds(_first(headers, "x-ratelimit-reset-tokens")),
+    )
+
+
+def _first(headers: Mapping[str, str], *names: str) -> str | None:
+    return next((headers[name] for name in names if name in headers), None)
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = math.nan if text is None else float(text)
+    except ValueError:
+        return None
+    return max(0.0, number) if math.isfinite(number) else None
+
+
+def _seconds(text: str | None) -> float | None:
+    """``20ms``, ``6m0s``, a number of seconds, or a point in time."""
+    number = _number(text)
+    if text is None or number is None:
+        parts = _DURATION.findall(text or "")
+        number = sum(float(count) * _SECONDS[unit] for count, unit in parts)
+        return min(number, _EPOCH) if parts else None
+    if number > _EPOCH * 1000:
+        number /= 1000
+    return min(max(0.0, number - time.time()), _EPOCH) if number > _EPOCH else number
+
 
 _TOO_MANY, _AT_FIRST = 0.05, 0.1
 """Share of refusals above which the rate is too high; the same while no limit is known."""
@@ -41,13 +130,6 @@ _MEMORY = 60.0
 
 _CATCH_UP, _AT_ONCE = 0.05, 4
 """Seconds, and calls, by which delays may be caught up."""
-
-
-_CHANGING = (
-    "a_second", "_next", "_held", "_quiet", "_cut_at", "_calm_calls", "_doubled", "_since", "_calls",
-    "_refused", "_waited",
-)  # fmt: skip
-_CHANGING_OF = attrgetter(*_CHANGING)
 
 
 class Rate:
@@ -92,30 +174,19 @@ class Rate:
                 self._cut(now, kept * self.a_second)
                 self._begin(until)
 
-    def came_back(self, sent: float, now: float, *, refused: bool, calls: int = 1) -> None:
-        """Record a reply, or several that came at about the same time."""
+    def came_back(self, sent: float, now: float, *, refused: bool) -> None:
+        """Record a reply."""
         if refused and sent < self._cut_at:
             return  # it was sent at a former rate
-        self._calls += calls
+        self._calls += 1
         self._refused += refused
         if not refused:
-            self._taken.add(now, calls)
-            self._rise(now, calls)
+            self._taken.add(now)
+            self._rise(now)
         if self._calls >= _ENOUGH and now - self._since >= _LONG:
             if not self._is_given:
                 self._judge(now)
             self._begin(now)
-
-    def state(self) -> tuple[float, ...]:
-        """All that changes, as plain numbers."""
-        taken = self._taken
-        return (*_CHANGING_OF(self), taken.since, taken.at, taken.level)
-
-    def restore(self, state: Sequence[float]) -> None:
-        """Take up what ``state`` gave."""
-        *own, self._taken.since, self._taken.at, self._taken.level = state
-        for name, value in zip(_CHANGING, own, strict=True):
-            setattr(self, name, value)
 
     # ------------------------------------------------------------------ inside
 
@@ -140,13 +211,13 @@ class Rate:
         elif self.a_second > _IDLE * taken and now - self._cut_at > _IDLE_FOR:
             self.a_second = math.inf
 
-    def _rise(self, now: float, calls: int) -> None:
-        self._calm_calls += calls
+    def _rise(self, now: float) -> None:
+        self._calm_calls += 1
         if self._is_given or self.a_second == math.inf or not self._quiet:
             return
         calm = min((now - self._cut_at) / _CALM, self._calm_calls / _CALM_CALLS)
         rise = min(_STEEPEST, _RISE * 2.0 ** min(self._doubled + calm, 10.0))
-        self.a_second *= 1 + calls * min(_A_CALL, rise / self.a_second)
+        self.a_second *= 1 + min(_A_CALL, rise / self.a_second)
 
 
 class _Average:
@@ -160,12 +231,130 @@ class _Average:
         self.since = self.at = since
         self.level = 0.0
 
-    def add(self, now: float, events: int) -> None:
-        """Count events."""
-        self.level = self.level * math.exp((self.at - now) / _MEMORY) + events
+    def add(self, now: float) -> None:
+        """Count an event."""
+        self.level = self.level * math.exp((self.at - now) / _MEMORY) + 1.0
         self.at = now
 
     def a_second(self, now: float) -> float:
         """The rate."""
         seen = -_MEMORY * math.expm1(-max(1.0, now - self.since) / _MEMORY)
         return self.level * math.exp((self.at - now) / _MEMORY) / seen
+
+
+_FIRST = 4
+_MOST = 256
+_BETTER = 1.15
+"""Factor of throughput by which a larger number must be better while it grows."""
+
+_PROBES = ((1.25, 1.06), (0.8, 0.97))
+"""Changes tried later, and the factor of throughput that each must reach."""
+
+_MANY = 60
+"""Minimum number of answers for judging a change later."""
+
+_TOO_BUSY, _ENOUGH_CALLS = 0.25, 30
+"""Share of busy replies above which the number is cut; minimum number of calls for it."""
+
+
+class Window:
+    """The maximum number of concurrent calls.
+
+    Args:
+        given: The study's number; None to adapt.
+
+    Attributes:
+        most: The number that is never exceeded.
+    """
+
+    def __init__(self, given: int | None) -> None:
+        self._seeks = given is None
+        self.most = given or _MOST
+        self._size = float(given or _FIRST)
+        self._calls = self._busy = 0
+        self._cut_at = -math.inf
+        self._settle(settled=False)
+
+    @property
+    def size(self) -> int:
+        """The number."""
+        return max(1, int(self._size))
+
+    def answered(self, seconds: float, at_once: int, *, full: bool, limited: bool) -> None:
+        """Record an answer.
+
+        Args:
+            seconds: Its duration.
+            at_once: Calls in flight when it was sent, including itself.
+            full: Whether this number kept more calls from being sent.
+            limited: Whether the rate is limited.
+        """
+        if not self._seeks:
+            return
+        if limited:
+            self._size += full
+            self._settle(settled=True)
+        elif full or not self._settled:
+            self._answered(seconds, at_once, full)
+        self._size = min(self._size, float(self.most))
+
+    def came_back(self, sent: float, now: float, *, busy: bool) -> None:
+        """Record a reply."""
+        if sent < self._cut_at:
+            return  # it was sent under a former number
+        self._calls += 1
+        self._busy += busy
+        if self._calls >= max(_ENOUGH_CALLS, self.size // 2):
+            share = self._busy / self._calls
+            if self._seeks and share > _TOO_BUSY:
+                self._cut_at = now
+                self._size = max(1.0, self._size * max(0.5, 1 - share))
+                self._settle(settled=True)
+            self._calls = self._busy = 0
+
+    # ------------------------------------------------------------------ inside
+
+    def _settle(self, *, settled: bool) -> None:
+        self._settled = settled
+        self._best_rate, self._best_size, self._flat = 0.0, self._size, 0
+        self._probes, self._is_probe = cycle(_PROBES), False
+        self._begin()
+
+    def _begin(self) -> None:
+        """Start counting answers, after those of earlier calls."""
+        self._answers, self._seconds, self._at_once = 0, 0.0, 0
+        self._old = self.size if self._settled else 0
+        self._length = max(_MANY, 4 * self.size) if self._settled else self.size
+
+    def _answered(self, seconds: float, at_once: int, full: bool) -> None:
+        if self._old > 0:
+            self._old -= 1
+            return
+        self._answers += 1
+        self._seconds += seconds
+        self._at_once += at_once
+        # A number that seems too large is judged twice.
+        self._size += full and not (self._settled or self._flat)
+        if self._answers >= self._length:
+            # Unlike a count of answers per second, this leaves out calls that stall or fail.
+            rate = self._at_once / max(self._seconds, 1e-9)
+            self._size = self._probed(rate) if self._settled else self._grown(rate)
+            self._begin()
+
+    def _grown(self, rate: float) -> float:
+        """The next number while it grows, given the throughput."""
+        if rate > self._best_rate * _BETTER:
+            self._best_rate, self._best_size, self._flat = rate, self._size, 0
+            return self._size
+        self._flat += 1
+        self._settled = self._flat == 2
+        return self._best_size if self._settled else self._size
+
+    def _probed(self, rate: float) -> float:
+        """The next number later: a new probe, or the better of two."""
+        self._is_probe = not self._is_probe
+        if self._is_probe:
+            self._best_rate, self._best_size = rate, self._size
+            change, self._asked = next(self._probes)
+            return max(1.0, self._size * change)
+        return self._size if rate > self._best_rate * self._asked else self._best_size

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quaver.core.records import Decoding, Message, Request
-from quaver.models._prompts import grammar, sendable, turns
+from quaver.models._defaults import grammar, sendable, turns
 from quaver.models.served.presets import Preset
 
 CHAT = "/chat/completions"

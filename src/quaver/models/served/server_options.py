@@ -21,7 +21,7 @@ _KEYS = re.compile(
 """Names of fields that only hold keys, without case and separators."""
 
 
-def check_repeatable(preset: str | None, repeats: str, concurrency: int | None, processes: int) -> None:
+def check_repeatable(preset: str | None, repeats: str, concurrency: int | None) -> None:
     """Check that the server supports ``mode: repeatable``.
 
     Raises:
@@ -37,12 +37,12 @@ def check_repeatable(preset: str | None, repeats: str, concurrency: int | None, 
             if steady
             else "leave `mode` out, or `preset: llamacpp_server`; `quaver doctor` measures the noise",
         )
-    if repeats == "shared" or concurrency not in (None, 1) or processes > 1:
+    if repeats == "shared" or concurrency not in (None, 1):
         raise SpecError(
             "the repeatable mode sends one call at a time",
             where="mode",
-            found=f"repeats: {repeats}, concurrency: {concurrency or 'not given'}, processes: {processes}",
-            fix="leave out `repeats`, `concurrency` and `processes`, or `mode: fast`",
+            found=f"repeats: {repeats}, concurrency: {concurrency or 'not given'}",
+            fix="leave out `repeats` and `concurrency`, or `mode: fast`",
         )
 
 

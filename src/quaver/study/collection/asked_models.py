@@ -1,11 +1,11 @@
-"""The models of a run: in this process, in client processes beside it, or in the workers of a Ray cluster."""
+"""The models of a run: in this process, or in the workers of a Ray cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from quaver.core.model import Model, Spread
+from quaver.core.model import Model
 from quaver.design.spec import RunSpec
 from quaver.design.spec.study_file import Positions, read_part
 from quaver.study.sources.study_file_source import StudyFile
@@ -33,7 +33,7 @@ def asked_models(study: StudyFile, where: RunSpec) -> Mapping[str, Model]:
         Unavailable: Ray is not installed, or its cluster cannot be joined.
     """
     if where.on == "here":
-        return {name: _in_processes(study, name, where.processes) for name in study.models}
+        return study.models
     from quaver.models.remote.ray_cluster import Cluster
     from quaver.models.remote.remote_model import RemoteModel
     from quaver.models.remote.remote_worker import Setup
@@ -53,16 +53,3 @@ def asked_models(study: StudyFile, where: RunSpec) -> Mapping[str, Model]:
         if hasattr(made, "place"):
             made.place(study.experiment.conditions, [item.id for item in study.experiment.items])
     return found
-
-
-def _in_processes(study: StudyFile, name: str, processes: int | None) -> Model:
-    """A model; where several processes are to ask its server, in these."""
-    model = study.models[name]
-    if not isinstance(model, Spread) or (clients := model.clients(processes)) == 1:
-        return model
-    from quaver.models.remote.client_processes import ClientProcesses
-    from quaver.models.remote.remote_model import RemoteModel
-    from quaver.models.remote.remote_worker import Setup
-
-    setup = Setup(study.plugins.maker(name), model.identity())
-    return RemoteModel(model, setup, ClientProcesses(clients))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from quaver.errors import ModelError
-from quaver.models.remote.arrivals import Arrivals
+from quaver.models.remote.ray_cluster import Arrivals
 
 
 def test_an_error_comes_after_all_that_was_answered_before_it() -> None:

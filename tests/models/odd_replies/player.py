@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from quaver.models.odd_replies.odd_reply import ANSWER, AUTHORIZATION, OddReply, on_the_wire, whole
+from tests.models.odd_replies.odd_reply import ANSWER, AUTHORIZATION, OddReply, on_the_wire, whole
 
 Choose = Callable[[dict[str, Any]], OddReply | None]
 """Which reply a request gets, by its body; None for one as it should be."""
@@ -45,31 +45,6 @@ def playing(choose: Choose, host: str = "127.0.0.1", port: int = 0) -> Iterator[
         loop.call_soon_threadsafe(loop.stop)
         thread.join(30)
         loop.close()
-
-
-class InTurn:
-    """Chooses what is asked for by number or name as the request's ``model``; otherwise the next one.
-
-    Args:
-        replies: What there is to play.
-        watch: Called with the number, from 1, and the reply before it is played.
-    """
-
-    def __init__(self, replies: Sequence[OddReply], watch: Callable[[int, OddReply], None]) -> None:
-        self._replies, self._watch = replies, watch
-        self._places = {one.name: place for place, one in enumerate(replies)}
-        self._next = 0
-
-    def __call__(self, body: dict[str, Any]) -> OddReply:
-        """The reply to a request."""
-        wanted = str(body.get("model"))
-        place = self._places.get(wanted)
-        if place is None and wanted.isascii() and wanted.isdigit() and 0 < int(wanted) <= len(self._replies):
-            place = int(wanted) - 1
-        if place is None:
-            place, self._next = self._next, (self._next + 1) % len(self._replies)
-        self._watch(place + 1, self._replies[place])
-        return self._replies[place]
 
 
 class _Player:

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from quaver.models.odd_replies.odd_reply import ANSWER, AUTHORIZATION, Cost, OddReply, on_the_wire, whole
+from tests.models.odd_replies.odd_reply import ANSWER, AUTHORIZATION, Cost, OddReply, on_the_wire, whole
 
 _WHOLE = json.dumps(whole()).encode()
 _SHARES = (1, 10, 25, 50, 75, 90, 99)

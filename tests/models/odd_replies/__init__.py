@@ -4,15 +4,15 @@ Each is what stands on the wire, and says what it may cost at most: nothing (the
 what goes with it is odd), the one call, or the work with this server. Whatever comes, it ends in an answer,
 in an error response of that one call, or in one error that says what to do.
 
-``player.playing`` serves them. The tests play them to Quaver, ``quaver doctor --server`` to anybody.
+``player.playing`` serves them.
 """
 
 from __future__ import annotations
 
-from quaver.models.odd_replies.bodies import bodies
-from quaver.models.odd_replies.fields import failures, fields
-from quaver.models.odd_replies.heads import heads, lines
-from quaver.models.odd_replies.odd_reply import ANSWER, Cost, OddReply
+from tests.models.odd_replies.bodies import bodies
+from tests.models.odd_replies.fields import failures, fields
+from tests.models.odd_replies.heads import heads, lines
+from tests.models.odd_replies.odd_reply import ANSWER, Cost, OddReply
 
 __all__ = ["ANSWER", "Cost", "OddReply", "odd_replies"]
 

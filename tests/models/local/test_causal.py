@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quaver.core.records import Decoding
-from quaver.models.local.sampling import choose, likeliest, log_probabilities
+from quaver.models.local.causal import choose, likeliest, log_probabilities
 
 # Probabilities 0.1, 0.4, 0.3, 0.2.
 LOGITS = np.log([0.1, 0.4, 0.3, 0.2])

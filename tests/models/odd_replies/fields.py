@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from quaver.models.odd_replies.odd_reply import Cost, OddReply, on_the_wire, whole
+from tests.models.odd_replies.odd_reply import Cost, OddReply, on_the_wire, whole
 
 _VALUES: Mapping[str, str] = {
     "null": "null",

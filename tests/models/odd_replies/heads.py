@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from quaver.models.odd_replies.odd_reply import AUTHORIZATION, Cost, OddReply, on_the_wire, whole
+from tests.models.odd_replies.odd_reply import AUTHORIZATION, Cost, OddReply, on_the_wire, whole
 
 _WHOLE = json.dumps(whole()).encode()
 _GOOD = on_the_wire(_WHOLE)
