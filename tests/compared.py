@@ -67,8 +67,8 @@ def comparison(
     """A comparison of these differences and flipped items."""
     judgements = []
     if fail_if:
-        bound = read_bound(fail_if, "if", ["accuracy"])
-        about = [one for one in differences if bound.about(one)]
+        bound = read_bound(fail_if, "if")
+        about = bound.about(differences)
         judgements.append(Judgement(bound, about, [one for one in about if bound.beyond(one)], -0.05))
     schema = dict.fromkeys(["item", "variant", "before", "after", "gold", "change"], pl.String)
     return Comparison(

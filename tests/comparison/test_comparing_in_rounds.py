@@ -134,7 +134,7 @@ def test_the_command_asks_and_says_what_it_did_without(
 
 
 def judgement(kind: str, low: float, high: float) -> Judgement:
-    bound = read_bound("accuracy < 0" if kind == "if" else "accuracy > 0", kind, ["accuracy"])  # type: ignore[arg-type]
+    bound = read_bound("accuracy < 0" if kind == "if" else "accuracy > 0", kind)  # type: ignore[arg-type]
     one = Estimate("accuracy", (low + high) / 2, low, high)
     failed = [one] if bound.beyond(one) == (kind == "if") else []
     return Judgement(bound, [one], failed)

@@ -166,7 +166,11 @@ LACKING = {"partiality": "toward", "position_bias": "option_order", "verbosity_b
 def test_every_measure_has_a_paired_difference_or_a_reason(
     two: tuple[quaver.Study, quaver.Study], measure: str
 ) -> None:
-    for difference in compare(*two, measures=[measure], resamples=100).differences:
+    differences = compare(*two, measures=[measure], resamples=100).differences
+    assert read_bound(f"{measure} < 0", "if").about(differences)
+    for difference in differences:
+        cell = ", ".join(f"{column}={level}" for column, level in difference.cell.items())
+        assert read_bound(f"{difference.measure}[{cell}] < 0", "if").about(differences) == [difference]
         assert difference.value is not None or difference.reason
         if difference.value is not None and difference.low is not None and difference.high is not None:
             assert difference.low <= difference.value <= difference.high
@@ -185,7 +189,31 @@ def test_a_measure_that_lacks_something_says_what(
 )
 def test_what_is_no_bound_is_one_error(text: str) -> None:
     with pytest.raises(QuaverError, match="not a bound"):
-        read_bound(text, "if", ["accuracy"])
+        read_bound(text, "if")
+
+
+def test_bounds_on_estimates_of_a_measure_that_no_study_asks_for(
+    two: tuple[quaver.Study, quaver.Study],
+) -> None:
+    names = ["f1", "f1_micro", "f1_label[label=negative]", "recall[label=positive]", "precision"]
+    found = compare(*two, measures=["compliance"], fail_if=[f"{name} < 0" for name in names])
+    judged = [{one.measure for one in judgement.judged} for judgement in found.judgements]
+    assert judged == [{"f1_macro"}, {"f1_micro"}, {"f1_label"}, {"recall"}, {"precision"}]
+    (recall,) = [one for one in found.judgements[3].judged if "curt" in one.cell["variant"]]
+    assert recall.value == pytest.approx(-8 / 40)  # of the 40 positive ones
+
+
+@pytest.mark.parametrize("bound", ["accuracy < -1", "accuracy < -2", "accuracy > 1.5", "accuracy < 1.5"])
+def test_a_bound_that_judges_nothing_is_refused(two: tuple[quaver.Study, quaver.Study], bound: str) -> None:
+    for how in ("fail_if", "fail_unless"):
+        with pytest.raises(MeasureError) as caught:
+            compare(*two, measures=["accuracy"], **{how: [bound]})
+        assert caught.value.expected == "a number between -1 and 1, where the difference lies"
+
+
+def test_a_level_may_hold_what_bounds_are_written_with() -> None:
+    bound = read_bound("recall[label=a, b] or [c] < 1, model=m] < 0", "if")
+    assert dict(bound.where) == {"label": "a, b] or [c] < 1", "model": "m"}
 
 
 def test_other_mistakes_are_one_error_each(tmp_path: Path) -> None:
@@ -201,6 +229,8 @@ def test_other_mistakes_are_one_error_each(tmp_path: Path) -> None:
         compare(one, by="model")
     with pytest.raises(UnknownName, match="acuracy"):
         compare(one, one, fail_if=["acuracy < 0"])
+    with pytest.raises(UnknownName, match="f1_macor"):
+        compare(one, one, fail_if=["f1_macor < 0"])
     with pytest.raises(MeasureError, match=r"cannot be judged(.|\n)*variant=original"):
         compare(one, one, fail_if=["accuracy[variant=none] < 0"])
     with pytest.raises(UnknownName, match="column 'label'"):

@@ -1,19 +1,28 @@
-"""Bounds that a comparison must not cross: ``accuracy < -0.02``, judged by the interval."""
+"""Bounds that a comparison must not cross: ``accuracy < -0.02``, judged by their intervals."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 from quaver.comparison.difference_verdict import size_of
-from quaver.comparison.smallest_loss import SEEN
-from quaver.core.level_names import is_level
+from quaver.comparison.smallest_loss import SEEN, smallest_loss
+from quaver.core import registry
+from quaver.core.level_names import is_level, short_name
+from quaver.core.presentation import measure_of
 from quaver.core.records import Estimate
-from quaver.errors import QuaverError, UnknownName
+from quaver.errors import MeasureError, QuaverError, UnknownName
+from quaver.estimation.bootstrap import Resampling
+from quaver.measures.validity.conclusion_cell import VERDICTS
+from quaver.measures.validity.conclusions import ESTIMATED, JOINT
 
-_BOUND = re.compile(r"\s*(\w+)\s*(?:\[([^\]]*)\])?\s*([<>])\s*([-+]?(?:\d+\.?\d*|\.\d+))\s*")
+CONCLUDED: Final = (*ESTIMATED, *VERDICTS, JOINT)
+"""What a bound may name beside measures and their estimates: conclusions."""
+
+_PART = re.compile(r",(?=[^,=]+=|\s*$)")  # a level may hold commas
+_BOUND = re.compile(r"\s*(\w+)\s*(?:\[(.*)\])?\s*([<>])\s*([-+]?(?:\d+\.?\d*|\.\d+))\s*")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,7 +30,7 @@ class Bound:
     """What a difference may not be, or must be.
 
     Attributes:
-        measure: Whose difference.
+        measure: Whose difference: the name of an estimate or of a measure.
         where: In which cells, by column: ``accuracy[variant=plain] < 0`` (see `level_names.is_level`).
         sign: On which side of the limit.
         limit: In the measure's own unit.
@@ -36,10 +45,24 @@ class Bound:
     kind: Literal["if", "unless"]
     text: str
 
-    def about(self, one: Estimate) -> bool:
-        """Whether it is about this difference."""
-        same = all(is_level(one.cell, column, level) for column, level in self.where.items())
-        return one.measure == self.measure and same
+    def about(self, found: Sequence[Estimate]) -> list[Estimate]:
+        """The differences that it is about.
+
+        The name of a measure that gives no estimate of that name stands for the first that it gives in
+        such cells: ``f1`` for ``f1_macro``.
+        """
+        here = [
+            one
+            for one in found
+            if all(is_level(one.cell, column, level) for column, level in self.where.items())
+        ]
+        names = [one.measure for one in here if _owner(one.measure) == self.measure]
+        name = self.measure if self.measure in names else next(iter(names), self.measure)
+        return [one for one in here if one.measure == name]
+
+    def judged(self, found: Sequence[Estimate]) -> list[Estimate]:
+        """Those of the differences that it is about that have an interval."""
+        return [one for one in self.about(found) if one.low is not None]
 
     def beyond(self, one: Estimate) -> bool:
         """Whether the whole of a difference's interval lies on the bound's side of its limit."""
@@ -97,34 +120,141 @@ class Judgement:
         return max(self.judged, key=lambda one: towards * ((one.low, one.high)[end] or 0.0))
 
 
-def read_bound(text: str, kind: Literal["if", "unless"], known: Sequence[str]) -> Bound:
+def read_bounds(fail_if: Sequence[str], fail_unless: Sequence[str]) -> list[Bound]:
+    """Read the bounds of a comparison.
+
+    Args:
+        fail_if: Those that fail where the whole interval is beyond them.
+        fail_unless: Those that fail where it is not.
+
+    Raises:
+        QuaverError: One is no bound.
+        UnknownName: There is no such measure.
+    """
+    return [
+        *(read_bound(text, "if") for text in fail_if),
+        *(read_bound(text, "unless") for text in fail_unless),
+    ]
+
+
+def read_bound(text: str, kind: Literal["if", "unless"]) -> Bound:
     """Read a bound.
 
     Args:
-        text: ``MEASURE < NUMBER`` or ``>``, after the measure perhaps ``[column=level, …]``.
+        text: ``NAME < NUMBER`` or ``>``, after the name of an estimate perhaps ``[column=level, …]``.
         kind: Whether it says when to fail or when not to.
-        known: The measures there are.
 
     Raises:
         QuaverError: It is no bound.
-        UnknownName: There is no such measure.
+        UnknownName: No measure gives such an estimate.
 
-    >>> bound = read_bound("accuracy[model=m] < -0.02", "if", ["accuracy"])
+    >>> bound = read_bound("f1_label[label=legal] < -0.02", "if")
     >>> bound.measure, dict(bound.where), bound.sign, bound.limit
-    ('accuracy', {'model': 'm'}, '<', -0.02)
+    ('f1_label', {'label': 'legal'}, '<', -0.02)
     """
     where = f"--fail-{kind}"
     match = _BOUND.fullmatch(text)
-    pairs = [part.partition("=") for part in (match[2] or "").split(",") if part.strip()] if match else []
+    parts = _PART.split(match[2] or "") if match else []
+    pairs = [part.partition("=") for part in parts if part.strip()]
     if not match or any(not (column.strip() and sign) for column, sign, _ in pairs):
         raise QuaverError(
             "this is not a bound",
             where=where,
-            expected="a measure, < or >, and a number: accuracy < -0.02, label_shares[label=yes] > 0.05",
+            expected="a measure, < or >, and a number: accuracy < -0.02, recall[label=yes] < 0",
             found=text,
         )
     measure, _, sign, limit = match.groups()
-    if measure not in known:
-        raise UnknownName("measure", measure, known, where=where)
+    if measure not in CONCLUDED and measure_of(measure) is None:
+        raise UnknownName("measure", measure, [*registry.names("measures"), *CONCLUDED], where=where)
     levels = {column.strip(): level.strip() for column, _, level in pairs}
     return Bound(measure, levels, "<" if sign == "<" else ">", float(limit), kind, " ".join(text.split()))
+
+
+def judged(
+    bounds: Sequence[Bound],
+    found: Sequence[Estimate],
+    again: Callable[[Resampling], list[Estimate]],
+    resampling: Resampling,
+    *,
+    shared: bool = False,
+) -> list[Judgement]:
+    """Judge bounds.
+
+    Args:
+        bounds: The bounds.
+        found: The differences.
+        again: Makes the differences anew with intervals of another level.
+        resampling: How ``found`` were resampled.
+        shared: Whether the level of ``found`` is one at which all bounds together err rarely enough.
+
+    Raises:
+        MeasureError: A bound is about no difference that has an interval, cannot be violated, or nothing can
+            satisfy it.
+    """
+    for bound in bounds:
+        _check(bound, found)
+    judging = sum(len(bound.judged(found)) for bound in bounds if bound.kind == "if")
+    wider = found
+    if judging > 1 and not shared:
+        # Bonferroni: together they err as often as one interval would.
+        wider = again(replace(resampling, confidence_level=1 - 2 * resampling.tail / judging))
+    judgements = []
+    for bound in bounds:
+        some = bound.judged(wider if bound.kind == "if" else found)
+        failed = [one for one in some if bound.beyond(one) == (bound.kind == "if")]
+        judgements.append(Judgement(bound, some, failed, _smallest(bound, some)))
+    return judgements
+
+
+def _owner(name: str) -> str:
+    """The measure that gives estimates of a name; of a conclusion, the name itself."""
+    return measure_of(name) or name
+
+
+def _check(bound: Bound, found: Sequence[Estimate]) -> None:
+    """Refuse a bound that judges nothing.
+
+    Raises:
+        MeasureError: As `judged` says.
+        UnknownName: Its measure gives no estimate of that name.
+    """
+    where = f"--fail-{bound.kind} {bound.text!r}"
+    some = bound.judged(found)
+    if not some:
+        about = bound.about(found)
+        own = [one for one in found if _owner(one.measure) == _owner(bound.measure)]
+        names = dict.fromkeys(one.measure for one in own)
+        if own and bound.measure not in (*names, _owner(bound.measure)):
+            raise UnknownName("estimate", bound.measure, list(names), where=where)
+        why = sorted({one.reason or ", ".join(one.warnings) for one in about})
+        cells = [", ".join(f"{c}={short_name(level)}" for c, level in one.cell.items()) for one in own]
+        raise MeasureError(
+            "this bound cannot be judged: none of its differences has an interval",
+            where=where,
+            found="; ".join(why) or f"no such cell; there are {'; '.join(cells[:5]) or 'none'}",
+        )
+    ranges = [one.details["range"] for one in some if one.details.get("range")]
+    if len(ranges) < len(some):
+        return
+    low, high = min(low for low, _ in ranges), max(high for _, high in ranges)
+    below = bound.sign == "<"
+    never = bound.limit <= low if below else bound.limit >= high
+    always = bound.limit > high if below else bound.limit < low
+    if never or always:
+        held = never == (bound.kind == "if")
+        raise MeasureError(
+            "this bound cannot be violated" if held else "nothing can satisfy this bound",
+            where=where,
+            expected=f"a number between {low:g} and {high:g}, where the difference lies",
+            found=f"{bound.limit:g}",
+        )
+
+
+def _smallest(bound: Bound, about: Sequence[Estimate]) -> float | None:
+    """The smallest true difference that a bound would mostly fail for, in every cell that it judges."""
+    sign = -1 if bound.sign == "<" else 1
+    if bound.kind == "unless" or sign * bound.limit < 0:
+        return None
+    found = [smallest_loss(one, limit=abs(bound.limit)) for one in about]
+    seen = [one for one in found if one is not None]
+    return sign * max(seen) if seen and len(seen) == len(found) else None

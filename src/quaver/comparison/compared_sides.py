@@ -16,8 +16,8 @@ from quaver.comparison.alignment import (
     made_alike,
     strings_of,
 )
-from quaver.comparison.bound_judgements import CONCLUDED
-from quaver.comparison.bounds import Bound
+from quaver.comparison.bounds import CONCLUDED, Bound
+from quaver.core.presentation import measure_of
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.original_prompt import ORIGINAL
 from quaver.study.analysis.study_estimates import own_measurements
@@ -215,7 +215,8 @@ def _asked(
                 fix="name one under conclusions in the study file",
             )
         asked += own_measurements(drawing[0].source, [CONCLUSIONS], whole[drawing[0]])
-    more = dict.fromkeys(bound.measure for bound in bounds if bound not in concluded)
+    rest = [bound.measure for bound in bounds if bound not in concluded]
+    more = dict.fromkeys(measure_of(name) or name for name in rest)
     before, frame = next(iter(whole.items()))
     further = [name for name in more if name not in there]
     return [*asked, *(own_measurements(before.source, further, frame) if further else ())]

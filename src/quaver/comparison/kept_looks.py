@@ -172,11 +172,15 @@ def _hashed(document: Any) -> str:
 def judged_differences(bounds: Sequence[Bound], found: Sequence[Estimate]) -> dict[str, Estimate]:
     """The differences that a look judges, by what they are and on which side they err."""
     judged: dict[str, Estimate] = {}
+    sides: dict[int, set[str]] = {}
+    for bound in bounds:
+        for one in bound.judged(found):
+            sides.setdefault(id(one), set()).add(bound.sign)
     for one in found:
-        sides = {bound.sign for bound in bounds if bound.about(one)} if bounds else {"<", ">"}
+        here = sides.get(id(one), set()) if bounds else {"<", ">"}
         cell = ", ".join(f"{column}={level}" for column, level in sorted(one.cell.items()))
         if one.low is not None:
-            judged |= {f"{one.measure} {side}: {cell}": one for side in sorted(sides)}
+            judged |= {f"{one.measure} {side}: {cell}": one for side in sorted(here)}
     return judged
 
 

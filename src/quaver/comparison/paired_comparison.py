@@ -10,8 +10,7 @@ import polars as pl
 from pydantic import Field
 
 from quaver.comparison.alignment import strings_of
-from quaver.comparison.bound_judgements import judged, read_bounds
-from quaver.comparison.bounds import Bound
+from quaver.comparison.bounds import Bound, judged, read_bounds
 from quaver.comparison.compared_sides import Pair, Task, called, levels_of_one, two_studies
 from quaver.comparison.comparing_in_rounds import compare_in_rounds
 from quaver.comparison.comparison_result import Comparison

@@ -90,6 +90,16 @@ class Presentation:
         return replace(self, title=title, axis=axis, section=section, short=short)
 
 
+def measure_of(name: str) -> str | None:
+    """The measure that gives estimates of a name: the longest whose name theirs is, or begins with.
+
+    >>> measure_of("f1_label"), measure_of("something_else")
+    ('f1', None)
+    """
+    own = [one for one in registry.names("measures") if name == one or name.startswith(f"{one}_")]
+    return max(own, key=len, default=None)
+
+
 def presented(name: str) -> Presentation | None:
     """How estimates of a name are shown: as the measure declares whose name theirs is, or begins with.
 
@@ -102,11 +112,11 @@ def presented(name: str) -> Presentation | None:
     >>> presented("accuracy").unit, presented("something_else")
     ('share', None)
     """
-    own = [one for one in registry.names("measures") if name == one or name.startswith(f"{one}_")]
-    if not own:
+    own = measure_of(name)
+    if own is None:
         return None
     try:
-        measure = registry.load("measures", max(own, key=len))
+        measure = registry.load("measures", own)
     except QuaverError:  # of a package that lacks something: its stored estimates are shown all the same
         return None
     of: Callable[[str], Presentation] | None = getattr(measure, "presentation_of", None)

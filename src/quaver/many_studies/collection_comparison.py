@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from quaver.comparison.bound_judgements import read_bounds
-from quaver.comparison.bounds import Bound
+from quaver.comparison.bounds import Bound, read_bounds
 from quaver.comparison.compared_sides import Task, levels_of_one, two_studies
 from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.paired_comparison import both_asked, compared, one_alone

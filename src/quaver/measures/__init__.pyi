@@ -683,6 +683,20 @@ def position_bias(
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> Estimates: ...
+def precision(
+    annotations: Frame,
+    *,
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence_level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    columns: Columns | None = None,
+    group: str | None = None,
+    interval: IntervalKind | None = "jackknife",
+    keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
+) -> Estimates: ...
 def readiness(
     annotations: Frame,
     *,
@@ -691,6 +705,21 @@ def readiness(
     second: str | None = None,
     token: str | None = None,
     stated: str | None = None,
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence_level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    columns: Columns | None = None,
+    group: str | None = None,
+    interval: IntervalKind | None = "jackknife",
+    keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
+) -> Estimates: ...
+def recall(
+    annotations: Frame,
+    *,
+    missing: Literal["wrong", "drop"] = "wrong",
     labels: LabelSet | None = None,
     by: Sequence[str] = (),
     confidence_level: float = 0.95,

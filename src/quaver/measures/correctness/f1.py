@@ -1,4 +1,4 @@
-"""F1: precision and recall of each label, and their means over labels."""
+"""Recall and precision of each label, and F1, which is both."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import ends_of, mean_within, of_mean
 from quaver.estimation.judgements import Judged, judge, treatment
-from quaver.estimation.means import differing, none_goes_far
+from quaver.estimation.means import differing, none_goes_far, share_of
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import FEW_DIFFERING, Statistic, enough_groups
 from quaver.measures.variation.label_shares import ASKING
+
+_TEXTBOOK = "Manning, Raghavan & Schütze (2008), Introduction to Information Retrieval, section 8.3"
 
 
 @measure(
@@ -94,6 +96,82 @@ def f1(reading: Reading, *, missing: Missing) -> Iterator[Estimate]:
         macro, *rest = map(cell.estimated, _f1(found, cell, judged, apart=apart))
         yield _with_rare(macro, [one for one in rest if one.measure.endswith("_label")])
         yield from rest
+
+
+@measure(
+    title="Correct labels, class by class: recall of each label",
+    axis="share of a label's items that got it",
+    section="accuracy",
+    unit="share",
+    better="higher",
+    drawn="closer",
+    source=_TEXTBOOK,
+    missing=("wrong", "drop"),
+    raters=ASKING,
+    gold=True,
+    estimands=("fixed", "population", "next"),
+)
+def recall(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
+    """How often the items of each gold label got it.
+
+    Recall of a label = right answers / answers about items with that gold label. Undefined where no item has
+    it, or none of them was answered.
+
+    Returns:
+        For each cell and label an estimate, with the label in the cell.
+
+    Gold a a b b, given a b b b: one of two for a, two of two for b:
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 2, 3, 4], "label": list("abbb"), "gold": list("aabb")})
+    >>> [(one.cell["label"], one.value) for one in recall(frame)]
+    [('a', 0.5), ('b', 1.0)]
+    """
+    said = Statistic(method=f"recall, unanswered {treatment(missing)}", reason="no item has this gold label")
+    yield from _by_label(cell, judge(cell, missing), said, 2)
+
+
+@measure(
+    title="Correct labels, class by class: precision of each label",
+    axis="share of a label's answers that are right",
+    section="accuracy",
+    unit="share",
+    better="higher",
+    drawn="closer",
+    source=_TEXTBOOK,
+    raters=ASKING,
+    gold=True,
+    estimands=("fixed", "population", "next"),
+)
+def precision(cell: Cell) -> Iterator[Statistic]:
+    """How often each label is right where it is given.
+
+    Precision of a label = right answers with it / answers with it, about items with a gold label. Undefined
+    where no answer has it.
+
+    Returns:
+        For each cell and label an estimate, with the label in the cell.
+
+    Gold a a b b, given a b b b: a is right, b in two of three answers:
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 2, 3, 4], "label": list("abbb"), "gold": list("aabb")})
+    >>> [(one.cell["label"], round(one.value, 3)) for one in precision(frame)]
+    [('a', 1.0), ('b', 0.667)]
+    """
+    said = Statistic(method="precision", reason="no answer has this label")
+    yield from _by_label(cell, judge(cell, "drop"), said, 1)
+
+
+def _by_label(cell: Cell, judged: Judged, said: Statistic, of: int) -> Iterator[Statistic]:
+    """Of each label the right answers, as a share of the answers with it (1) or of its gold labels (2)."""
+    said = replace(said, excluded=judged.excluded, reason=judged.reason or said.reason)
+    counts = confusion(cell, judged)
+    for at, label in enumerate(cell.labels):
+        _, given, gold = counts[:, at].sum(0).tolist()
+        details = {"given": int(given), "gold": int(gold)}
+        here = replace(said, where={"label": label}, details=details)
+        yield share_of(cell, counts[:, at, 0], counts[:, at, of], here)
 
 
 def confusion(cell: Cell, judged: Judged) -> Floats:
