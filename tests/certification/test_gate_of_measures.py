@@ -8,18 +8,19 @@ from quaver.certification import gate
 from quaver.certification.certified_measures import certified_measures
 from quaver.certification.population import Population
 from quaver.certification.replications import Work, work
+from quaver.core.line_file import LineFile
 
 
 def test_a_run_goes_on_where_one_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["--out", str(tmp_path), "--measure", "compliance", "--cells", "1", "--processes", "1"]
     asked += ["--replications", "4", "--resamples", "20"]
     assert gate.main([*asked, "--seconds", "0"]) == 0
-    assert gate.read(tmp_path / gate.RESULTS) == {}
+    assert not (tmp_path / gate.RESULTS).exists()
     assert gate.main(asked) == 0
     before = (tmp_path / gate.RESULTS).read_text()
     (tmp_path / gate.RESULTS).write_text(before + '{"work": "cut o')
     assert gate.main(asked) == 0
-    assert len(gate.read(tmp_path / gate.RESULTS)) == 2
+    assert len(LineFile(tmp_path / gate.RESULTS).documents()) == 2
     capsys.readouterr()
 
 

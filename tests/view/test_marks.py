@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -15,6 +18,19 @@ from tests.view.viewed import again, client, collected
 from quaver.view.serving import studies_of
 
 ALL = "api/studies/tones/marks"
+
+
+def _full_after(room: int) -> Callable[[int, bytes], int]:
+    """``os.write`` on a disk that has room for so many bytes."""
+    write, left = os.write, [room]
+
+    def some(file: int, content: bytes) -> int:
+        if not left[0]:
+            raise OSError(errno.ENOSPC, "full")
+        left[0] -= (written := write(file, content[: left[0]]))
+        return written
+
+    return some
 
 
 @pytest.fixture
@@ -65,6 +81,37 @@ def test_what_was_said_last_counts_and_the_rest_stays_on_record(browser: TestCli
 def test_a_mark_that_says_nothing_true_is_refused(browser: TestClient, sent: dict[str, object]) -> None:
     assert browser.post(ALL, json=sent).status_code in (400, 404)
     assert browser.get(ALL).json()["total"] == 0
+
+
+@pytest.mark.parametrize("one", ["\u2028", "\u2029", "\x85", "\x0b", "\x1c", "\n"])
+def test_a_note_with_any_separator_is_read_again(browser: TestClient, path: Path, one: str) -> None:
+    note = f"Irony.{one}Or not."
+    assert browser.post(ALL, json={"item": "i1", "note": note}).status_code == 200
+    (kept,) = client(path).get(ALL).json()["marks"]
+    assert kept["note"] == note
+    file = browser.get(f"{ALL}/export", params={"format": "jsonl"}).content
+    taken = browser.post(f"{ALL}/import?format=jsonl&who=ben", content=file).json()
+    assert (taken["read"], taken["new"], taken["skipped"]) == (1, 0, [])
+
+
+def test_a_mark_that_does_not_fit_is_refused_and_takes_no_other_with_it(
+    browser: TestClient, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser.post(ALL, json={"item": "i1", "mark": "agree"})
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", _full_after(20))
+        assert browser.post(ALL, json={"item": "i2", "mark": "agree"}).status_code >= 400
+    browser.post(ALL, json={"item": "i3", "mark": "agree"})
+    assert [one["item"] for one in client(path).get(ALL).json()["marks"]] == ["i1", "i3"]
+
+
+def test_a_damaged_mark_is_reported(browser: TestClient, path: Path) -> None:
+    browser.post(ALL, json={"item": "i1", "mark": "agree"})
+    file = path.parent / "marks" / "marks.jsonl"
+    file.write_bytes(file.read_bytes().replace(b"agree", b"agre3"))
+    found = client(path).get(ALL)
+    assert found.status_code >= 400
+    assert "line 1" in found.text
 
 
 def test_marks_can_be_searched(browser: TestClient) -> None:

@@ -18,7 +18,9 @@ from quaver.bundles.reviewer_readme import reviewer_readme
 from quaver.bundles.verification import verify
 from quaver.collect.store.copies import copy_store, copy_store_without
 from quaver.core.arguments import guarded
+from quaver.core.line_file import lines_of
 from quaver.core.records import Item
+from quaver.core.replaced_file import put_in_place, replace_text
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec import ItemsSpec, StudySpec
 from quaver.errors import QuaverError, StoreError
@@ -99,7 +101,7 @@ def _packed(target: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -
                 found="; ".join([*found.changed, *found.differing][:3]),
                 fix="your own evaluators and measures must always give the same results, in any process",
             )
-        unverified.replace(target)
+        put_in_place(unverified, target)
     except OSError as error:
         raise StoreError("the bundle cannot be written", where=str(target), found=str(error)) from error
     finally:
@@ -154,7 +156,7 @@ def _explained(study: Study, folder: Path, *, texts: bool, withheld: int) -> Non
     lock = json.loads((folder / "study.lock.json").read_text(encoding="utf-8"))
     files = {file.name for file in folder.iterdir()}
     text = reviewer_readme(lock, study.estimates(), files, texts=texts, withheld=withheld)
-    path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    replace_text(path, text)
 
 
 def _own_files(study: Study) -> list[Path]:
@@ -224,7 +226,7 @@ def _derived(
 
 def _write(path: Path, document: Any) -> None:
     text = json.dumps(document, indent=1, ensure_ascii=False, default=str) + "\n"
-    path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    replace_text(path, text)
 
 
 def refuse_texts(folder: Path, texts: Texts) -> None:
@@ -235,7 +237,7 @@ def refuse_texts(folder: Path, texts: Texts) -> None:
     """
     for file in sorted(folder.iterdir()):
         if file.suffix in (".json", ".csv", ".html", ".md", ".yaml", ".yml"):
-            found = any(texts.in_markup(line) for line in file.read_text(encoding="utf-8").splitlines())
+            found = any(texts.in_markup(line) for line in lines_of(file.read_text(encoding="utf-8")))
         elif file.suffix == ".parquet":
             frame = pl.read_parquet(file).select(pl.col(pl.String, pl.Categorical).cast(pl.String))
             found = any(value in texts for name in frame.columns for value in frame[name].unique().to_list())

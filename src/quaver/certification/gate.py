@@ -21,6 +21,8 @@ from quaver.certification.covering_array import Row, covering_array
 from quaver.certification.population import Population
 from quaver.certification.processes import in_processes
 from quaver.certification.replications import Work, work
+from quaver.core.line_file import LineFile
+from quaver.core.replaced_file import replace_text
 
 FACTORS: Mapping[str, Sequence[Any]] = {
     "items": (30, 100, 300, 1000),
@@ -115,30 +117,14 @@ def run(
         processes: How many work at once.
         seconds: After so long nothing more is begun.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / RESULTS
-    done = read(path)
+    results = LineFile(folder / RESULTS)
+    done = {one["work"]: one for one in results.documents()}
     left = iter([one for one in todo if one.name not in done])
     deadline = None if seconds is None else monotonic() + seconds
-    with path.open("a", encoding="utf-8") as file:
-        for one in in_processes(work, left, processes=processes, deadline=deadline):
-            done[one["work"]] = one
-            file.write(json.dumps(one, separators=(",", ":"), ensure_ascii=False) + "\n")
-            file.flush()
+    for one in in_processes(work, left, processes=processes, deadline=deadline):
+        results.append([one])
+        done[one["work"]] = one
     return done
-
-
-def read(path: Path) -> dict[str, dict[str, Any]]:
-    """The results in a file, by the work's name; a line that was cut off is left out."""
-    found = {}
-    if path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            try:
-                one = json.loads(line)
-            except json.JSONDecodeError:
-                continue
-            found[one["work"]] = one
-    return found
 
 
 def lines(
@@ -194,9 +180,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     done = run(todo, asked.out, processes=asked.processes, seconds=asked.seconds)
     found = lines(done, measures, populations)
-    (asked.out / LINES).write_text(
-        json.dumps([one.document() for one in found], ensure_ascii=False, indent=0), encoding="utf-8"
-    )
+    text = json.dumps([one.document() for one in found], ensure_ascii=False, indent=0)
+    replace_text(asked.out / LINES, text)
     failing = [one for one in found if one.verdict == "fail"]
     width = mean_width(found)
     for line in failing:

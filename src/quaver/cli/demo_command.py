@@ -16,6 +16,7 @@ from quaver.cli.verdict_display import say_verdict
 from quaver.cli.weights_offer import YesOption, offer_weights
 from quaver.core.level_names import short_name
 from quaver.core.number_format import with_interval
+from quaver.core.replaced_file import replace_text
 
 if TYPE_CHECKING:
     from quaver.core.records import Estimate
@@ -39,7 +40,7 @@ def command(
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "study.yaml"
     if not path.exists():
-        path.write_text(_EXAMPLE.read_text(encoding="utf-8"), encoding="utf-8")
+        replace_text(path, _EXAMPLE.read_text(encoding="utf-8"))
     from quaver.study.session import Study
 
     study = Study.open(path)

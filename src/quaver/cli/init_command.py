@@ -11,6 +11,7 @@ import typer
 from quaver.cli.completions import kinds_of_study
 from quaver.cli.console import screen, table
 from quaver.cli.label_file_options import SeparatorOption, SheetOption, parts, separator_of
+from quaver.core.replaced_file import replace_text
 from quaver.design.study_kinds import KINDS, PAPERS, study_of_kind
 from quaver.errors import QuaverError
 
@@ -122,7 +123,7 @@ def _write(path: Path, text: str, then: str) -> None:
     from quaver.design.spec.json_schema import write_with_schema
 
     if "\nstudies:" in text:
-        path.write_text(text, encoding="utf-8")  # a collection, which the schema of a study does not describe
+        replace_text(path, text)  # a collection, which the schema of a study does not describe
     else:
         write_with_schema(path, text)
     screen.print(f"Wrote {path}. {then}")

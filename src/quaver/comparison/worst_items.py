@@ -10,13 +10,13 @@ from typing import Any
 
 import polars as pl
 
-from quaver.collect.store.sole_writer import replacing
 from quaver.comparison.alignment import ITEMS_ALIKE, nothing_in_common, strings_of
 from quaver.comparison.item_texts import item_texts
 from quaver.comparison.paired_comparison import compare
 from quaver.core.arguments import guarded
 from quaver.core.notebook import html_table
 from quaver.core.records import Estimate
+from quaver.core.replaced_file import replacing
 from quaver.core.rows import Rows, short_lines
 from quaver.core.spreadsheet import write_csv
 from quaver.errors import MeasureError, UnknownName

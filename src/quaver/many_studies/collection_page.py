@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from quaver.core.estimate_frame import estimates_frame
 from quaver.core.records import Estimate
+from quaver.core.replaced_file import replace_text
 from quaver.errors import StoreError
 from quaver.many_studies.collection_tables import by_study, pooled_table, size_table, spreads_of
 from quaver.many_studies.opened_studies import OpenedStudies
@@ -88,9 +89,7 @@ def write_collection_page(
             printed_rows=_PRINTED_ROWS,
         )
         path = folder / "report.html"
-        part = path.with_name("report.html.part")
-        part.write_text(visible(text), encoding="utf-8", errors="backslashreplace")
-        part.replace(path)
+        replace_text(path, visible(text))
     except OSError as error:
         raise StoreError(
             "the report cannot be written", where=str(folder), found=str(error), fix="name another folder"

@@ -14,6 +14,7 @@ from quaver.bundles.packing import bundle, refuse_texts, texts_of
 from quaver.bundles.verification import Verification, alike, verify
 from quaver.core.arguments import guarded
 from quaver.core.records import Estimate
+from quaver.core.replaced_file import replace_text
 from quaver.errors import StoreError
 from quaver.many_studies.collection_file import FORM, is_packed
 from quaver.many_studies.opened_studies import OpenedStudies
@@ -91,7 +92,7 @@ def _derived(of: OpenedStudies, folder: Path, *, texts: bool) -> None:
     write_estimates(estimates, folder / "estimates.csv")
     documents = [one.document() for one in estimates]
     text = json.dumps(documents, indent=1, ensure_ascii=False, default=str) + "\n"
-    (folder / "estimates.json").write_text(text, encoding="utf-8", errors="backslashreplace")
+    replace_text(folder / "estimates.json", text)
     if texts:
         return
     for study in of.studies.values():

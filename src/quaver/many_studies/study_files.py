@@ -6,6 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
+from quaver.core.replaced_file import replacing
 from quaver.many_studies.collection_file import collection_at, is_packed, read_collection
 from quaver.many_studies.unpacked_collection import Unpacked
 
@@ -36,8 +37,7 @@ def study_files(path: Path) -> list[Path]:
     for file in unpacked.files.values():
         target = kept / file.name
         if not target.exists() or target.stat().st_size != file.stat().st_size:
-            part = target.with_name(f"{target.name}.part")
-            shutil.copyfile(file, part)
-            part.replace(target)
+            with replacing(target) as part:
+                shutil.copyfile(file, part)
         found.append(target)
     return found

@@ -17,6 +17,7 @@ from polars.io.plugins import register_io_source
 from quaver.core.annotations import ANNOTATION_COLUMNS, Reading
 from quaver.core.answer_rows import AnswerRows, Row
 from quaver.core.records import Condition, Decoding, Item, LabelSet, Response, Variant
+from quaver.core.replaced_file import put_in_place
 from quaver.errors import StoreError
 from quaver.score.design_columns import columns_of, grid_columns
 from quaver.score.distinct_readings import DistinctReadings, Named, alone, distinct, reads_of
@@ -57,7 +58,7 @@ def annotate(
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         register_io_source(frames_of, schema=annotator.schema).sink_parquet(temporary)
-        temporary.replace(path)
+        put_in_place(temporary, path)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise StoreError(
             "the annotations cannot be written",

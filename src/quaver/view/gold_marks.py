@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from quaver.collect.store.sole_writer import replacing
+from quaver.core.replaced_file import replacing
 from quaver.core.spreadsheet import write_csv
 from quaver.errors import StoreError
 from quaver.view.mark_book import Mark

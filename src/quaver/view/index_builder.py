@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.sole_writer import replacing
+from quaver.core.replaced_file import replace_text
 from quaver.score.annotation import Annotator
 from quaver.study.analysis.annotation_frame import annotator_of, is_current, readable
 from quaver.study.sources.study_source import StudySource
@@ -101,8 +101,7 @@ class IndexBuilder:
             write_gold(self.folder, self.study, self.design)
             write_json(self.folder / "design.json", self.design.document())
             write_json(noted, State()._asdict())
-        with replacing(root / CURRENT) as part:
-            part.write_text(self.folder.name, encoding="utf-8")
+        replace_text(root / CURRENT, self.folder.name)
         for other in root.iterdir():
             if other.is_dir() and (other / "state.json").exists() and other != self.folder:
                 shutil.rmtree(other, ignore_errors=True)
@@ -314,5 +313,4 @@ _FACTS = """
 
 def write_json(path: Path, document: Any) -> None:
     """Write a document whole or not at all."""
-    with replacing(path) as part:
-        part.write_text(json.dumps(document, ensure_ascii=True, default=str), encoding="utf-8")
+    replace_text(path, json.dumps(document, ensure_ascii=True, default=str))

@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.sole_writer import replacing
 from quaver.core.records import Item
+from quaver.core.replaced_file import replacing
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError
 from quaver.score.rule_fingerprint import mark_of_rules

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from quaver.collect.store.sole_writer import replacing
+from quaver.core.replaced_file import replace_text, replacing
 
 
 class Looks:
@@ -47,8 +47,7 @@ class Looks:
         self._noted.parent.mkdir(parents=True, exist_ok=True)
         with replacing(self._modal) as part, part.open("wb") as file:
             np.save(file, modal)
-        with replacing(self._noted) as part:
-            part.write_text(json.dumps({"when": time.time(), **numbers}), encoding="utf-8")
+        replace_text(self._noted, json.dumps({"when": time.time(), **numbers}))
         if now:
             self._before, self._labels = self._read(), self._read_modal()
             self.version += 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -16,9 +15,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from quaver._secrets import Keys
-from quaver.collect.store.sole_writer import writing
-from quaver.errors import QuaverError
+from quaver.core.line_file import LineFile
+from quaver.errors import QuaverError, StoreError
 
 Verdict = Literal["agree", "disagree", "unclear"]
 _Text = Annotated[str, Field(max_length=20_000)]
@@ -104,8 +102,9 @@ class MarkBook:
 
     def __init__(self, folder: Path, labels: Sequence[str]) -> None:
         self.path, self._labels = folder / "marks.jsonl", labels
+        self._lines = LineFile(self.path)
         self._lock = threading.Lock()
-        self._read: tuple[int, int] = (-1, -1)
+        self._read: tuple[int, ...] | None = None
         self._marks: dict[str, Mark] = {}
 
     def marks(self) -> list[Mark]:
@@ -173,40 +172,34 @@ class MarkBook:
         return Mark(id=name, when=when or now(), **checked)
 
     def _write(self, marks: Sequence[Mark]) -> None:
-        text = "".join(Keys().out_of(json.dumps(_bare(one), ensure_ascii=False)) + "\n" for one in marks)
-        with self._lock, writing(self.path.parent):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            # One write call each, at the end of the file: two servers do not tear each other's lines.
-            file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-            try:
-                os.write(file, text.encode("utf-8", "backslashreplace"))
-            finally:
-                os.close(file)
+        with self._lock:
+            self._lines.append(map(_bare, marks))
 
     def _refresh(self) -> None:
         try:
             about = self.path.stat()
         except OSError:
-            self._marks, self._read = {}, (-1, -1)
+            self._marks, self._read = {}, None
             return
-        if (about.st_size, about.st_mtime_ns) == self._read:
+        now = (about.st_ino, about.st_size, about.st_mtime_ns)
+        if now == self._read:
             return
-        found: dict[str, Mark] = {}
-        for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
-            if (one := _mark_in(line)) is not None:
-                found[one.id] = one
-        self._marks, self._read = found, (about.st_size, about.st_mtime_ns)
+        self._marks = {one.id: one for one in map(self._mark_of, self._lines.documents())}
+        self._read = now
 
-
-def _mark_in(line: str) -> Mark | None:
-    """The mark in a line; None where there is none, as in a line that a full disk cut off."""
-    try:
-        document = json.loads(line)
-        checked = _GIVEN.validate_python(document)
-        rest = {name: document[name] for name in ("id", "when", "removed") if name in document}
-        return Mark(**{"who": "", **checked, **rest})
-    except (ValueError, TypeError, KeyError):
-        return None
+    def _mark_of(self, document: dict[str, Any]) -> Mark:
+        try:
+            about: dict[str, Any] = {"who": "", **_GIVEN.validate_python(document)}
+            about |= {name: document[name] for name in ("id", "when", "removed") if name in document}
+            return Mark(**about)
+        except (ValueError, TypeError) as error:
+            raise StoreError(
+                "a line of this file is no mark",
+                where=str(self.path),
+                expected="what Quaver wrote",
+                found=str(document)[:200],
+                fix="remove the line, or write it as the others are",
+            ) from error
 
 
 def _bare(mark: Mark) -> dict[str, Any]:

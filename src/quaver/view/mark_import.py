@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from quaver.core.label_values import LabelCells
+from quaver.core.line_file import lines_of
 from quaver.errors import QuaverError, UnknownName
 from quaver.view.mark_export import QUESTION
 from quaver.view.viewed_study import ViewedStudy
@@ -111,7 +112,7 @@ def _plain(cell: str | None) -> str | None:
 
 
 def _jsonl(text: str) -> Iterator[Given]:
-    for line in text.splitlines():
+    for line in lines_of(text):
         if line.strip():
             found = dict(json.loads(line))
             yield {

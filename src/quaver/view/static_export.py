@@ -6,7 +6,7 @@ from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
-from quaver.collect.store.sole_writer import replacing
+from quaver.core.replaced_file import replace_text
 from quaver.view.answer_document import item_document, mark_document
 from quaver.view.answer_reading import facts_of, messages_of, number_of, stored
 from quaver.view.answer_said import said
@@ -37,8 +37,7 @@ def write_file(study: ViewedStudy, asked: Asked, path: Path, page: Path, count: 
         StoreError: The file cannot be written.
     """
     data, written = document(study, asked, min(count, MOST_ITEMS))
-    with replacing(path) as part:
-        part.write_text(one_file(page, data, study.index.design.name), encoding="utf-8")
+    replace_text(path, one_file(page, data, study.index.design.name))
     return written
 
 

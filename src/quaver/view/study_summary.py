@@ -11,7 +11,8 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from quaver.collect.store.sole_writer import replacing, who_collects
+from quaver.collect.store.sole_writer import who_collects
+from quaver.core.replaced_file import replace_text
 from quaver.errors import QuaverError
 from quaver.report.charts.figures import gallery
 from quaver.report.charts.svg import inline_svg
@@ -145,8 +146,7 @@ def _charts(study: StudySource, folder: Path, lock: Any, frame: pl.DataFrame) ->
             (".narrow", pictures[figure.name].narrow, NARROW),
         ):
             svg = inline_svg(picture, f"{figure.name}{kind}".replace(".", "-"), figure.alternative, whole)
-            with replacing(made / f"{figure.name}{kind}.svg") as part:
-                part.write_text(_NO_XML.sub("\ufffd", svg), encoding="utf-8")
+            replace_text(made / f"{figure.name}{kind}.svg", _NO_XML.sub("\ufffd", svg))
         about = ("name", "title", "section", "alternative", "closer")
         found.append({name: getattr(figure, name) for name in about} | {"caption": figure.subtitle})
     return found

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from math import log10
 
 from quaver.agreement import krippendorff_alpha
-from quaver.collect.store.sole_writer import replacing
 from quaver.core.number_format import count
+from quaver.core.replaced_file import replace_text
 from quaver.report.page.watch_page import Point, WatchedModel, WatchPage
 from quaver.watch.alarms import Looked, ModelLook
 from quaver.watch.canary import Canary
@@ -28,8 +28,7 @@ def write_page(looked: Looked, canary: Canary) -> None:
         list(_how(canary)),
     )
     text = page.html()
-    with replacing(looked.folder / PAGE) as part:
-        part.write_text(text, encoding="utf-8", errors="backslashreplace")
+    replace_text(looked.folder / PAGE, text)
 
 
 def _watched(model: ModelLook, times: Sequence[str], canary: Canary) -> WatchedModel:

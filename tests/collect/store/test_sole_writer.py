@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from quaver.collect.store.sole_writer import sole_writer, writing
+from quaver.collect.store.sole_writer import sole_writer
+from quaver.core.replaced_file import writing
 from quaver.errors import StoreError
 
 

@@ -40,6 +40,15 @@ def test_a_text_file_is_a_line_a_paraphrase_and_the_original_is_not_taken_twice(
     assert [(one.name, one.text) for one in found] == [("w1", "What?"), ("w3", "Which one?")]
 
 
+SEPARATORS = ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\r"]
+
+
+@pytest.mark.parametrize("one", SEPARATORS)
+def test_only_a_line_feed_ends_a_paraphrase(tmp_path: Path, one: str) -> None:
+    found = read(tmp_path, "w.txt", f"Is this good{one}or bad?\r\nGood?\n")
+    assert [each.text for each in found] == [f"Is this good{one}or bad?", "Good?"]
+
+
 def test_a_temperature_comes_along(tmp_path: Path) -> None:
     found = read(tmp_path, "w.csv", "paraphrase,heat\nWhat?,0.5\nHow?,\n", temperature="heat")
     assert [dict(one.covariates) for one in found] == [{"paraphrase_temperature": 0.5}, {}]

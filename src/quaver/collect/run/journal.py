@@ -13,6 +13,7 @@ from typing import Any, TextIO
 from quaver._secrets import without_keys
 from quaver.collect.run.progress import Outcome, Progress, kind_of
 from quaver.collect.store.batch_rows import BatchRow
+from quaver.core.line_file import append_line
 from quaver.core.model import Answered
 from quaver.core.records import Call, Condition, Response
 
@@ -184,8 +185,8 @@ class Journal:
         if self._log is None:
             return
         shown = "".join(c if c.isprintable() else " " for c in without_keys(text))
-        with suppress(OSError), self._log.open("a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {shown}\n")
+        with suppress(OSError):
+            append_line(self._log, f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {shown}")
 
     def _event(self, event: str, **facts: Any) -> None:
         if self._events is None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from quaver.collect.store.disk_faults import what_to_do
+from quaver.core.file_lock import locked
+from quaver.core.replaced_file import replace_text, writing
 from quaver.errors import StoreError
 
 
@@ -44,32 +44,27 @@ def sole_writer_if_free(folder: Path, wait: float = 0.0) -> Iterator[bool]:
     Raises:
         StoreError: The folder cannot be locked.
     """
-    # A lock file without a system lock would outlive a killed process.
-    lock = FileLock(folder / ".run.lock", fallback_to_soft=False)
     pid = folder / ".run.pid"
-    free = True
-    try:
-        lock.acquire(blocking=wait > 0, timeout=wait)
-    except Timeout:
-        free = False
-    except OSError as error:
-        raise StoreError(
-            "the study's folder cannot be locked for this run",
-            where=str(folder),
-            found=error.strerror or str(error),
-            fix=what_to_do(error) or "check the folder's owner and permissions",
-        ) from error
-    if not free:
-        yield False
-        return
-    try:
-        with writing(folder):
-            pid.write_text(str(os.getpid()))
-        yield True
-    finally:
-        with suppress(OSError):
-            pid.unlink(missing_ok=True)
-        lock.release()
+    with ExitStack() as held:
+        try:
+            free = held.enter_context(locked(folder / ".run.lock", wait))
+        except OSError as error:
+            raise StoreError(
+                "the study's folder cannot be locked for this run",
+                where=str(folder),
+                found=error.strerror or str(error),
+                fix=what_to_do(error) or "check the folder's owner and permissions",
+            ) from error
+        if not free:
+            yield False
+            return
+        try:
+            with writing(folder):
+                replace_text(pid, str(os.getpid()))
+            yield True
+        finally:
+            with suppress(OSError):
+                pid.unlink(missing_ok=True)
 
 
 def who_collects(folder: Path) -> int | None:
@@ -82,37 +77,3 @@ def who_collects(folder: Path) -> int | None:
     except (OSError, ValueError):
         return None
     return process
-
-
-@contextmanager
-def writing(folder: Path) -> Iterator[None]:
-    """Translate the operating system's errors when a folder cannot be written.
-
-    Raises:
-        StoreError: The disk is full, or the folder may not be written.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(
-            "the study's folder cannot be written",
-            where=str(folder),
-            found=error.strerror or str(error),
-            fix="free some space, or check the folder's owner and permissions",
-        ) from error
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A file to write, which then takes the place of ``path`` in one step.
-
-    Raises:
-        StoreError: It cannot be written; what stood there stays.
-    """
-    part = path.with_name(path.name + ".part")
-    with writing(path.parent):
-        try:
-            yield part
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)

@@ -25,6 +25,8 @@ from typing import Any
 from quaver.collect.store.disk_reserve import Reserve, is_full
 from quaver.collect.store.receipt import Receipt, document_of, line_of, receipts_of, text_of
 from quaver.collect.store.response_tables import COLUMNS
+from quaver.core.line_file import write_whole
+from quaver.core.replaced_file import put_in_place
 from quaver.errors import StoreError
 
 _FORM = "quaver spill 2"
@@ -80,13 +82,9 @@ class Spill:
 
     def _write(self, lines: bytes, *, again: bool = True) -> None:
         try:
-            written = _write(self._file, lines)
-            if written < len(lines):
-                written += os.write(self._file, lines[written:])  # raises the reason
-            self._size += written
+            write_whole(self._file, lines, self._size, _write)
+            self._size += len(lines)
         except OSError as error:
-            with suppress(OSError):
-                os.ftruncate(self._file, self._size)
             if again and is_full(error, self._path.parent):
                 self._reserve.give_up()  # unless the database's writer just did
                 self._write(lines, again=False)
@@ -109,9 +107,8 @@ class Spill:
         lines = self._head + b"".join(self._lines.values())
         file = _opened(part)
         try:
-            if os.write(file, lines) < len(lines):
-                raise OSError("the disk is full")
-            part.replace(self._path)
+            write_whole(file, lines, 0)
+            put_in_place(part, self._path)
         except OSError:
             os.close(file)
             part.unlink(missing_ok=True)

@@ -14,6 +14,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from quaver._secrets import Keys, is_key_shaped
+from quaver.core.replaced_file import replace_text
 from quaver.design.spec.study_file import Positions
 from quaver.errors import SpecError
 
@@ -75,9 +76,7 @@ def write_made(document: Any, target: Path, head: str) -> Path:
             fix="take it out of the file that it is made from, and change the key if others may have seen it",
         )
     if not target.is_file() or target.read_text(encoding="utf-8") != text:
-        part = target.with_suffix(".part")
-        part.write_text(text, encoding="utf-8")
-        part.replace(target)
+        replace_text(target, text)
     return target
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from quaver.core.line_file import lines_of
 from quaver.design.factors.prompt_edits import ORIGINAL
 from quaver.design.items.table_files import FORMATS, read_rows
 from quaver.design.items.table_row import Row
@@ -97,7 +98,7 @@ class File:
 
     def _lines(self, path: Path) -> list[Row]:
         try:
-            lines = path.read_text(encoding=self._encoding).removeprefix("\ufeff").splitlines()
+            lines = lines_of(path.read_bytes().decode(self._encoding).removeprefix("\ufeff"))
         except (UnicodeError, LookupError) as error:
             raise SpecError(
                 f"the file of paraphrases is not {self._encoding}", where=str(path), found=str(error)[:120]

@@ -13,6 +13,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from quaver.core import registry
+from quaver.core.replaced_file import replace_text
 from quaver.design.spec import DecodingSpec, ModelSpec, StudySpec
 from quaver.design.spec.former_names import FORMER
 from quaver.errors import SpecError
@@ -93,8 +94,8 @@ def write_with_schema(path: Path, text: str) -> None:
             fix="rename it, or write the study into another folder",
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    schema.write_text(json.dumps(json_schema(), indent=2) + "\n", encoding="utf-8")
-    path.write_text(MODELINE + text, encoding="utf-8")
+    replace_text(schema, json.dumps(json_schema(), indent=2) + "\n")
+    replace_text(path, MODELINE + text)
 
 
 _HEAD = """\

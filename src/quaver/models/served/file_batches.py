@@ -13,7 +13,9 @@ from typing import Any
 
 from quaver.core.batch import BatchLimits, BatchService, Gone, Lines, Look, NotNow, Unanswered
 from quaver.core.records import Request, Response
+from quaver.core.replaced_file import replace_bytes, replacing
 from quaver.core.response_validation import printable
+from quaver.errors import StoreError
 from quaver.models.served.batch_http import MOST_LINE, BatchHttp, LineReader, object_of
 from quaver.models.served.gemini_batches import GeminiBatches, check_body
 from quaver.models.served.openai_batches import OpenAIBatches
@@ -41,14 +43,12 @@ class FileBatches:
     def upload(self, name: str, lines: Lines) -> str:
         """Write the file in one step."""
         path = self._folder / f"{name}.jsonl"
-        part = path.with_name(path.name + ".part")
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            with part.open("wb") as file:
+            with replacing(path) as part, part.open("wb") as file:
                 file.writelines(lines())
-            part.replace(path)
-        except OSError as error:
-            raise NotNow(f"{path} cannot be written: {error.strerror or error}") from error
+        except (OSError, StoreError) as error:
+            raise NotNow(f"{path} cannot be written: {error}") from error
         return path.name
 
     def uploaded(self, name: str) -> str | None:
@@ -96,8 +96,8 @@ class FileBatches:
 
     def cancel(self, batch: str) -> None:
         """Wait for no more results; those that are there count."""
-        with suppress(OSError):
-            (self._folder / f"{batch}.cancelled").touch()
+        with suppress(StoreError):
+            replace_bytes(self._folder / f"{batch}.cancelled", b"")
 
     def _results(self, batch: str) -> Path:
         return self._folder / f"{batch}.out.jsonl"

@@ -18,6 +18,7 @@ from quaver.core.deviation_tables import Deviations
 from quaver.core.estimate_frame import estimates_frame
 from quaver.core.presentation import SECTIONS
 from quaver.core.records import Estimate
+from quaver.core.replaced_file import replace_text
 from quaver.errors import StoreError
 from quaver.report.charts.figure import Figure
 from quaver.report.charts.figures import Gallery, gallery
@@ -120,9 +121,7 @@ def write_report(
         data = figure_data(results, deviations, behind)
         made = _Made(results, shown, pictures, found, tables, of_figures, notes, noted, data, csv, svg)
         path = folder / "report.html"
-        part = path.with_name("report.html.part")
-        part.write_text(_page(made), encoding="utf-8", errors="backslashreplace")
-        part.replace(path)
+        replace_text(path, _page(made))
     except OSError as error:
         raise _unwritten(folder, error) from error
     return path

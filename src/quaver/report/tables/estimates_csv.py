@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from quaver.core.records import Estimate
+from quaver.core.replaced_file import replacing
 from quaver.core.spreadsheet import safe_cell
 
 COLUMNS = (
@@ -38,14 +39,15 @@ def write_estimates(estimates: Sequence[Estimate], path: Path) -> None:
     columns = sorted({column for one in estimates for column in one.cell})
     reserved = {"measure", *COLUMNS, *_LAST}
     header = [f"cell.{column}" if column in reserved else column for column in columns]
-    part = path.with_name(path.name + ".part")
-    with part.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+    with (
+        replacing(path) as part,
+        part.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file,
+    ):
         writer = csv.writer(file)
         writer.writerow(safe_cell(name) for name in ["measure", *header, *COLUMNS, *_LAST])
         for one in estimates:
             cells = [one.cell.get(column) for column in columns]
             writer.writerow(safe_cell(value) for value in [one.measure, *cells, *_values(one)])
-    part.replace(path)
 
 
 def _values(one: Estimate) -> list[Any]:

@@ -11,7 +11,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.sole_writer import replacing
+from quaver.core.replaced_file import replacing
 from quaver.core.spreadsheet import write_csv
 from quaver.design.calls.experiment import Experiment
 from quaver.errors import QuaverError

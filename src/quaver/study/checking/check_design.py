@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from quaver.collect.run.budget import Price
-from quaver.collect.store.sole_writer import writing
 from quaver.core.label_values import Decision, label_line
 from quaver.core.model import Keyed
+from quaver.core.replaced_file import replace_bytes, writing
 from quaver.design.items.item_data import items_from, name_of_items, written_items
 from quaver.design.items.table_files import read_rows
 from quaver.design.items.table_row import Row
@@ -151,7 +151,7 @@ def _read(data: Any, to: str | Path | None, written: Mapping[str, str]) -> tuple
     source = home / name_of_items(content)
     with writing(home):
         home.mkdir(parents=True, exist_ok=True)
-        source.write_bytes(content)
+        replace_bytes(source, content)
     return home, source, rows
 
 

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-from quaver.collect.store.sole_writer import replacing
+from quaver.core.replaced_file import replacing
 from quaver.core.spreadsheet import safe_cell
 from quaver.design.factors.prompt_edits import Edit, Editable
 from quaver.design.items.table_files import read_rows

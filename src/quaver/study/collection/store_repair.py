@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from quaver.collect.store.read_only import journal
 from quaver.collect.store.response_tables import written_prompt
 from quaver.collect.store.salvage import Rebuilt, Salvage, is_whole, salvaged
-from quaver.collect.store.sole_writer import sole_writer, writing
+from quaver.collect.store.sole_writer import sole_writer
+from quaver.core.replaced_file import put_in_place, writing
 from quaver.errors import StoreError
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _replaced(path: Path) -> tuple[Salvage, Path]:
             if beside.exists():
                 beside.replace(kept.with_name(kept.name + end))
         path.replace(kept)
-        part.replace(path)
+        put_in_place(part, path)
     return found, kept
 
 

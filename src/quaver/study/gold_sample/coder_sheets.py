@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
+from quaver.core.replaced_file import replace_bytes
 from quaver.design.items.answer_options import options_of
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.gold.coded_labels import current
@@ -101,7 +102,7 @@ def write_sheets(files: GoldFiles, sheets: Sequence[Sheet], stem: str, form: For
         name = f"{stem}-{_UNFIT.sub('_', sheet.coder.removesuffix(ADJUDICATES))[:60]}"
         again = next(n for n in range(1, 10_000) if not [*files.folder.glob(f"{name}{_number(n)}.*")])
         for file, content in written(sheet, f"{name}{_number(again)}", form).items():
-            files.write_bytes(files.folder / file, content)
+            replace_bytes(files.folder / file, content)
             found.append(files.folder / file)
     check_outgoing(found)
     return found

@@ -11,9 +11,9 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from quaver.collect.store.sole_writer import writing
 from quaver.core.arguments import guarded
 from quaver.core.label_values import Decision, doubtful_labels, label_line, same_labels
+from quaver.core.replaced_file import replacing, writing
 from quaver.core.table_text import composed
 from quaver.errors import QuaverError
 from quaver.estimation.encoding import ordered
@@ -213,7 +213,10 @@ def _written(path: Path, home: Path, document: dict[str, Any], taken: Sequence[D
             home.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
             head = [f"# Imported from {_line(path.name)}.", *_decisions(taken)]
-            with (home / "study.yaml").open("w", encoding="utf-8") as opened:
+            with (
+                replacing(home / "study.yaml") as part,
+                part.open("w", encoding="utf-8") as opened,
+            ):
                 opened.write("\n".join(head) + "\n")
                 YAML().dump(document, opened)
         study = Study.open(home)

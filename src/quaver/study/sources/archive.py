@@ -20,6 +20,7 @@ from math import inf
 from pathlib import Path
 from typing import IO, Any
 
+from quaver.core.replaced_file import put_in_place
 from quaver.errors import StoreError
 
 MANIFEST = "manifest.json"
@@ -94,7 +95,7 @@ def pack(path: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -> str
         if total > _most(part.stat().st_size):
             _write(part, manifest, files, zipfile.ZIP_STORED)
         digest = _sealed(part)
-        part.replace(path)
+        put_in_place(part, path)
     except OSError as error:
         raise StoreError("the bundle cannot be written", where=str(path), found=str(error)) from error
     finally:

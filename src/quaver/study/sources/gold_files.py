@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any, Final, NotRequired
 
 import polars as pl
-from filelock import FileLock, Timeout
 from typing_extensions import TypedDict
 
 from quaver._secrets import Keys
-from quaver.collect.store.sole_writer import replacing, writing
+from quaver.core.file_lock import locked
+from quaver.core.replaced_file import replace_bytes, writing
 from quaver.core.spreadsheet import plain_cell, write_csv
 from quaver.errors import StoreError
 from quaver.gold.coded_labels import CODED_COLUMNS, Rule, Settled, kept_apart, settled
@@ -168,12 +168,7 @@ class GoldFiles:
 
     def write_table(self, name: str, frame: pl.DataFrame) -> None:
         """Write a table where it stands."""
-        self.write_bytes(self.path(name), _as_csv(frame))
-
-    def write_bytes(self, path: Path, content: bytes) -> None:
-        """Write a file in one step."""
-        with replacing(path) as part:
-            part.write_bytes(content)
+        replace_bytes(self.path(name), _as_csv(frame))
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -184,14 +179,15 @@ class GoldFiles:
         """
         with writing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
-        try:
-            with writing(self.folder), FileLock(self.folder / ".lock", blocking=False):
+            with locked(self.folder / ".lock") as free:
+                if not free:
+                    raise StoreError(
+                        "another process is changing this gold sample",
+                        where=str(self.folder),
+                        fix="wait for it",
+                    )
                 self._joint.finish()
                 yield
-        except Timeout:
-            raise StoreError(
-                "another process is changing this gold sample", where=str(self.folder), fix="wait for it"
-            ) from None
 
     def _design(self) -> DesignFile | None:
         path = self.path(DESIGN)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from quaver.collect.store.sole_writer import replacing, writing
+from quaver.core.replaced_file import put_in_place, replace_bytes, replace_text, writing
 
 _READY: Final = ".ready"
 _NEXT: Final = ".next"
@@ -41,10 +41,8 @@ class JointFiles:
         """
         self.finish()
         for name, content in contents.items():
-            with replacing(self._next(name)) as part:
-                part.write_bytes(content)
-        with replacing(self._folder / _READY) as part:
-            part.write_text(json.dumps([*contents]), encoding="utf-8")
+            replace_bytes(self._next(name), content)
+        replace_text(self._folder / _READY, json.dumps([*contents]))
         self.finish()
 
     def finish(self) -> None:
@@ -56,7 +54,7 @@ class JointFiles:
         with writing(self._folder):
             for name in self._ready():
                 if (waiting := self._next(name)).is_file():
-                    waiting.replace(self._folder / name)
+                    put_in_place(waiting, self._folder / name)
             (self._folder / _READY).unlink(missing_ok=True)
 
     def _next(self, name: str) -> Path:

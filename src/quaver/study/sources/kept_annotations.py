@@ -14,8 +14,8 @@ from pathlib import Path
 
 import polars as pl
 
-from quaver.collect.store.sole_writer import writing
 from quaver.core.annotations import with_added_columns
+from quaver.core.replaced_file import writing
 
 _ABANDONED = 3600.0
 """Seconds after which what a killed process left half written may go."""

@@ -11,7 +11,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from quaver._secrets import Keys
-from quaver.collect.store.sole_writer import replacing, writing
+from quaver.core.replaced_file import replace_bytes, replace_text, writing
 from quaver.design.items.item_data import (
     TEXT,
     column_template,
@@ -68,15 +68,13 @@ class KeptItems:
         for name, content in self.files.items():
             path = self.folder / name
             if not path.is_file() or path.stat().st_size != len(content):
-                with replacing(path) as part:
-                    part.write_bytes(content)
+                replace_bytes(path, content)
         own = self.folder / "study.yaml"
         if own.exists() and not own.read_text(encoding="utf-8", errors="replace").startswith(_HEAD):
             return
         text = StringIO()
         YAML().dump(_plain(self.study), text)
-        with replacing(own) as part:
-            part.write_text(_HEAD + text.getvalue(), encoding="utf-8", errors="backslashreplace")
+        replace_text(own, _HEAD + text.getvalue())
 
 
 def kept_items(study: Mapping[str, Any], folder: Path) -> KeptItems:

@@ -15,6 +15,7 @@ from typing import IO
 import polars as pl
 
 from quaver._secrets import Keys, is_key_shaped, texts_in
+from quaver.core.line_file import lines_of
 from quaver.design.calls.experiment import Experiment
 from quaver.errors import ItemError, QuaverError, SpecError
 
@@ -93,7 +94,7 @@ def written_report(path: Path) -> list[Path]:
 
 def _key_shaped(path: Path) -> int | None:
     """The first line in which something looks like a key."""
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = lines_of(path.read_text(encoding="utf-8", errors="replace"))
     return next((number for number, line in enumerate(lines, start=1) if is_key_shaped(line)), None)
 
 

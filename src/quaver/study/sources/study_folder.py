@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 from quaver._secrets import Keys
 from quaver.collect.run.engine_noise import Noise
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.sole_writer import replacing, writing
+from quaver.core.replaced_file import replace_text, writing
 from quaver.design.factors.prompt_edits import Edit
 from quaver.design.frozen.freeze_record import Entry
 from quaver.design.paraphrase.paraphrase_draft import Paraphrase
@@ -279,8 +279,7 @@ class StudyFolder:
         """Keep the document of a file, without the value of any key."""
         text = Keys().out_of(json.dumps(document, indent=1, ensure_ascii=False, default=str)) + "\n"
         self.make()
-        with replacing(self.path / name) as part:
-            part.write_text(text, encoding="utf-8", errors="backslashreplace")
+        replace_text(self.path / name, text)
 
     def read_noise(self) -> dict[str, list[Noise]]:
         """The engines' own noise by model; empty where it was not measured."""

@@ -1,0 +1,121 @@
+"""What is kept goes through one helper: lines are added by one, files are replaced by one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import quaver
+
+ROOT = Path(quaver.__file__).parent
+
+ELSEWHERE = {
+    "core/line_file.py": "the helper itself",
+    "core/replaced_file.py": "the helper itself",
+    "core/file_lock.py": "a lock holds nothing",
+    "collect/store/disk_reserve.py": "room that is set aside holds nothing",
+    "collect/store/spill.py": "opened for a run, written by the helper; what is stored is cut off",
+    "models/local/weights.py": "a temporary folder",
+    "design/items/spreadsheet_parts.py": "a temporary folder",
+    "measures/correctness/_laplace_fit.py": "what a library printed, passed on",
+    "study/sources/archive.py": "parts of a bundle that is then put in its place, and a temporary folder",
+    "study/sources/kept_annotations.py": "a folder of annotations, which are read from the answers again",
+    "study/collection/store_repair.py": "a damaged store is moved away",
+    "watch/watching.py": "a watch is moved away",
+    "view/index_planes.py": "the page's index, which is made again",
+    "view/kept_texts.py": "the page's index, which is made again",
+    "measures/_stub.py": "part of the source, checked by a test",
+}
+"""Files that write in another way, and why they may."""
+
+EXPORTS = {
+    "acceptance/acceptance_result.py",
+    "cli/compare_command.py",
+    "cli/run_display.py",
+    "papers/paper_figures.py",
+    "promptstability/pandas_frames.py",
+    "replication/replication_table.py",
+    "report/page/paper_parts.py",
+    "report/page/pictures.py",
+    "report/tables/written_tables.py",
+    "study/analysis/call_export.py",
+    "view/shown_export.py",
+}
+"""What is made for readers, anew whenever it is asked for."""
+
+OTHERS = ("skeletons", "testing")
+"""Folders for authors of plug-ins."""
+
+
+def writes(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Calls that change a file and are not within ``with replacing(…) as part``."""
+    parts = {
+        item.optional_vars.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.With)
+        for item in node.items
+        if isinstance(item.optional_vars, ast.Name) and "replacing" in ast.unparse(item.context_expr)
+    }
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            continue
+        of, name = ast.unparse(node.func.value), node.func.attr
+        if of not in parts and _changes(of, name, node):
+            yield node.lineno, ast.unparse(node)[:80]
+
+
+def _changes(of: str, name: str, node: ast.Call) -> bool:
+    if of == "os":
+        return name in ("write", "open", "replace", "rename", "truncate", "ftruncate", "link")
+    if name == "open":
+        modes = [one.value for one in node.args if isinstance(one, ast.Constant)]
+        return any(isinstance(one, str) and len(one) < 4 and set(one) & set("wax+") for one in modes)
+    moved = name in ("rename", "replace") and len(node.args) == 1 and not node.keywords
+    table = "{" in ast.unparse(node) or "pl.col" in of or of in ("table", "safe", "draw")
+    return name in ("write_text", "write_bytes", "touch") or (moved and not table)
+
+
+def test_whatever_is_kept_is_written_by_the_helpers() -> None:
+    found = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        if name not in ELSEWHERE and name not in EXPORTS and not name.startswith(OTHERS):
+            some = list(writes(ast.parse(path.read_text(encoding="utf-8"))))
+            if some:
+                found[name] = some
+    assert found == {}
+    assert all((ROOT / name).is_file() for name in {*ELSEWHERE, *EXPORTS})
+
+
+@pytest.mark.parametrize(
+    ("source", "is_found"),
+    [
+        ("path.write_text('a')", True),
+        ("with path.open('ab') as file: pass", True),
+        ("os.write(1, b'a')", True),
+        ("part.replace(path)", True),
+        ("with replacing(path) as part: part.write_text('a')", False),
+        ("text.replace('a', 'b')", False),
+        ("path.open('rb')", False),
+    ],
+)
+def test_a_writer_of_its_own_is_found(source: str, is_found: bool) -> None:
+    assert bool(list(writes(ast.parse(source)))) is is_found
+
+
+def test_the_content_of_a_file_has_lines_that_end_with_a_line_feed_alone() -> None:
+    readers = ("read_text", "read_bytes", "decode", "read")
+    found = [
+        (path.name, node.lineno)
+        for path in ROOT.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "splitlines"
+        and any(f".{one}(" in ast.unparse(node.func.value) for one in readers)
+        and path.name not in ("client_processes.py", "index_process.py")  # what a process printed
+    ]
+    assert found == []
