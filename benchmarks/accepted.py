@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
-from quaver.acceptance.item_evidence import ItemEvidence
-from quaver.acceptance.item_scores import scored
+from quaver.acceptance.item_scores import ItemEvidence, scored
 from quaver.acceptance.selection import Candidates, select
 from quaver.estimation.one_thread import one_thread
 from quaver.gold.gold_draw import drawn, first_draw

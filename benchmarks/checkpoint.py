@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from quaver.testing.unpacked_weights import unpack
+from quaver.testing.local_engines import unpack
 
 if __name__ == "__main__":
     unpack(Path(sys.argv[1]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from quaver.agreement.alpha import krippendorff_alpha
-from quaver.agreement.resampled_rows import alphas_of_rows
+from quaver.agreement.stratified_alpha import alphas_of_rows
 from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.intervals import percentile
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from quaver.models.local.vllm_protocol import sampling
 from quaver.models.vllm import VLLM
+from quaver.testing.local_engines import unpacked_smollm2
 from quaver.testing.requests import request
-from quaver.testing.unpacked_weights import unpacked_smollm2
 
 ROUNDS = 3
 

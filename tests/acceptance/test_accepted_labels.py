@@ -10,10 +10,8 @@ import polars as pl
 import pytest
 from tests.designed_gold import designed
 
-from quaver.acceptance.acceptance_result import Acceptance
-from quaver.acceptance.accepted_labels import accepted_labels
-from quaver.acceptance.item_evidence import evidence_of
-from quaver.acceptance.item_scores import scored
+from quaver.acceptance.accepted_labels import Acceptance, accepted_labels
+from quaver.acceptance.item_scores import evidence_of, scored
 from quaver.errors import MeasureError, UnknownName
 
 LABELS = ("a", "b")

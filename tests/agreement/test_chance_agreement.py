@@ -5,7 +5,7 @@ import pytest
 from tests.measured import KRIPPENDORFF
 
 from quaver.agreement.chance_agreement import _cohen, cohen_kappa, fleiss_kappa, gwet_ac, percent_agreement
-from quaver.agreement.ratings import read_ratings
+from quaver.agreement.coefficient import read_ratings
 
 # Fleiss (1971), as tabulated for 10 subjects, 14 raters and 5 categories.
 FLEISS = [

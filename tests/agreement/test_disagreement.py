@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from quaver.agreement.disagreement import Disagreement, scale
 from quaver.core.records import Label, LabelSet
 from quaver.errors import MeasureError
-from quaver.estimation.answer_grid import label_counts
+from quaver.estimation.encoding import label_counts
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 

@@ -13,7 +13,7 @@ from tests.batches.openai_provider import completion
 from tests.batches.run_batch import run_batch
 
 from quaver.study.session import Study
-from quaver.testing.embedded_server import base_url
+from quaver.testing.local_engines import base_url
 
 MODEL = {"name": "m", "use": "openai_compatible", "preset": "vllm", "model": "org/m", "batch": True}
 

@@ -29,7 +29,7 @@ from quaver.bundles.verification import verify
 from quaver.comparison.paired_comparison import compare
 from quaver.core.annotations import Reading
 from quaver.errors import QuaverError, StoreError
-from quaver.score.evaluators.first_label import FirstLabel
+from quaver.score.evaluators.named_label import FirstLabel
 from quaver.score.parsing.evaluator import Answer
 from quaver.study.analysis.call_export import raw_answers
 from quaver.study.imports.label_import import import_annotations

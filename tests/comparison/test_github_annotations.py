@@ -9,8 +9,7 @@ from tests.compared import HOSTILE, LOSS, comparison, difference
 from tests.workflow_commands import commands_in
 
 from quaver.comparison.github_annotations import command, workflow_commands
-from quaver.core.level_names import short_name
-from quaver.core.visible_text import visible_line
+from quaver.core.number_format import short_name, visible_line
 
 
 def test_a_failed_bound_is_an_error_at_the_study_file() -> None:

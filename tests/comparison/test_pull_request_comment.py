@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.compared import HOSTILE, LOSS, comparison, difference
 
 from quaver.comparison.pull_request_comment import code, markdown
+from quaver.core.number_format import visible_line
 from quaver.core.records import Estimate
-from quaver.core.visible_text import visible_line
 
 OWN = {"h3", "p", "code", "table", "thead", "tbody", "tr", "th", "td", "strong", "em"}
 OWN |= {"ul", "li", "details", "summary", "sub"}

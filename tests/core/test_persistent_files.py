@@ -32,7 +32,7 @@ ELSEWHERE = {
 """Files that write in another way, and why they may."""
 
 EXPORTS = {
-    "acceptance/acceptance_result.py",
+    "acceptance/accepted_labels.py",
     "cli/compare_command.py",
     "cli/run_display.py",
     "papers/paper_figures.py",

@@ -3,7 +3,7 @@
 import numpy as np
 
 from quaver.correction.estimators import Question
-from quaver.correction.gold_sample import GoldSample
+from quaver.correction.regressions import GoldSample
 
 
 def labels(rng, items, share=0.4, accuracy=0.85, prompts=8, slope=0.5, tied=0.8):

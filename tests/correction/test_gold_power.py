@@ -7,7 +7,7 @@ import pytest
 
 from quaver.correction.estimators import Question, gold_alone
 from quaver.correction.gold_power import MORE, Pilot
-from quaver.correction.gold_sample import of_share
+from quaver.correction.regressions import of_share
 from quaver.correction.spread import interval
 
 ITEMS = 4000

@@ -9,8 +9,8 @@ from tests.correction.simulated_labels import labels
 from tests.correction.simulated_labels import question as simulated
 
 from quaver.correction.estimators import Question, gold_alone
-from quaver.correction.gold_sample import GoldSample, of_share
 from quaver.correction.prediction_powered import dsl, ppi
+from quaver.correction.regressions import GoldSample, of_share
 
 HERE = Path(__file__).parent
 R_DSL = json.loads((HERE / "r_dsl.json").read_text())["found"]

@@ -16,13 +16,11 @@ from quaver.core import registry
 from quaver.core.presentation import SECTIONS, Presentation
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError, UnknownName
-from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure, registered
-from quaver.estimation.judgements import judge
 from quaver.estimation.means import share_of
-from quaver.estimation.reading import Reading
-from quaver.estimation.statistic import Statistic
+from quaver.estimation.reading import Reading, judge
+from quaver.estimation.statistic import Cell, Statistic
 
 TITLE = "How often it is right"
 

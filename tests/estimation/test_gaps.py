@@ -9,7 +9,7 @@ import pytest
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.gaps import gap, within
-from quaver.estimation.item_groups import item_groups
+from quaver.estimation.grouped_items import item_groups
 from quaver.estimation.noise_floor import level_deviations
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from quaver.core import registry
 from quaver.core.records import NO_LABEL
+from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.cells import cells
-from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.gathered import Gathered
 from quaver.estimation.left_out_prompts import Prompts
 from quaver.estimation.reading import Reading

@@ -8,8 +8,7 @@ from scipy.special import ndtri
 from scipy.stats import norm
 
 from quaver.estimation.regression import linear, logistic
-from quaver.estimation.score_intervals import score_interval
-from quaver.estimation.score_tests import LinearTest, LogisticTest
+from quaver.estimation.score_tests import LinearTest, LogisticTest, score_interval
 
 SLOPE = np.array([0.0, 1.0])
 Z = float(norm.ppf(0.975))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from quaver.gold.coded_labels import CODED_COLUMNS, current, kept_apart, ratings, settled
+from quaver.gold.returned_labels import CODED_COLUMNS, current, kept_apart, ratings, settled
 
 
 def coded(*rows: tuple[str, str, str, str]) -> pl.DataFrame:

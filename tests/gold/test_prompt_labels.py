@@ -5,8 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from quaver.gold.prompt_labels import predicted_labels
-from quaver.gold.strata import OTHER, strata_of
+from quaver.gold.prompt_labels import OTHER, predicted_labels, strata_of
 
 FRAME = pl.DataFrame(
     {

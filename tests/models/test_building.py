@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from quaver.testing.building import built, plugins
-from quaver.testing.recipes import ModelRecipe, recipe_of
+from quaver.testing.recipes import ModelRecipe, built, plugins, recipe_of
 
 
 @pytest.mark.parametrize("name", plugins("models", ModelRecipe()))

@@ -10,7 +10,7 @@ from quaver.design.spec.study_file import read_study
 from quaver.models.llamacpp import LlamaCpp
 from quaver.models.openai_compatible import OpenAICompatible
 from quaver.score.evaluators.logprob import label_masses
-from quaver.testing.embedded_server import NAME, base_url
+from quaver.testing.local_engines import NAME, base_url
 from quaver.testing.requests import ask
 
 pytest.importorskip("statsmodels")

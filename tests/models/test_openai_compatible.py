@@ -21,7 +21,7 @@ from quaver.models.served.request_body import body_of
 from quaver.models.served.server_faults import Address, Passing, read_failure
 from quaver.models.served.server_reply import read_reply
 from quaver.study.session import Study
-from quaver.testing.embedded_server import NAME, base_url
+from quaver.testing.local_engines import NAME, base_url
 from quaver.testing.requests import TEXTS, ask, one, request
 
 

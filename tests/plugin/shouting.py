@@ -11,13 +11,11 @@ from quaver.core.model import Abilities, Answered
 from quaver.core.records import Message, Request, Response, Variant
 from quaver.design.factors.prompt_edits import ORIGINAL, LevelOfFactor
 from quaver.design.paraphrase.paraphrase_draft import PromptContext
-from quaver.estimation.cell import Cell
 from quaver.estimation.declaration import measure
 from quaver.estimation.means import share_of
-from quaver.estimation.statistic import Statistic
-from quaver.report.charts.chart import chart
-from quaver.report.charts.figure import BARS, Figure, cell_name
-from quaver.report.charts.forest import Forest, Mark, draw
+from quaver.estimation.statistic import Cell, Statistic
+from quaver.report.charts.chart import BARS, Figure, cell_name, chart
+from quaver.report.charts.forest import Forest, Mark, draw_forest
 from quaver.report.estimate_index import Results
 
 
@@ -97,7 +95,7 @@ def first_labels(results: Results) -> Iterator[Figure]:
         marks = [
             Mark(one.value or 0.0, one.low, one.high, row=cell_name(one, ["model"], results)) for one in some
         ]
-        yield Figure(draw=partial(draw, Forest(marks, "share")), estimates=some, subtitle=BARS)
+        yield Figure(draw=partial(draw_forest, Forest(marks, "share")), estimates=some, subtitle=BARS)
 
 
 @chart(title="Never seen", section="accuracy", measures=("firstness",))

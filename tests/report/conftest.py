@@ -13,7 +13,7 @@ from tests.chromium import browser
 from tests.report.moved import movement_of
 
 from quaver.core.annotations import ANNOTATION_COLUMNS
-from quaver.core.deviation_tables import Deviations
+from quaver.core.estimate_frame import Deviations
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
 from quaver.study.analysis.chart_estimates import deviating

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from quaver.core.records import Estimate
-from quaver.report.charts.accepted_curve import accepted_curve
+from quaver.report.charts.accuracy_charts import accepted_curve
 from quaver.report.charts.svg import svg_text
 from quaver.report.estimate_index import Results
 

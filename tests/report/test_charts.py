@@ -9,10 +9,10 @@ import altair as alt
 import pytest
 
 from quaver.core.records import Estimate
+from quaver.report.charts.effect_charts import label_share_chart, shares_shown
 from quaver.report.charts.figures import figures
-from quaver.report.charts.forest import Forest, Mark, draw
+from quaver.report.charts.forest import Forest, Mark, draw_forest
 from quaver.report.charts.scores import MOST_ROWS, accuracy_chart, score_chart
-from quaver.report.charts.share_shifts import label_share_chart, shares_shown
 from quaver.report.charts.svg import inline_svg, svg_text, titled
 from quaver.report.charts.theme import finished, fitted, text_width
 from quaver.report.estimate_index import Results
@@ -179,7 +179,7 @@ def test_one_prompt_alone_opens_with_its_labels(make: Any) -> None:
 def test_a_shortened_name_has_the_whole_of_it_behind_it() -> None:
     long = "a paraphrase with a name that goes on and on, far beyond the room that it has beside its row"
     some = [Mark(0.5, row=long), Mark(0.25, row="short")]
-    picture = svg_text(finished(draw(Forest(some, "share"), width=344), width=344))
+    picture = svg_text(finished(draw_forest(Forest(some, "share"), width=344), width=344))
     root = ET.fromstring(inline_svg(picture, "one", "words", 344))
     names = {"".join(text.itertext()): text for text in root.iter("{http://www.w3.org/2000/svg}text")}
     (whole,) = (text.find("{*}title") for text in names.values() if text.find("{*}title") is not None)

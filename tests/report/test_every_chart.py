@@ -143,7 +143,7 @@ def test_label_distributions_add_up_to_one_beside_gold(drawn: dict[str, Any]) ->
 
 
 def test_many_parts_are_folded_into_the_colours_there_are() -> None:
-    from quaver.report.charts.stacks import OTHER, Bar, folded
+    from quaver.report.charts.grid import OTHER, Bar, folded
 
     (bar,) = folded([Bar("r", {f"p{n}": n / 45 for n in range(1, 10)})])
     assert list(bar.parts) == ["p4", "p5", "p6", "p7", "p8", "p9", OTHER]

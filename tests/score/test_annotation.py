@@ -5,16 +5,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from quaver.core.annotations import ANNOTATION_COLUMNS
-from quaver.core.answer_rows import Row
+from quaver.core.annotations import ANNOTATION_COLUMNS, Row
 from quaver.core.records import Condition, Decoding, Item, Response, Token, Variant
 from quaver.errors import QuaverError, SpecError, StoreError
 from quaver.score.annotation import Annotator, annotate
-from quaver.score.evaluators.exact import Exact
-from quaver.score.evaluators.first_label import FirstLabel
 from quaver.score.evaluators.logprob import LogProb
-from quaver.score.parsing.evaluator import Evaluator
-from quaver.score.parsing.readings import no_label
+from quaver.score.evaluators.named_label import Exact, FirstLabel
+from quaver.score.parsing.evaluator import Evaluator, no_label
 from quaver.testing.tasks import TASKS
 
 LABELS, _ = TASKS["names"]

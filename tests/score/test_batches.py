@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tests.score.outputs import Output, outputs
 
 from quaver.core import registry
-from quaver.core.annotations import Reading
-from quaver.core.answer_rows import AnswerRows
+from quaver.core.annotations import AnswerRows, Reading
 from quaver.core.records import Response, Token
 from quaver.score.annotation import read
 from quaver.score.distinct_readings import DistinctReadings, Named, reads_of

@@ -8,7 +8,7 @@ import pytest
 
 from quaver.core import registry
 from quaver.score.parsing import label_forms, parsed_answer, statuses
-from quaver.score.parsing.confidence_parsing import verbal_confidence
+from quaver.score.parsing.statuses import verbal_confidence
 
 PAGE = Path(__file__).parents[2] / "docs" / "evaluators.md"
 

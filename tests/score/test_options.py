@@ -8,16 +8,12 @@ from quaver.core.annotations import Reading
 from quaver.core.records import Label, Response
 from quaver.errors import SpecError, UnknownName
 from quaver.score.annotation import read
-from quaver.score.evaluators.by_output import ByOutput
-from quaver.score.evaluators.first_character import FirstCharacter
-from quaver.score.evaluators.integer import Integer
 from quaver.score.evaluators.json_field import JsonField
-from quaver.score.evaluators.label_match import LabelMatch
-from quaver.score.evaluators.label_scores import LabelScores
-from quaver.score.evaluators.pattern import Pattern
-from quaver.score.parsing.evaluator import Evaluator
+from quaver.score.evaluators.marked_answer import FirstCharacter
+from quaver.score.evaluators.named_label import LabelMatch, Pattern
+from quaver.score.evaluators.scored_label import ByOutput, Integer, LabelScores
+from quaver.score.parsing.evaluator import Evaluator, ambiguous, tied
 from quaver.score.parsing.parsed_answer import Answer
-from quaver.score.parsing.readings import ambiguous, tied
 from quaver.testing.tasks import TASKS, task
 
 

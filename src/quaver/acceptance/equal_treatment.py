@@ -8,8 +8,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from quaver.acceptance.error_test import Checked, upper_bound
-from quaver.acceptance.selection import Candidates
+from quaver.acceptance.selection import Candidates, Checked, upper_bound
 from quaver.estimation.multiple_testing import holm
 
 _CLEAR = 0.05

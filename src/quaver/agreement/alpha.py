@@ -10,8 +10,14 @@ import numpy as np
 
 from quaver.agreement.coefficient import Ratings, coefficient
 from quaver.agreement.disagreement import REFERENCE, Disagreement
-from quaver.agreement.resampled_rows import ROWS_WARNING, over_rows
-from quaver.agreement.stratified_alpha import alpha_losses, ranged, rarest_labels, spread_over
+from quaver.agreement.stratified_alpha import (
+    ROWS_WARNING,
+    alpha_losses,
+    over_rows,
+    ranged,
+    rarest_labels,
+    spread_over,
+)
 from quaver.core.records import Estimate
 from quaver.estimation.statistic import Statistic, enough_groups
 

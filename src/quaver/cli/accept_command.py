@@ -12,7 +12,7 @@ from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_s
 from quaver.core.number_format import percent
 
 if TYPE_CHECKING:
-    from quaver.acceptance.acceptance_result import Acceptance, Accepted
+    from quaver.acceptance.accepted_labels import Acceptance, Accepted
 
 
 def command(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from quaver.cli.console import say, screen, table
-from quaver.core.level_names import short_name
+from quaver.core.number_format import short_name
 
 if TYPE_CHECKING:
     from quaver.comparison.comparison_result import Comparison

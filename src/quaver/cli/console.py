@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from quaver._secrets import Keys
-from quaver.core.visible_text import visible
+from quaver.core.number_format import visible
 
 if TYPE_CHECKING:
     from quaver.core.records import Estimate

@@ -14,8 +14,7 @@ from quaver.cli.run_display import show_outcome, watching
 from quaver.cli.terminal_tables import numbers
 from quaver.cli.verdict_display import say_verdict
 from quaver.cli.weights_offer import YesOption, offer_weights
-from quaver.core.level_names import short_name
-from quaver.core.number_format import with_interval
+from quaver.core.number_format import short_name, with_interval
 from quaver.core.replaced_file import replace_text
 
 if TYPE_CHECKING:

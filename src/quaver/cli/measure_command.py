@@ -38,7 +38,7 @@ def command(
       quaver measure study.yaml --undefined
       quaver measure study.yaml --json > estimates.jsonl
     """
-    from quaver.core.estimate_summary import summarized, undefined_because
+    from quaver.core.estimate_frame import summarized, undefined_because
 
     if (many := open_collection(study, function)) is not None:
         if as_json:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 
 from quaver.cli.console import table
-from quaver.core.level_names import short_name
-from quaver.core.number_format import decimals, p_heading, percent, rounded
+from quaver.core.number_format import decimals, p_heading, percent, rounded, short_name
 
 if TYPE_CHECKING:
     from quaver.core.records import Estimate

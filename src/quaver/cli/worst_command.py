@@ -10,7 +10,7 @@ import typer
 from quaver.cli.completions import studies
 from quaver.cli.console import print_json, say, screen, table
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_both
-from quaver.core.level_names import short_name
+from quaver.core.number_format import short_name
 
 if TYPE_CHECKING:
     import polars as pl

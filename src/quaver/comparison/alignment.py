@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from quaver.core.level_names import ARROW
+from quaver.core.number_format import ARROW
 from quaver.errors import MeasureError
 from quaver.study.analysis.study_estimates import measurable
 from quaver.study.session import Study

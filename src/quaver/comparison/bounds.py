@@ -10,7 +10,7 @@ from typing import Final, Literal
 from quaver.comparison.difference_verdict import size_of
 from quaver.comparison.smallest_loss import SEEN, smallest_loss
 from quaver.core import registry
-from quaver.core.level_names import is_level, short_name
+from quaver.core.number_format import is_level, short_name
 from quaver.core.presentation import measure_of
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError, QuaverError, UnknownName

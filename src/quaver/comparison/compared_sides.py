@@ -19,7 +19,7 @@ from quaver.comparison.alignment import (
 from quaver.comparison.bounds import CONCLUDED, Bound
 from quaver.core.presentation import measure_of
 from quaver.errors import MeasureError, UnknownName
-from quaver.estimation.original_prompt import ORIGINAL
+from quaver.estimation.left_out_prompts import ORIGINAL
 from quaver.study.analysis.study_estimates import own_measurements
 from quaver.study.collection.study_status import answered_calls
 from quaver.study.session import Study

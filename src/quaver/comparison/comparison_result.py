@@ -14,9 +14,8 @@ from quaver.comparison.comparison_round import RoundAt
 from quaver.comparison.difference_verdict import Verdict, gravest
 from quaver.comparison.kept_looks import LookAt
 from quaver.core.estimate_frame import estimates_frame
-from quaver.core.notebook import html_table
 from quaver.core.records import Estimate
-from quaver.core.rows import Rows, short_lines
+from quaver.core.rows import Rows, html_table, short_lines
 
 FIXED: Final = "Differences hold for the prompts that were asked: items alone are resampled."
 """What the intervals of a comparison hold for."""

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from quaver.comparison.bounds import Bound
 from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.difference_verdict import Verdict, size_of, verdict_on
-from quaver.core.level_names import short_name
-from quaver.core.number_format import decimals
+from quaver.core.number_format import decimals, short_name
 from quaver.core.presentation import presented
 from quaver.core.records import Estimate
 

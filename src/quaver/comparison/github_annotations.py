@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.difference_rows import judged_rows, rows_of
-from quaver.core.visible_text import visible_line
+from quaver.core.number_format import visible_line
 
 _MOST: Final = 10
 """GitHub shows so many errors, and so many warnings, of a step."""

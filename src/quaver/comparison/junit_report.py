@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.difference_rows import Row, headline, judged_rows, rows_of
-from quaver.core.visible_text import visible, visible_line
+from quaver.core.number_format import visible, visible_line
 
 
 def junit(found: Comparison, *, file: str = "") -> str:

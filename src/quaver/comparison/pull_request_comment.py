@@ -13,9 +13,8 @@ from typing import Any, Final
 from quaver.comparison.comparison_result import FIXED, Comparison
 from quaver.comparison.difference_rows import Row, headline, judged_rows, rows_of
 from quaver.comparison.difference_verdict import KINDS
-from quaver.core.level_names import short_name
+from quaver.core.number_format import short_name, visible_line
 from quaver.core.records import NO_LABEL
-from quaver.core.visible_text import visible_line
 
 _MOST_ROWS = 30
 _MOST_FAILED = 10

@@ -14,10 +14,9 @@ from quaver.comparison.alignment import ITEMS_ALIKE, nothing_in_common, strings_
 from quaver.comparison.item_texts import item_texts
 from quaver.comparison.paired_comparison import compare
 from quaver.core.arguments import guarded
-from quaver.core.notebook import html_table
 from quaver.core.records import Estimate
 from quaver.core.replaced_file import replacing
-from quaver.core.rows import Rows, short_lines
+from quaver.core.rows import Rows, html_table, short_lines
 from quaver.core.spreadsheet import write_csv
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.bootstrap import Resampling

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from quaver.core.number_format import composed
 from quaver.core.records import Status
-from quaver.core.table_text import composed
 from quaver.errors import ItemError, nearest
 
 _LIKE_MISSING = frozenset(

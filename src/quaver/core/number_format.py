@@ -5,10 +5,15 @@ The report wraps them in markup that keeps the full number (``page_numbers``).
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Mapping
 from math import floor, log10
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from quaver._secrets import Keys
+from quaver.errors import ItemError
 
 if TYPE_CHECKING:
     from quaver.core.records import Estimate
@@ -142,3 +147,115 @@ def p_heading(tested: Iterable[Estimate]) -> str:
 
 def _signed(text: str) -> str:
     return text.replace("-", "−")
+
+
+def text_of(value: Any, where: str = "") -> str:
+    """A cell's text without white space around it; empty for an empty cell.
+
+    Args:
+        value: A text from CSV; any value from JSON Lines and Parquet.
+        where: The file, the row and the column, for the error.
+
+    Raises:
+        ItemError: The cell holds several values, or bytes that are not UTF-8.
+
+    >>> text_of(" a "), text_of(None), text_of(float("nan")), text_of(1.0)
+    ('a', '', '', '1.0')
+    """
+    if isinstance(value, str):
+        found = value.strip()
+        # JSON can hold half of a surrogate pair, which no file can: its escape replaces it.
+        return found if found.isascii() else found.encode("utf-8", "backslashreplace").decode()
+    if value is None or value != value:  # numeric columns have NaN for an empty cell
+        return ""
+    if isinstance(value, bytes):
+        try:
+            return value.decode().strip()
+        except UnicodeDecodeError:
+            raise _several(where, "bytes that are not UTF-8") from None
+    if isinstance(value, list | tuple | dict | set):
+        raise _several(where, f"a {type(value).__name__}: {str(value)[:80]}")
+    return str(value).strip()
+
+
+def _several(where: str, found: str) -> ItemError:
+    return ItemError(
+        "this cell does not contain a single text or number",
+        where=where or None,
+        expected="a text, a number or nothing",
+        found=found,
+        fix="name another column, or put one value in each cell",
+    )
+
+
+def composed(text: str) -> str:
+    """The form in which texts are compared: a letter and its accents as one character (NFC).
+
+    An é may be one character or an e followed by an accent, and looks the same. Compare this form, and keep
+    what the user wrote.
+
+    >>> composed("e\u0301") == composed("\u00e9"), composed("e\u0301") == "e\u0301"
+    (True, False)
+    """
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def visible(text: str) -> str:
+    r"""The text without keys, and with unprintable characters but line ends written as Python writes them.
+
+    >>> visible("red\x1b[31m \u202eevil\nnext")
+    'red\\x1b[31m \\u202eevil\nnext'
+    """
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in Keys().out_of(text))
+
+
+def visible_line(text: str, most: int = 200) -> str:
+    r"""The same on one line, cut off after so many characters.
+
+    >>> visible_line("one\ntwo"), visible_line("abcdef", 4)
+    ('one\\ntwo', 'abc…')
+    """
+    line = visible(text).replace("\n", "\\n")
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+ARROW = " → "
+"""Between the names of the two sides of a comparison."""
+
+
+def short_name(value: str) -> str:
+    """A variant by its levels alone, on either side of an arrow.
+
+    >>> short_name("text=full,format=digits"), short_name("paraphrase=plain → paraphrase=curt")
+    ('full · digits', 'plain → curt')
+    """
+    return ARROW.join(_short(side) for side in value.split(ARROW))
+
+
+def _short(value: str) -> str:
+    parts = re.findall(r"(?:^|,)[^=,]+=([^,]*)", value)
+    return " · ".join(parts) if parts else value
+
+
+def is_level(cell: Mapping[str, str], column: str, level: str) -> bool:
+    """Whether a cell has a level, however the level is written.
+
+    It may be written in full, short, as one side of an arrow, or as one of the variant's factors. A factor's
+    level is also found in the variant, where the cell has no column of that factor.
+
+    >>> cell = {"variant": "text=full,format=digits", "model": "old → new"}
+    >>> is_level(cell, "variant", "full · digits"), is_level(cell, "format", "digits")
+    (True, True)
+    >>> is_level(cell, "model", "new"), is_level(cell, "format", "full")
+    (True, False)
+    """
+    if column in cell:
+        value = cell[column]
+        sides = [value, *value.split(ARROW)]
+        return level in (
+            *sides,
+            *map(short_name, sides),
+            *(part for side in sides for part in side.split(",")),
+        )
+    sides = cell.get("variant", "").split(ARROW)
+    return any(f"{column}={level}" in side.split(",") for side in sides)

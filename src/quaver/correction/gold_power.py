@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple
 from scipy import special
 
 from quaver.correction.estimators import Corrected
-from quaver.correction.gold_sample import GoldSample
 from quaver.correction.more_gold import forecast
+from quaver.correction.regressions import GoldSample
 from quaver.correction.spread import interval
 
 MORE: Final = 20
@@ -60,7 +60,7 @@ class Pilot(NamedTuple):
 
         >>> import numpy as np
         >>> from quaver.correction.estimators import Question, gold_alone
-        >>> from quaver.correction.gold_sample import of_share
+        >>> from quaver.correction.regressions import of_share
         >>> outcome = np.r_[np.ones(70), np.zeros(30), np.full(10**6, np.nan)]
         >>> sample = of_share(outcome, np.full(outcome.size, 1e-4))
         >>> alone = gold_alone(Question(sample, np.ones((1, 1))))

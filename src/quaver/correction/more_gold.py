@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quaver.correction.estimators import Corrected
-from quaver.correction.gold_sample import GoldSample
+from quaver.correction.regressions import GoldSample
 from quaver.correction.spread import Spread
 
 
@@ -24,7 +24,7 @@ def forecast(found: Corrected, alone: Corrected, sample: GoldSample, gold: int) 
 
     >>> import numpy as np
     >>> from quaver.correction.estimators import Question, gold_alone
-    >>> from quaver.correction.gold_sample import of_share
+    >>> from quaver.correction.regressions import of_share
     >>> outcome = np.r_[1.0, 1.0, 0.0, 0.0, np.full(996, np.nan)]
     >>> sample = of_share(outcome, np.full(1000, 0.004))
     >>> alone = gold_alone(Question(sample, np.ones((1, 1))))

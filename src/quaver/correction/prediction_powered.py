@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from quaver.correction.estimators import Corrected, Question, jackknifed
-from quaver.correction.gold_sample import GoldSample
 from quaver.correction.regressions import (
+    GoldSample,
     Kind,
     balanced,
     expected,
@@ -19,8 +19,8 @@ from quaver.correction.regressions import (
 )
 from quaver.correction.spread import design_freedom, spread_of
 from quaver.correction.stacking import folds_of
-from quaver.estimation.answer_grid import Ints
 from quaver.estimation.bootstrap import Floats
+from quaver.estimation.encoding import Ints
 
 _RIDGE = 1e-3
 """A little of it, so that a prediction that never varies in a fold does no harm."""
@@ -47,7 +47,7 @@ def ppi(asked: Question, prediction: Floats, tuning: float | None = None) -> Cor
 
     Gold 1 and 0 of four items, all predicted as they are or would be (λ = 1): 1/2 from the others' 1 and 0.
 
-    >>> from quaver.correction.gold_sample import of_share
+    >>> from quaver.correction.regressions import of_share
     >>> sample = of_share(np.array([1.0, 0.0, np.nan, np.nan]), np.full(4, 0.5))
     >>> ppi(Question(sample, np.ones((1, 1))), np.array([[1.0], [0.0], [1.0], [0.0]]), 1.0).value
     0.5
@@ -203,7 +203,7 @@ def dsl(asked: Question, predictions: Floats, seed: int = 0, *, fitted: bool = T
 
     Of four items predicted 1, the two gold ones are 1 and 0, drawn with probability 1/2: 1 − 2/4 = 1/2.
 
-    >>> from quaver.correction.gold_sample import of_share
+    >>> from quaver.correction.regressions import of_share
     >>> sample = of_share(np.array([1.0, 0.0, np.nan, np.nan]), np.full(4, 0.5))
     >>> dsl(Question(sample, np.ones((1, 1))), np.ones((4, 1, 1)), fitted=False).value
     0.5

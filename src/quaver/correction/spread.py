@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from quaver.correction.gold_sample import GoldSample
+from quaver.correction.regressions import GoldSample
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.intervals import Interval
 
@@ -152,7 +152,7 @@ def expected_events(sample: GoldSample, lever: Floats, residual: Floats) -> floa
 
     Of 100 gold labels of a simple sample a tenth is 1: kurtosis (0.1 · 0.9⁴ + 0.9 · 0.1⁴) / 0.09² = 8.11.
 
-    >>> from quaver.correction.gold_sample import of_share
+    >>> from quaver.correction.regressions import of_share
     >>> outcome = np.r_[np.ones(10), np.zeros(90), np.full(900, np.nan)]
     >>> sample = of_share(outcome, np.full(1000, 0.1))
     >>> round(expected_events(sample, np.ones((1000, 1)), outcome[:100] - 0.1), 2)

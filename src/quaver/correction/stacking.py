@@ -10,9 +10,101 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quaver.correction.gold_sample import GoldSample
-from quaver.estimation.answer_grid import Ints
+from quaver.correction.regressions import GoldSample, Kind, expected, inverse_times, solved
 from quaver.estimation.bootstrap import Floats
+from quaver.estimation.encoding import Ints
+
+
+def vote_shapes(votes: Floats) -> Floats:
+    """The share of votes m, its powers, those of 1 - m, and which side has the majority.
+
+    Args:
+        votes: Each predictor's for an outcome, from 0 to 1, shape (items, outcomes, predictors).
+
+    Returns:
+        Shape (items, outcomes, shapes), each from 0 to 1. No shapes of numbers that are no votes.
+
+    Three of four prompts name the label:
+
+    >>> vote_shapes(np.array([[[1.0, 1.0, 1.0, 0.0]]])).ravel().round(3).tolist()
+    [0.75, 0.562, 0.938, 0.316, 0.996, 1.0]
+    """
+    if not votes.size or votes.min() < 0 or votes.max() > 1:
+        return np.zeros((*votes.shape[:2], 0))
+    share = votes.mean(2)
+    # Both tails alike, so that what is said of a label mirrors what is said of its absence.
+    above, below = share**2, (1 - share) ** 2
+    majority = (1 + np.sign(share - 0.5)) / 2
+    return np.stack([share, above, 1 - below, above**2, 1 - below**2, majority], 2)
+
+
+class Residuals:
+    """Residuals of predictions in a regression over all items.
+
+    In a linear regression, those of least squares. In the others, each outcome's mean over the predictions is
+    fitted by a logistic regression, and each prediction's residual is taken in the tangent at that fit.
+
+    Args:
+        sample: The items.
+        predictions: Shape (items, outcomes, predictors), without gaps.
+        kind: Of regression.
+    """
+
+    def __init__(self, sample: GoldSample, predictions: Floats, kind: Kind) -> None:
+        self._sample, self._predictions = sample, predictions
+        self._fits: list[tuple[Floats | None, Floats]] = []
+        for outcome in range(predictions.shape[1]):
+            own = predictions[:, outcome]
+            centre = None if kind == "linear" else self._centre(own)
+            self._fits.append((centre, self._tangent(own, centre)))
+
+    def _centre(self, own: Floats) -> Floats | None:
+        """The logistic regression of the mean prediction; None where it has no solution."""
+        mean = np.clip(own.mean(1, keepdims=True), 0.0, 1.0)
+        return solved("logistic", self._sample.matrix, mean, self._sample.all_weights)
+
+    def _tangent(self, own: Floats, centre: Floats | None) -> Floats:
+        """How each prediction lies beside the centre, shape (columns, predictors)."""
+        matrix, weights = self._sample.matrix, self._sample.all_weights
+        if centre is None:
+            slope, left = weights, own
+        else:
+            mean = expected("logistic", matrix, centre)
+            slope, left = weights * (mean * (1 - mean))[:, 0], own - mean
+        found = inverse_times(matrix.T @ (matrix * slope[:, None]), matrix.T @ (left * weights[:, None]))
+        return np.zeros((matrix.shape[1], own.shape[1])) if found is None else found
+
+    def gold(self) -> Floats:
+        """Residuals of the items with a gold label, shape (gold items, outcomes, predictors)."""
+        rows = self._sample.gold
+        return self._of(self._sample.matrix[rows], self._predictions[rows])
+
+    def _of(self, matrix: Floats, predictions: Floats) -> Floats:
+        found = predictions.copy()
+        for outcome, (centre, tangent) in enumerate(self._fits):
+            if centre is None:
+                found[:, outcome] -= matrix @ tangent
+            else:
+                mean = expected("logistic", matrix, centre)
+                found[:, outcome] -= mean + mean * (1 - mean) * (matrix @ tangent)
+        return found
+
+    def combined(self, coefficients: Floats) -> Floats:
+        """A combination of all items' residuals, shape (items, outcomes).
+
+        Args:
+            coefficients: Of each predictor.
+        """
+        found = self._predictions @ coefficients
+        matrix = self._sample.matrix
+        for outcome, (centre, tangent) in enumerate(self._fits):
+            along = matrix @ (tangent @ coefficients)
+            if centre is not None:
+                mean = expected("logistic", matrix, centre)[:, 0]
+                along = float(coefficients.sum()) * mean + mean * (1 - mean) * along
+            found[:, outcome] -= along
+        return np.asarray(found)
+
 
 _FOLDS = 25
 _PENALTIES = 10.0 ** np.arange(-2.0, 2.1, 0.5)

@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 from quaver.core.arguments import excerpt
 from quaver.core.records import NO_LABEL, LabelSet
 from quaver.errors import MeasureError
-from quaver.estimation.answer_grid import Ints, smallest
-from quaver.estimation.arrangement import Arrangement, split
-from quaver.estimation.cell import Cell
-from quaver.estimation.column_roles import ColumnReader, Columns
-from quaver.estimation.encoding import Codes
+from quaver.estimation.arrangement import Arrangement, ColumnReader, Columns, split
+from quaver.estimation.encoding import Codes, Ints, smallest
 from quaver.estimation.gathered import Gathered
+from quaver.estimation.statistic import Cell
 
 Missing = Literal["drop", "category", "wrong"]
 """What an answer without a label counts as: it is left out, it is one more label, or (for

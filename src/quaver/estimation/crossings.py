@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from quaver.estimation.answer_grid import Ints
 from quaver.estimation.bootstrap import Floats
+from quaver.estimation.encoding import Ints
 
 Norm = Callable[[Floats], Floats]
 """Vectors, shape (samples, dims) -> their f, shape (samples,)."""

@@ -86,18 +86,17 @@ from typing import Any
 
 from quaver.core import registry
 from quaver.core.arguments import fitted
-from quaver.core.notebook import Estimates
 from quaver.core.presentation import Better, Drawn, Presentation, Unit
 from quaver.core.records import Estimand, Estimate, LabelSet
+from quaver.core.rows import Estimates
 from quaver.errors import MeasureError, UnknownName
+from quaver.estimation.arrangement import Columns
 from quaver.estimation.bootstrap import IntervalKind, Resampling
 from quaver.estimation.cells import Missing, checked, names_of
-from quaver.estimation.column_roles import Columns
 from quaver.estimation.estimands import checked_estimand, over_prompts
 from quaver.estimation.gathered import Gathered
-from quaver.estimation.measure_protocol import Frame
 from quaver.estimation.reading import Reading, checked_keep
-from quaver.estimation.signature import Declared
+from quaver.estimation.signature import Declared, Frame
 from quaver.estimation.statistic import Keep, Statistic
 
 Arithmetic = Callable[..., Iterable[Statistic | Estimate]]

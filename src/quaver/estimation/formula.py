@@ -11,8 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from quaver.errors import MeasureError
+from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.encoding import encode
 
 _NAME = re.compile(r"[^\W\d]\w*")

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 import polars as pl
 
 from quaver.errors import MeasureError
-from quaver.estimation.cell import Cell
 from quaver.estimation.encoding import Codes, Encoded, combine, encode, encode_labels
+from quaver.estimation.statistic import Cell
 
 _KEPT = 200_000_000
 """Bytes of cells that are kept, beside the last ones cut."""

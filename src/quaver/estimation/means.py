@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from quaver.core.records import IntervalWarning
 from quaver.estimation.bootstrap import Floats, Units, Weighted
-from quaver.estimation.cell import Cell
 from quaver.estimation.intervals import clopper_pearson, mean_within
-from quaver.estimation.statistic import Statistic
+from quaver.estimation.statistic import Cell, Statistic
 
 _SURPRISE = 4.0
 """How many times an interval's half width the exact bound must be for `none_goes_far` to warn."""

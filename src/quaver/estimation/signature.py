@@ -6,7 +6,17 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias, TypeVar
+
+import polars as pl
+
+from quaver.core import arguments
+from quaver.errors import MeasureError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from quaver.estimation.gathered import Gathered
 
 _TREATMENTS = {
     "drop": "it is left out",
@@ -167,3 +177,16 @@ def _entries(body: str) -> dict[str, str]:
             name = match[1]
         entries[name] = f"{entries[name]}\n{line}" if name in entries else line
     return entries
+
+
+Frame: TypeAlias = "pl.DataFrame | pl.LazyFrame | pd.DataFrame | Gathered"
+
+OUTPUT: Final = "output"
+"""The column of the answers as they were written, for measures that read them."""
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def guarded(function: _F) -> _F:
+    """Have a function refuse an argument that does not fit its signature with a `MeasureError`."""
+    return arguments.guarded(function, MeasureError, "{1}")

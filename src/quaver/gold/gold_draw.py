@@ -2,14 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
 from typing import Final, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from quaver.gold.allocation import allocated, whole
-from quaver.gold.permanent_numbers import Floats, permanent_numbers
+Floats = NDArray[np.float64]
+
+
+def permanent_numbers(seed: int, items: Iterable[str], purpose: str = "draw") -> Floats:
+    """A number between 0 and 1 for each item: uniform, independent of the others, the same in every round.
+
+    The first 53 bits of BLAKE2b (8 bytes) of ``seed``, ``purpose`` and the item's id, joined by U+001F, plus
+    one half, over 2^53. Anyone can compute it again, in any language.
+
+    Args:
+        seed: The sample's seed.
+        items: The items' ids.
+        purpose: What is drawn; another purpose gives numbers that are independent of these.
+
+    >>> permanent_numbers(7, ["a", "b"]).round(3).tolist()
+    [0.582, 0.847]
+    """
+    start = blake2b(f"{seed}\x1f{purpose}\x1f".encode(), digest_size=8)
+    found = []
+    for item in items:
+        one = start.copy()
+        one.update(item.encode("utf-8", "surrogatepass"))
+        found.append(int.from_bytes(one.digest(), "big") >> 11)
+    return (np.array(found, dtype=np.float64) + 0.5) / 2.0**53
+
+
+def allocated(worth: Floats, least: Floats, most: Floats, total: float) -> Floats:
+    """Shares of a total in proportion to ``worth``, each within its limits.
+
+    ``x = min(most, max(least, λ · worth))``, with λ such that the shares add up to ``total``. Where the
+    limits do not allow that sum, the nearest sum that they allow.
+
+    Args:
+        worth: At least 0.
+        least: The least that each gets.
+        most: The most that each gets, not below ``least``.
+        total: The sum.
+
+    >>> allocated(np.array([1.0, 3.0]), np.zeros(2), np.array([9.0, 5.0]), 8).round(9).tolist()
+    [3.0, 5.0]
+    """
+    if total <= least.sum():
+        return least.copy()
+    if total >= most.sum():
+        return most.copy()
+    worth = np.maximum(worth, 1e-12 * max(float(worth.max()), 1.0))  # nothing is worth nothing at all
+    low, high = 0.0, float((most / worth).max())
+    while low < (middle := (low + high) / 2) < high and high - low > 1e-15 * high:
+        if np.clip(middle * worth, least, most).sum() < total:
+            low = middle
+        else:
+            high = middle
+    found: Floats = np.clip(high * worth, least, most)
+    free = (found > least) & (found < most)
+    if free.any():  # the last digits of the sum
+        found[free] *= 1 + (total - found.sum()) / found[free].sum()
+    return np.clip(found, least, most)
+
+
+def whole(shares: Floats, most: Floats) -> Floats:
+    """Shares as whole numbers of the same sum: rounded down, the largest remainders up.
+
+    >>> whole(np.array([1.6, 2.7, 0.7]), np.array([5.0, 5.0, 5.0])).tolist()
+    [1.0, 3.0, 1.0]
+    """
+    found = np.floor(shares + 1e-9)
+    lacking = round(float(shares.sum() - found.sum()))
+    remainder = np.where(found < most, shares - found, -1.0)
+    found[np.argsort(-remainder, kind="stable")[: max(lacking, 0)]] += 1
+    return np.minimum(found, most)
+
 
 Design = Literal["simple", "stratified", "poisson"]
 """``simple``: every item is as likely. ``stratified``: a fixed number from each stratum. ``poisson``: each

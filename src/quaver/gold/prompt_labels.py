@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import polars as pl
 
-from quaver.gold.permanent_numbers import Floats
+from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS
+from quaver.gold.gold_draw import Floats
 
 _INDEPENDENT = 4
 """Prompts of one model err together: however many there are, they count as at most this many."""
@@ -98,3 +101,89 @@ def predicted_labels(
     answers: Floats = counts.sum(1)
     shares = counts / np.maximum(answers, 1)[:, None]
     return Predicted(list(items), list(labels), shares, answers)
+
+
+def with_gold(
+    annotations: pl.DataFrame,
+    known: Mapping[str, str | None],
+    draw: pl.DataFrame | None,
+    gold: Mapping[str, str],
+    apart: Mapping[str, str],
+) -> pl.DataFrame:
+    """Annotations with the gold labels and the draw that a study has now.
+
+    A drawn item's gold label is the one that its coders settled on, and null until they have, whatever other
+    label it came with: a label that was there because the item is easy, or hard, is no part of the sample.
+
+    Args:
+        annotations: The annotation frame.
+        known: The gold labels that the items came with.
+        draw: The draw; None where nothing was drawn.
+        gold: The gold labels of drawn items.
+        apart: The labels of items that were chosen in another way.
+    """
+    items = pl.DataFrame(
+        {"item": list(known), "gold": [apart.get(item, label) for item, label in known.items()]},
+        schema={"item": pl.String, "gold": pl.String},
+    )
+    if draw is None:
+        empty = {
+            name: pl.Series([None] * items.height, dtype=ANNOTATION_COLUMNS[name])
+            for name in GOLD_COLUMNS[1:]
+        }
+        items = items.with_columns(**empty)
+    else:
+        coded = pl.DataFrame(
+            {"item": list(gold), "coded": list(gold.values())}, schema={"item": pl.String, "coded": pl.String}
+        )
+        renamed = draw.rename({name: f"gold_{name}" for name in draw.columns if name != "item"})
+        joined = items.join(renamed, on="item", how="left").join(coded, on="item", how="left")
+        own = pl.when(pl.col("gold_drawn").fill_null(False)).then("coded").otherwise("gold")
+        items = joined.with_columns(gold=own).drop("coded")
+    columns = items.select("item", *(pl.col(name).cast(ANNOTATION_COLUMNS[name]) for name in GOLD_COLUMNS))
+    order = annotations.columns
+    bare = annotations.drop(name for name in GOLD_COLUMNS if name in order)
+    keyed = bare.with_columns(pl.col("item").cast(pl.String).alias("item"))
+    joined = keyed.join(columns, on="item", how="left", maintain_order="left")
+    kind = annotations.schema["item"]
+    return joined.with_columns(pl.col("item").cast(kind)).select(
+        [*order, *(name for name in GOLD_COLUMNS if name not in order)]
+    )
+
+
+PREDICTED: Final = "predicted"
+DISAGREEMENT: Final = "disagreement"
+OTHER: Final = "the rest"
+"""The stratum of those that are too small to get two labels each."""
+
+_FEWEST = 2
+
+
+def strata_of(
+    by: Sequence[str], predicted: Predicted, columns: Mapping[str, Sequence[str]], n: float
+) -> list[str]:
+    """The stratum of each item.
+
+    Args:
+        by: What tells strata apart: ``predicted``, ``disagreement``, or one of the columns.
+        predicted: The prompts' labels.
+        columns: The items' groups by column, each in the items' order.
+        n: The sample's size. Strata that would get fewer than two labels are joined.
+
+    >>> from quaver.gold.prompt_labels import predicted_labels
+    >>> nothing = predicted_labels(None, ["1", "2", "3", "4"], ["a", "b"])
+    >>> strata_of(["party"], nothing, {"party": ["D", "D", "R", "R"]}, 4)
+    ['party=D', 'party=D', 'party=R', 'party=R']
+    """
+    known = {**columns}
+    if PREDICTED in by:
+        known[PREDICTED] = predicted.modal
+    if DISAGREEMENT in by:
+        known[DISAGREEMENT] = predicted.disagreement
+    if not by:
+        return ["all"] * len(predicted.items)
+    parts = [[f"{name}={value}" for value in known[name]] for name in by]
+    strata = [", ".join(row) for row in zip(*parts, strict=True)]
+    sizes = Counter(strata)
+    small = {name for name, size in sizes.items() if size * n < _FEWEST * len(strata)}
+    return strata if len(small) < 2 else [OTHER if name in small else name for name in strata]

@@ -17,9 +17,9 @@ from quaver.core.replaced_file import replace_text
 from quaver.errors import StoreError
 from quaver.many_studies.collection_tables import by_study, pooled_table, size_table, spreads_of
 from quaver.many_studies.opened_studies import OpenedStudies
-from quaver.report.charts.figure import Figure
+from quaver.report.charts.accuracy_charts import size_spread_figure
+from quaver.report.charts.chart import Figure
 from quaver.report.charts.figures import Gallery
-from quaver.report.charts.size_spread import size_spread_figure
 from quaver.report.charts.svg import inline_svg
 from quaver.report.page.downloads import download
 from quaver.report.page.pictures import NARROW, WIDE, drawn, write_pictures

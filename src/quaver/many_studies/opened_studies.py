@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from quaver.core.arguments import guarded
-from quaver.core.notebook import Estimates
+from quaver.core.rows import Estimates
 from quaver.many_studies.collection_file import CollectionSpec
 from quaver.many_studies.collection_state import Statuses
 from quaver.many_studies.pooled_estimates import pooled

@@ -3,17 +3,17 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
-from quaver.core.notebook import Estimates
 from quaver.core.records import Decoding, Estimand, LabelSet
+from quaver.core.rows import Estimates
 from quaver.estimation.answer_views import view as view
+from quaver.estimation.arrangement import Columns
 from quaver.estimation.bootstrap import IntervalKind
-from quaver.estimation.column_roles import Columns
 from quaver.estimation.declaration import Measure
-from quaver.estimation.measure_protocol import Frame
 from quaver.estimation.rank_correlation import covariate_correlation as covariate_correlation
 from quaver.estimation.rank_correlation import spearman as spearman
+from quaver.estimation.signature import Frame
 from quaver.estimation.statistic import Keep
-from quaver.measures.calibration.reliability_curve import reliability_curve as reliability_curve
+from quaver.measures.calibration.token_confidence import reliability_curve as reliability_curve
 from quaver.measures.correctness.baselines import baseline as baseline
 from quaver.measures.correctness.differences import mcnemar as mcnemar
 from quaver.measures.correctness.likelihood_ratio import likelihood_ratio as likelihood_ratio
@@ -26,14 +26,14 @@ from quaver.measures.validity.consensus import dawid_skene as dawid_skene
 from quaver.measures.variation.consistency import consistency_matrix as consistency_matrix
 from quaver.measures.variation.deviations import deviation_shares as deviation_shares
 from quaver.measures.variation.deviations import deviations as deviations
-from quaver.measures.variation.item_distributions import distributions as distributions
+from quaver.measures.variation.item_sensitivity import (
+    sensitivity_with_consistency as sensitivity_with_consistency,
+)
+from quaver.measures.variation.item_tables import distributions as distributions
 from quaver.measures.variation.item_tables import item_stability as item_stability
 from quaver.measures.variation.item_tables import least_consistent as least_consistent
 from quaver.measures.variation.item_tables import most_sensitive as most_sensitive
 from quaver.measures.variation.label_movement import label_movement as label_movement
-from quaver.measures.variation.sensitivity_consistency import (
-    sensitivity_with_consistency as sensitivity_with_consistency,
-)
 
 FUNCTIONS: dict[str, str]
 

@@ -64,11 +64,11 @@ _SHARED_TYPES = {
     ("collections.abc", "Sequence"),
     ("typing", "Literal"),
     ("quaver.core.records", "Estimand"),
-    ("quaver.core.notebook", "Estimates"),
+    ("quaver.core.rows", "Estimates"),
     ("quaver.core.records", "LabelSet"),
     ("quaver.estimation.bootstrap", "IntervalKind"),
-    ("quaver.estimation.column_roles", "Columns"),
-    ("quaver.estimation.measure_protocol", "Frame"),
+    ("quaver.estimation.arrangement", "Columns"),
+    ("quaver.estimation.signature", "Frame"),
     ("quaver.estimation.statistic", "Keep"),
 }
 """Of the arguments that all measures share, which stand in the stub as they stand in the code."""

@@ -9,7 +9,7 @@ import polars as pl
 
 from quaver.core.records import Estimate
 from quaver.errors import QuaverError
-from quaver.estimation.confidences import beside
+from quaver.estimation.reading import beside
 from quaver.measures.calibration.verbal_calibration import THRESHOLDS
 from quaver.papers.paper_answers import StoredAnswers
 from quaver.papers.published_table import (

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from quaver import measures
-from quaver.core.notebook import Estimates
 from quaver.core.records import Estimate, LabelSet, Variant
+from quaver.core.rows import Estimates
 from quaver.errors import QuaverError, StoreError
-from quaver.estimation.measure_protocol import OUTPUT
-from quaver.estimation.original_prompt import ORIGINAL, in_every_group
+from quaver.estimation.left_out_prompts import ORIGINAL, in_every_group
+from quaver.estimation.signature import OUTPUT
 from quaver.study.analysis.call_export import raw_answers
 from quaver.study.analysis.report_evidence import StoredBehind
 

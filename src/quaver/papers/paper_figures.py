@@ -24,7 +24,7 @@ from quaver.papers.sensitivity_tables import (
     violin_values,
 )
 from quaver.papers.table_kind import Answers, each_model
-from quaver.report.charts.plane import Guide, Plane, Spot, draw
+from quaver.report.charts.plane import Guide, Plane, Spot, draw_plane
 from quaver.report.charts.svg import svg_text
 from quaver.report.charts.theme import finished, inline
 
@@ -59,7 +59,7 @@ def plane_by_item(answers: Answers) -> Any:
 
 def _plane(spots: list[Spot]) -> Any:
     order = [_SERIES[kind] for kind in KINDS]
-    return partial(draw, Plane(spots, _S, _C, x_ends=(0.0, 1.0), y_ends=(0.0, 1.0), order=order))
+    return partial(draw_plane, Plane(spots, _S, _C, x_ends=(0.0, 1.0), y_ends=(0.0, 1.0), order=order))
 
 
 def violins(answers: Answers) -> Any:
@@ -106,7 +106,7 @@ def curves(made: PublishedTable) -> Any:
     plane = Plane(
         spots, "share of items", "Krippendorff's α", joined=True, percent="x", guides=[Guide("0.8", 0.8)]
     )
-    return partial(draw, plane)
+    return partial(draw_plane, plane)
 
 
 def _points(made: PublishedTable, name: str) -> Iterator[tuple[str, float, float | None, float | None]]:
@@ -153,7 +153,7 @@ def stated_over_token(answers: Answers) -> Any:
         percent="xy",
         guides=[Guide("as sure as right")],
     )
-    return partial(draw, plane)
+    return partial(draw_plane, plane)
 
 
 def _reliable(one: Any, frame: Any, panel: str, series: str) -> list[Spot]:

@@ -9,9 +9,9 @@ from typing import Literal, get_args
 
 from markupsafe import Markup
 
-from quaver.core.notebook import html_table
 from quaver.core.number_format import decimals
 from quaver.core.records import Estimate
+from quaver.core.rows import html_table
 from quaver.errors import UnknownName
 from quaver.report.table_rows import Table
 from quaver.report.tables.written_tables import (

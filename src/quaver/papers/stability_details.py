@@ -8,9 +8,9 @@ import polars as pl
 
 from quaver.core.records import Estimate, Variant
 from quaver.estimation.bootstrap import Resampling
-from quaver.estimation.measure_protocol import OUTPUT
 from quaver.estimation.paired_differences import paired_differences
-from quaver.measures.stability.subsamples import SHARES
+from quaver.estimation.signature import OUTPUT
+from quaver.measures.stability.stability_curves import SHARES
 from quaver.papers.published_table import (
     NOTHING,
     Cell,

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from quaver.agreement.disagreement import scale
-from quaver.agreement.resampled_rows import alphas_of_rows
+from quaver.agreement.stratified_alpha import alphas_of_rows
 from quaver.core.records import Estimate, Level
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.bootstrap import Floats, Resampling

@@ -116,8 +116,8 @@ def assert_no_loss(
 def _loss(found: Comparison, must_see: float | None) -> str:
     """What a comparison found, for people who read a failed test."""
     from quaver.comparison.difference_rows import headline, judged_rows
+    from quaver.core.number_format import visible_line
     from quaver.core.records import NO_LABEL
-    from quaver.core.visible_text import visible_line
 
     lines = [headline(found), f"  {found.items:,} items in both: {found.before}, then {found.after}."]
     if must_see is not None:
@@ -134,8 +134,7 @@ def _loss(found: Comparison, must_see: float | None) -> str:
 
 
 def _of_cell(one: Estimate) -> str:
-    from quaver.core.level_names import short_name
-    from quaver.core.visible_text import visible_line
+    from quaver.core.number_format import short_name, visible_line
 
     cell = ", ".join(f"{column} {short_name(level)}" for column, level in one.cell.items())
     return visible_line(f"{cell}: " if cell else "")
@@ -155,7 +154,7 @@ def _why_not_stable(one: Estimate, at_least: float) -> str:
 def _least_stable(study: Study) -> list[str]:
     """The items that prompts move most."""
     from quaver.comparison.worst_items import worst
-    from quaver.core.visible_text import visible_line
+    from quaver.core.number_format import visible_line
 
     try:
         items = worst(study, n=_SHOWN // 2, resamples=100).items

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
+from hashlib import blake2b
 from itertools import repeat
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quaver.core.annotations import Reading
-from quaver.core.answer_rows import AnswerRows, Values
+from quaver.core.annotations import AnswerRows, Reading, Values
 from quaver.core.records import LabelSet, Variant
 from quaver.score.parsing.evaluator import Answer, Evaluator, Reader
 from quaver.score.parsing.label_forms import forms_of
@@ -277,3 +280,24 @@ _COLUMNS: Final[Mapping[str, Callable[[AnswerRows], tuple[Iterable[Any], ...]]]]
 }
 """What each kind of evaluator is shown, in columns that make a key; one that is shown whole responses reads
 every one."""
+
+
+def mark_of_rules(evaluators: Iterable[Evaluator]) -> str:
+    """A hash of the code that reads answers; a frame made by other code is rebuilt.
+
+    Args:
+        evaluators: The evaluators; one from another package counts with its own file.
+    """
+    theirs = {getattr(sys.modules.get(type(one).__module__), "__file__", None) for one in evaluators}
+    own = Path(__file__).parent.rglob("*.py")
+    files = {*own, *(Path(file) for file in theirs if file)}
+    return _hash_of(tuple(sorted(files)))
+
+
+@cache
+def _hash_of(files: tuple[Path, ...]) -> str:
+    """A hash of files, cached, since they do not change during a process."""
+    state = blake2b(digest_size=16)
+    for file in files:
+        state.update(file.read_bytes() if file.is_file() else b"")  # a zipped package has no files
+    return state.hexdigest()

@@ -15,7 +15,7 @@ from pydantic import Field
 from quaver.collect.run.engine_noise import Noise
 from quaver.collect.run.progress import Outcome, Progress
 from quaver.core.arguments import excerpt, guarded
-from quaver.core.notebook import Estimates
+from quaver.core.rows import Estimates
 from quaver.design.calls.experiment import Experiment
 from quaver.design.spec import StudySpec
 from quaver.errors import QuaverError

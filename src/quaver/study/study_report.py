@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from quaver.report.charts import figures
-from quaver.report.charts.offline import offline
+from quaver.report.charts.svg import offline
 from quaver.report.page.html_page import write_report
 from quaver.study.analysis.chart_estimates import deviating
 from quaver.study.analysis.report_evidence import StoredBehind

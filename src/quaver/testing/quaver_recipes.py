@@ -12,9 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from quaver.testing.embedded_server import base_url
-from quaver.testing.json_server import JsonServer
-from quaver.testing.older_weights import another_older, older_smollm2
+from quaver.testing.local_engines import JsonServer, another_older, base_url, older_smollm2, unpacked_smollm2
 from quaver.testing.prompts import PROMPT
 from quaver.testing.recipes import (
     MeasureRecipe,
@@ -25,7 +23,6 @@ from quaver.testing.recipes import (
     VariantRecipe,
 )
 from quaver.testing.requests import TEXTS, request
-from quaver.testing.unpacked_weights import unpacked_smollm2
 
 
 def says_its_length(text: str, prompt: str) -> str:

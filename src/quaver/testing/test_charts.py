@@ -10,8 +10,7 @@ from quaver.core.records import Estimate
 from quaver.report.charts.chart import KINDS, Chart
 from quaver.report.charts.svg import svg_text, unchecked
 from quaver.report.plain_text import slug
-from quaver.testing.building import plugins
-from quaver.testing.recipes import Recipe
+from quaver.testing.recipes import Recipe, plugins
 from quaver.testing.report_input import results_of
 
 _WIDTHS = (344, 720)

@@ -16,8 +16,7 @@ from quaver.core.annotations import Reading
 from quaver.core.records import Condition, Item, Label, LabelSet, Response, Status, Token, Variant
 from quaver.score import annotation
 from quaver.score.parsing.evaluator import Evaluator
-from quaver.testing.building import built, plugins
-from quaver.testing.recipes import Recipe, recipe_of
+from quaver.testing.recipes import Recipe, built, plugins, recipe_of
 from quaver.testing.tasks import TASKS
 
 

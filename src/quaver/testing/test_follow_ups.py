@@ -6,8 +6,7 @@ import pytest
 
 from quaver.core.records import Label, LabelSet, Message, Variant
 from quaver.design.prompts.follow_ups import FollowUp
-from quaver.testing.building import built, plugins
-from quaver.testing.recipes import Recipe, recipe_of
+from quaver.testing.recipes import Recipe, built, plugins, recipe_of
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
 VARIANT = Variant("v", {}, "", "{{ text }}", "{{ text }}", "Which?", "", {"pos": "positive", "neg": "no"})

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from quaver.testing.building import built, plugins
-from quaver.testing.recipes import Recipe, recipe_of
+from quaver.testing.recipes import Recipe, built, plugins, recipe_of
 
 
 @pytest.mark.parametrize("name", plugins("items", Recipe()))

@@ -15,9 +15,8 @@ from quaver.core.records import AND_PROMPT, Estimate, Label, LabelSet
 from quaver.errors import MeasureError, QuaverError
 from quaver.estimation.declaration import Measure
 from quaver.estimation.gathered import Gathered
-from quaver.testing.building import plugins
 from quaver.testing.frames import LABELS, noisy_annotations
-from quaver.testing.recipes import MeasureRecipe, recipe_of
+from quaver.testing.recipes import MeasureRecipe, plugins, recipe_of
 
 TWO = ("m", "n")
 FAST = {"resamples": 60, "seed": 7}

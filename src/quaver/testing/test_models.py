@@ -9,8 +9,7 @@ import pytest
 
 from quaver.core.model import Model
 from quaver.core.records import Message, Request, Response
-from quaver.testing.building import built, plugins
-from quaver.testing.recipes import ModelRecipe, Options, recipe_of
+from quaver.testing.recipes import ModelRecipe, Options, built, plugins, recipe_of
 from quaver.testing.requests import TEXTS, ask, one, request
 
 

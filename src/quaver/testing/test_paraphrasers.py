@@ -16,8 +16,7 @@ from quaver.design.paraphrase.paraphraser import Paraphraser
 from quaver.design.prompts.templates import check
 from quaver.design.spec.study_file import Positions, bind
 from quaver.errors import QuaverError
-from quaver.testing.building import built, plugins
-from quaver.testing.recipes import ParaphraserRecipe, recipe_of
+from quaver.testing.recipes import ParaphraserRecipe, built, plugins, recipe_of
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
 PROMPT = Variant(

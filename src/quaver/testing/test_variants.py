@@ -7,9 +7,8 @@ import pytest
 from quaver.core.records import Variant
 from quaver.design.factors.prompt_edits import ORIGINAL, cross
 from quaver.design.variants.paraphrases import VariantFamily
-from quaver.testing.building import built, plugins
 from quaver.testing.prompts import LABELS, PROMPT, context
-from quaver.testing.recipes import VariantRecipe, recipe_of
+from quaver.testing.recipes import VariantRecipe, built, plugins, recipe_of
 
 PARTS = {
     name for name in Variant.__dataclass_fields__ if name not in ("id", "factors", "covariates", "origin")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from quaver.core.level_names import short_name
+from quaver.core.number_format import short_name
 from quaver.view.query_language import Term
 from quaver.view.query_scope import Condition, of_columns
 from quaver.view.term_values import COMPARED, TermMaker, fitting, is_none, number_in, unknown

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from quaver.core.level_names import short_name
+from quaver.core.number_format import short_name
 from quaver.view.answer_reading import excerpts
 from quaver.view.grid_view import GridView, matching
 from quaver.view.index_design import Column, IndexDesign

@@ -17,7 +17,7 @@ from quaver.core.records import Item
 from quaver.core.replaced_file import replacing
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError
-from quaver.score.rule_fingerprint import mark_of_rules
+from quaver.score.distinct_readings import mark_of_rules
 from quaver.study.analysis.annotation_frame import gold_labels
 from quaver.study.sources.study_source import StudySource
 from quaver.view.index_design import IndexDesign

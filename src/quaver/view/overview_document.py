@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from quaver.core.level_names import short_name
+from quaver.core.number_format import short_name
 from quaver.view.grid_view import SORTS
 from quaver.view.index_reader import Index
 from quaver.view.viewed_study import ViewedStudy

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from quaver.core.level_names import short_name
+from quaver.core.number_format import short_name
 from quaver.view.answer_terms import ANSWERED, IS_ANSWER
 from quaver.view.item_terms import IS_ITEM, MARKS
 from quaver.view.query_language import quoted

@@ -9,7 +9,7 @@ from quaver.collect.run.budget import Price
 from quaver.collect.run.progress import Progress
 from quaver.collect.run.runner import collect
 from quaver.collect.store.response_store import Store
-from quaver.core.answer_rows import Row
+from quaver.core.annotations import Row
 from quaver.core.model import Model, Placed, Probed
 from quaver.core.records import Request, Response
 from quaver.design.calls.call_plan import Plan

@@ -16,7 +16,7 @@ from quaver.design.calls.experiment import Experiment
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import ItemError, QuaverError, SpecError, UnknownName
 from quaver.score.annotation import read
-from quaver.score.evaluators.first_character import FirstCharacter
+from quaver.score.evaluators.marked_answer import FirstCharacter
 
 COLUMNS = ["a0", "a1", "a2"]
 ROWS: list[dict[str, Any]] = [

@@ -17,8 +17,8 @@ from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.variants.answer_formats import JsonAnswers, JsonForm, schema_of
 from quaver.errors import SpecError
 from quaver.score.annotation import read
-from quaver.score.evaluators.by_output import ByOutput
 from quaver.score.evaluators.json_field import JsonField
+from quaver.score.evaluators.scored_label import ByOutput
 
 REASONED = {"use": "json_answers", "forms": {"r": {"field": "verdict", "before": {"why": "In a word."}}}}
 

@@ -15,7 +15,7 @@ from quaver.design.spec.study_file import Positions, bind
 from quaver.design.variants.perturbations import Perturbations
 from quaver.errors import QuaverError, SpecError
 from quaver.score.annotation import read
-from quaver.score.evaluators.answer_markers import AnswerMarkers
+from quaver.score.evaluators.marked_answer import AnswerMarkers
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative"), Label("neu", "neutral")))
 LETTERS = LabelSet(tuple(Label(code, code) for code in "AB"), options=("one", "two"))

@@ -14,7 +14,7 @@ from quaver.design.spec.study_file import Positions, bind
 from quaver.design.variants.answer_orders import FINAL, TREATMENTS, Treatments
 from quaver.errors import QuaverError, SpecError, UnknownName
 from quaver.score.annotation import read
-from quaver.score.evaluators.final_line import FinalLine
+from quaver.score.evaluators.marked_answer import FinalLine
 
 LABELS = LabelSet(tuple(Label(code, code) for code in "ABC"), options=("options",))
 PROMPT = Variant(

@@ -5,14 +5,13 @@ import polars as pl
 import pytest
 
 from quaver.estimation.bootstrap import Units
-from quaver.estimation.confidences import Graded
 from quaver.estimation.intervals import Interval
+from quaver.estimation.reading import Graded
 from quaver.measures import brier, ece, ece_shift, mce, verbal_calibration
 from quaver.measures.calibration.calibration_bins import assigned
-from quaver.measures.calibration.calibration_differences import difference
-from quaver.measures.calibration.calibration_noise import gap_noise
-from quaver.measures.calibration.reliability_curve import right_between
-from quaver.measures.calibration.true_calibration_error import TrueError
+from quaver.measures.calibration.confidence_shifts import difference
+from quaver.measures.calibration.token_confidence import right_between
+from quaver.measures.calibration.true_calibration_error import TrueError, gap_noise
 
 
 def said(confidence, right, units=None, item=None):

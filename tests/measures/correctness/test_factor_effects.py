@@ -8,7 +8,7 @@ from quaver.errors import MeasureError
 from quaver.measures.correctness.accuracy import accuracy
 from quaver.measures.correctness.f1 import f1
 from quaver.measures.correctness.factor_effects import factor_effects, factors_of
-from quaver.measures.validity.compliance import compliance
+from quaver.measures.validity.answer_quality import compliance
 
 
 def study(items=40, seed=0):

@@ -6,8 +6,7 @@ import pytest
 
 from quaver.core.records import Decoding
 from quaver.errors import MeasureError
-from quaver.measures.stability.expected_alpha import expected_alpha, tempered
-from quaver.measures.stability.expected_stability import expected_intra_pss
+from quaver.measures.stability.expected_stability import expected_alpha, expected_intra_pss, tempered
 from quaver.measures.stability.prompt_stability import intra_pss
 
 

@@ -13,7 +13,7 @@ from tests.report.page.visit import Visit
 
 from quaver.core.records import Estimate
 from quaver.errors import StoreError
-from quaver.report.charts.figure import Figure
+from quaver.report.charts.chart import Figure
 from quaver.report.charts.figures import Gallery, figures
 from quaver.report.estimate_index import Results
 from quaver.report.findings.finding import finding

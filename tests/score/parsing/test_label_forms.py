@@ -3,15 +3,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quaver.core.records import Label, Response
-from quaver.score.parsing.finder import (
+from quaver.score.parsing.label_forms import (
     _BARE_NEGATIONS,
     _BETWEEN,
     _IN_NEGATIONS,
     _NEGATIONS,
     Finder,
+    forms_of,
     word_pattern,
 )
-from quaver.score.parsing.label_forms import forms_of
 from quaver.score.parsing.parsed_answer import Answer
 from quaver.testing.tasks import TASKS, task
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from tests.measures.variation.test_item_distributions import frame
+from tests.measures.variation.test_item_tables import frame
 from tests.report.moved import movement_of
 from tests.studies import written
 

@@ -23,7 +23,7 @@ from quaver.bundles.verification import verify
 from quaver.collect.store.response_store import Store
 from quaver.errors import StoreError
 from quaver.score.annotation import annotate
-from quaver.score.evaluators.first_label import FirstLabel
+from quaver.score.evaluators.named_label import FirstLabel
 from quaver.study.analysis import annotation_frame, scored_parts
 from quaver.study.analysis.annotation_frame import annotator_of, scan
 from quaver.study.analysis.study_estimates import measurable

@@ -11,7 +11,7 @@ from tests.gold_study import filled, labelled_study, read_rows, truths, write_ro
 
 from quaver import Study
 from quaver.errors import ItemError, QuaverError, StoreError, UnknownName
-from quaver.gold.permanent_numbers import permanent_numbers
+from quaver.gold.gold_draw import permanent_numbers
 
 TRUTH = truths()
 

@@ -29,7 +29,7 @@ from quaver.collect.store.response_tables import (
     written_prompt,
 )
 from quaver.collect.store.tallies import column_of
-from quaver.core.answer_rows import SHOWN, AnswerRows, Row, Said, Values
+from quaver.core.annotations import SHOWN, AnswerRows, Row, Said, Values
 from quaver.core.call_terms import request_terms
 from quaver.core.meter import Traffic
 from quaver.core.records import Call, Request, Response

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from quaver.core.arguments import excerpt
-from quaver.core.table_text import text_of
+from quaver.core.number_format import text_of
 from quaver.design.items.table_files import read_rows
 from quaver.design.items.table_row import Row
 from quaver.errors import ItemError, QuaverError

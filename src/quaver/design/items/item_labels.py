@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from quaver.core.label_values import LabelCells, outside_label_set
+from quaver.core.number_format import text_of
 from quaver.core.records import Item, LabelSet
-from quaver.core.table_text import text_of
 from quaver.design.items.answer_options import options_of
 from quaver.design.items.row_selection import place_of
 from quaver.design.spec import GoldSpec, StudySpec

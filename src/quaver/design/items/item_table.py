@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 from quaver.core import registry
 from quaver.core.little_garbage import little_garbage
+from quaver.core.number_format import text_of
 from quaver.core.records import Item
 from quaver.core.seeds import derive
-from quaver.core.table_text import text_of
 from quaver.design.items.item_labels import with_gold, with_labels
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES
 from quaver.design.items.row_selection import place_of, rows_where

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from quaver.core.table_text import text_of
+from quaver.core.number_format import text_of
 from quaver.design.items.answer_options import listed
 from quaver.design.items.table_row import Row
 from quaver.design.spec.items_spec import Condition

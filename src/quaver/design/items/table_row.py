@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from quaver.core.table_text import text_of
+from quaver.core.number_format import text_of
 
 
 class Row(dict[str, Any]):

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from quaver.core.table_text import composed
+from quaver.core.number_format import composed
 from quaver.design.spec.spec_part import Name, Part, PlacedError, Text, with_group
 
 Scalar = bool | int | float | str

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 
+from quaver.core.number_format import composed
 from quaver.core.records import NO_LABEL, Label, LabelSet, Level
-from quaver.core.table_text import composed
 from quaver.design.spec.items_spec import GoldSpec
 from quaver.design.spec.spec_part import Name, Part, PlacedError, Text, with_group
 from quaver.design.spec.yaml_file import as_yaml_reads

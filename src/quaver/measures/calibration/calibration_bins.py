@@ -9,9 +9,9 @@ import numpy as np
 from scipy import special
 
 from quaver.errors import MeasureError
-from quaver.estimation.answer_grid import Ints
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.confidences import Graded
+from quaver.estimation.encoding import Ints
+from quaver.estimation.reading import Graded
 
 Binning = Literal["width", "mass"]
 """Bins of one width, or bins that hold equally many answers."""

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Floats, Weighted
-from quaver.estimation.cell import Cell
-from quaver.estimation.confidences import Graded, graded
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import differing, ratio
-from quaver.estimation.statistic import Statistic
+from quaver.estimation.reading import Graded, graded
+from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.calibration.calibration_bins import (
     Binning,
     assigned,
@@ -24,9 +23,14 @@ from quaver.measures.calibration.calibration_bins import (
     binned,
     brier_parts,
 )
-from quaver.measures.calibration.calibration_noise import from_few, gap_noise, like_units, stray_errors
-from quaver.measures.calibration.reliability_curve import curve
-from quaver.measures.calibration.true_calibration_error import true_error
+from quaver.measures.calibration.token_confidence import curve
+from quaver.measures.calibration.true_calibration_error import (
+    from_few,
+    gap_noise,
+    like_units,
+    stray_errors,
+    true_error,
+)
 from quaver.measures.variation.label_shares import ASKING
 
 NAEINI = "Naeini, Cooper & Hauskrecht (2015), AAAI, Obtaining well calibrated probabilities, section 4.1"

@@ -17,17 +17,14 @@ from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, Weighted
-from quaver.estimation.cell import Cell
-from quaver.estimation.confidences import Graded, arranged, beside, column_for, graded
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import share_of
-from quaver.estimation.reading import Reading
-from quaver.estimation.statistic import Statistic
+from quaver.estimation.reading import Graded, Reading, arranged, beside, column_for, graded
+from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.calibration.calibration_bins import Binning, assigned, bias_corrected, binned
-from quaver.measures.calibration.calibration_differences import correlated, difference_estimate
-from quaver.measures.calibration.calibration_noise import gap_noise
-from quaver.measures.calibration.true_calibration_error import TrueError, true_error
+from quaver.measures.calibration.confidence_shifts import correlated, difference_estimate
+from quaver.measures.calibration.true_calibration_error import TrueError, gap_noise, true_error
 from quaver.measures.variation.label_shares import ASKING
 
 THRESHOLDS = (0.70, 0.75, 0.80, 0.85, 0.90)

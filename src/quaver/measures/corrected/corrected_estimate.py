@@ -12,15 +12,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from quaver.core.records import Estimate
-from quaver.correction.estimators import Corrected, Question, gold_alone, stacked
+from quaver.core.seeds import derive
+from quaver.correction.estimators import Corrected, Question, gold_alone, stacked, strata_interval
 from quaver.correction.spread import interval
-from quaver.correction.strata_interval import strata_interval
-from quaver.estimation.answer_grid import Ints
 from quaver.estimation.bootstrap import Floats, Resampling, Units, bootstrap
+from quaver.estimation.declaration import measure
+from quaver.estimation.encoding import Ints
 from quaver.estimation.intervals import Interval, Kept, effective
 from quaver.estimation.one_thread import one_thread
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Keep
+from quaver.measures.corrected.labelled_items import TOGETHER, LabelledItems, filled, populations_apart
+from quaver.measures.judging.judged_scores import NO_SCORES, scores_of
 
 FEW_EVENTS = 6.0
 """With fewer to be expected among the gold labels a contrast has no interval: ``benchmarks/corrected.py``
@@ -214,3 +217,149 @@ class Correcting:
             "effective_gold": self.asked.sample.gold.size * gain,
             "tuning": self.corrected.tuning,
         }
+
+
+@measure(
+    title="The mean score, corrected for the judge's errors",
+    axis="score",
+    section="accuracy",
+    compares=TOGETHER,
+    source=SOURCE,
+)
+def corrected_score(reading: Reading) -> Iterator[Estimate]:
+    """The mean score that people would give all items, from a judge's scores and a designed sample of theirs.
+
+    The mean of the gold scores, each weighted by one over its probability of being drawn, less what the
+    scores of all prompts and models say of these items beyond what they say of all items. Labels that are no
+    numbers count by their places, from 1. With ``by: [system]``, a column of items, it is each system's
+    score. Undefined where the labels are no numbers and the label set has no order, and where the gold scores
+    do not vary. In ``details``: ``naive`` (the judge's own mean under each
+    prompt: the lowest, the highest and their mean), ``gold_alone``, ``effective_gold``.
+
+    Raises:
+        MeasureError: There are no columns of a gold sample.
+
+    Of 80 answers 40 were drawn, and the judge gives each one point too many. People gave half of the drawn
+    answers 2 and half 3; the judge's scores show that of the other 40 only a quarter deserve 3:
+
+    >>> import polars as pl
+    >>> true = [2, 3] * 20 + [2, 2, 2, 3] * 10
+    >>> frame = pl.DataFrame({"item": range(80), "label": [str(one + 1) for one in true],
+    ...     "gold": [str(one) for one in true], "gold_probability": 0.5,
+    ...     "gold_drawn": [True] * 40 + [False] * 40})
+    >>> found = corrected_score(frame)[0]
+    >>> round(found.value, 2), found.details["naive"]["mean"]
+    (2.38, 3.375)
+    """
+    yield from or_nothing(reading, (_score(reading, one) for one in populations_apart(reading)))
+
+
+def _score(reading: Reading, population: LabelledItems) -> Estimate:
+    numbers, items = scores_of(population.labels, reading.labels), len(population.gold)
+    shape = Estimate(
+        measure="corrected_score",
+        value=None,
+        unit=population.unit,
+        method="mean of gold scores drawn by design, corrected by the judge's, stacked and cross-fitted",
+        reference=SOURCE,
+        cell=dict(population.where),
+        excluded=population.excluded,
+        reason=NO_SCORES,
+    )
+    if numbers is None:
+        return shape
+    given = population.valued(numbers)
+    predictions = filled(given)[:, None]
+    varying = np.ptp(predictions, axis=0)[0] > 0
+    true = np.where(population.gold >= 0, numbers[np.maximum(population.gold, 0)], np.nan)
+    sample = population.sample(np.ones((items, 1)), true[:, None])
+    seed = derive(reading.resampling.seed, "folds")
+    ends = float(numbers.min()), float(numbers.max())
+    found = Correcting(Question(sample, np.ones((1, 1))), predictions[:, :, varying], seed, ends)
+    sampling = Sampling(
+        reading.resampling,
+        reading.keep,
+        population.names,
+        np.ones(items, bool),
+        population.clusters,
+        population.unit,
+    )
+    whole = replace(shape, reason=None, details={**naive_range(given), **found.beside(reading.resampling)})
+    return found.estimate(whole, found.corrected, sampling)
+
+
+_ENDS = (0.0, 1.0)
+
+
+@measure(
+    title="How often each label is true",
+    axis="share of items",
+    section="accuracy",
+    unit="share",
+    compares=TOGETHER,
+    source=SOURCE,
+)
+def corrected_share(reading: Reading) -> Iterator[Estimate]:
+    """The share of items whose true label is each label, corrected by a designed gold sample.
+
+    The mean over gold items of 1[y = label], each weighted by one over its probability of being drawn, less
+    what the labels and confidences of all prompts and models say of these items beyond what they say of all
+    items. With few gold items of a label only the weight of all prompts' votes is learned (`stacked`).
+    Undefined where all gold labels, or none, are that label. ``by`` may hold columns of items: their groups
+    are populations of their own. In ``details``: ``naive`` (the share of the label under each prompt, and
+    its range), ``gold_alone``, ``effective_gold`` (as many gold labels alone would be as precise).
+
+    Raises:
+        MeasureError: There are no columns of a gold sample.
+
+    Of 80 items 40 were drawn, and 24 of these are ``a``; the model's labels are all right, 44 being ``a``:
+
+    >>> import polars as pl
+    >>> true = list("aaaaaabbbb") * 4 + list("aaaaabbbbb") * 4
+    >>> frame = pl.DataFrame({"item": range(80), "label": true, "gold": true, "gold_probability": 0.5,
+    ...     "gold_drawn": [True] * 40 + [False] * 40})
+    >>> [(one.cell["label"], round(one.value, 2)) for one in corrected_share(frame)]
+    [('a', 0.55), ('b', 0.45)]
+    """
+    yield from or_nothing(
+        reading,
+        (
+            _share(reading, population, code, label)
+            for population in populations_apart(reading)
+            for code, label in enumerate(population.labels)
+        ),
+    )
+
+
+def _share(reading: Reading, population: LabelledItems, code: int, label: str) -> Estimate:
+    numbers = np.eye(len(population.labels))[code]
+    given = population.valued(numbers)
+    sure = population.probable(numbers)
+    tables = [filled(one) for one in (given, sure) if one is not None]
+    predictions = np.concatenate(tables, 1)[:, None]
+    varying = np.ptp(predictions, axis=0)[0] > 0
+    true = np.where(population.gold >= 0, (population.gold == code).astype(np.float64), np.nan)
+    items = len(population.gold)
+    sample = population.sample(np.ones((items, 1)), true[:, None])
+    seed = derive(reading.resampling.seed, "folds")
+    found = Correcting(Question(sample, np.ones((1, 1))), predictions[:, :, varying], seed, _ENDS)
+    shape = Estimate(
+        measure="corrected_share",
+        value=None,
+        unit=population.unit,
+        method=f"share among gold labels drawn by design, corrected by {int(varying.sum())} predictors, "
+        "stacked and cross-fitted",
+        reference=SOURCE,
+        cell={**population.where, "label": label},
+        excluded=population.excluded,
+        details={**naive_range(given), **found.beside(reading.resampling)},
+    )
+    sampling = Sampling(
+        reading.resampling,
+        reading.keep,
+        population.names,
+        np.ones(items, bool),
+        population.clusters,
+        population.unit,
+    )
+    return found.estimate(shape, found.corrected, sampling)

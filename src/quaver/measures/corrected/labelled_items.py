@@ -10,12 +10,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quaver.correction.gold_sample import GoldSample
+from quaver.correction.regressions import GoldSample
 from quaver.errors import MeasureError
-from quaver.estimation.answer_grid import Ints
+from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.column_roles import UnknownColumn
-from quaver.estimation.encoding import Codes, combine, encode, encode_labels
+from quaver.estimation.encoding import Codes, Ints, combine, encode, encode_labels
 from quaver.estimation.reading import Reading
 
 ASKED = ("model", "decoding", "evaluator", "variant")

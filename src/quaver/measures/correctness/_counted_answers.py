@@ -8,10 +8,9 @@ import numpy as np
 import polars as pl
 
 from quaver.errors import MeasureError
-from quaver.estimation.answer_grid import Ints
+from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.column_roles import UnknownColumn
-from quaver.estimation.encoding import Encoded, combine, encode
+from quaver.estimation.encoding import Encoded, Ints, combine, encode
 from quaver.estimation.formula import design, parsed
 from quaver.measures.correctness._laplace_fit import Counted
 

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from scipy import special
 
-from quaver.estimation.answer_grid import Ints
 from quaver.estimation.bootstrap import Floats
+from quaver.estimation.encoding import Ints
 from quaver.measures.correctness._laplace_fit import Component, Counted, Fitted
 
 _MOST_EFFECTS: Final = 100

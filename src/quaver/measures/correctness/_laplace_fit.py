@@ -15,8 +15,8 @@ import numpy as np
 from scipy import special
 
 from quaver.errors import MeasureError
-from quaver.estimation.answer_grid import Ints
 from quaver.estimation.bootstrap import Floats
+from quaver.estimation.encoding import Ints
 
 EXACT: Final = 1e-12
 """Tolerance of a fit whose numbers are reported: gpboost's default is 0.016 off where this is 4e-5 off."""

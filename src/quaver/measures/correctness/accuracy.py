@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from quaver.estimation.answer_grid import Ints
-from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
-from quaver.estimation.judgements import judge, treatment
+from quaver.estimation.encoding import Ints
 from quaver.estimation.means import share_of
-from quaver.estimation.statistic import Statistic
+from quaver.estimation.reading import judge, treatment
+from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.variation.label_shares import ASKING
 
 

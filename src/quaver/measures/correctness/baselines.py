@@ -13,10 +13,10 @@ import polars as pl
 from quaver.core.records import LabelSet
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
-from quaver.estimation.column_roles import UnknownColumn
+from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.encoding import encode_labels, ordered
 from quaver.estimation.gathered import frame_of
-from quaver.estimation.measure_protocol import guarded
+from quaver.estimation.signature import guarded
 
 
 @guarded

@@ -11,18 +11,16 @@ import numpy as np
 from scipy import special
 
 from quaver.core.records import Estimate
+from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats, Units
-from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
-from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import mean_within
-from quaver.estimation.judgements import Judged, judge, treatment
 from quaver.estimation.means import differing, ratio
-from quaver.estimation.measure_protocol import guarded
 from quaver.estimation.multiple_testing import adjusted
-from quaver.estimation.reading import Reading
-from quaver.estimation.statistic import Statistic
+from quaver.estimation.reading import Judged, Reading, judge, treatment
+from quaver.estimation.signature import guarded
+from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.variation.label_shares import ASKING
 
 _MCNEMAR = (

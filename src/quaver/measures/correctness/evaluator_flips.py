@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError, UnknownName
-from quaver.estimation.cell import Cell
 from quaver.estimation.declaration import measure
 from quaver.estimation.means import share_of
 from quaver.estimation.reading import Reading
-from quaver.estimation.statistic import Statistic
+from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.variation.label_shares import ASKING
 
 WORTH_A_WARNING: Final = 0.05

@@ -10,14 +10,12 @@ import numpy as np
 from quaver.core.presentation import Presentation
 from quaver.core.records import NO_LABEL, Estimate
 from quaver.estimation.bootstrap import Floats, Weighted
-from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import ends_of, mean_within, of_mean
-from quaver.estimation.judgements import Judged, judge, treatment
 from quaver.estimation.means import differing, none_goes_far, share_of
-from quaver.estimation.reading import Reading
-from quaver.estimation.statistic import FEW_DIFFERING, Statistic, enough_groups
+from quaver.estimation.reading import Judged, Reading, judge, treatment
+from quaver.estimation.statistic import FEW_DIFFERING, Cell, Statistic, enough_groups
 from quaver.measures.variation.label_shares import ASKING
 
 _TEXTBOOK = "Manning, Raghavan & Schütze (2008), Introduction to Information Retrieval, section 8.3"

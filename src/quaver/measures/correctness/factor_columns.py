@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 
 from quaver.core.annotations import ANNOTATION_COLUMNS
-from quaver.estimation.column_roles import Columns
-from quaver.estimation.confidences import column_for
+from quaver.estimation.arrangement import Columns
 from quaver.estimation.gathered import Gathered
+from quaver.estimation.reading import column_for
 
 
 def factors_of(

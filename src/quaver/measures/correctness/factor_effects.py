@@ -12,19 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quaver.core.records import Estimate
+from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats, Weighted
-from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
-from quaver.estimation.column_roles import UnknownColumn
-from quaver.estimation.confidences import arranged
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Codes
 from quaver.estimation.intervals import mean_within
-from quaver.estimation.judgements import Judged, judge, treatment
 from quaver.estimation.means import ratio
 from quaver.estimation.multiple_testing import adjusted, joint_p
-from quaver.estimation.reading import Reading
-from quaver.estimation.statistic import Statistic, enough_groups
+from quaver.estimation.reading import Judged, Reading, arranged, judge, treatment
+from quaver.estimation.statistic import Cell, Statistic, enough_groups
 from quaver.measures.correctness.f1 import f1_statistic
 from quaver.measures.correctness.factor_columns import factors_of, holds_lengths
 from quaver.measures.variation.label_shares import ASKING

@@ -12,14 +12,13 @@ import polars as pl
 from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError
+from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Resampling
-from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
-from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.declaration import measure
 from quaver.estimation.formula import parsed
-from quaver.estimation.judgements import judge, treatment
-from quaver.estimation.reading import Reading
+from quaver.estimation.reading import Reading, judge, treatment
+from quaver.estimation.statistic import Cell
 from quaver.measures.correctness.likelihood_ratio import DRAWS, FEW_ITEMS, likelihood_ratio
 from quaver.measures.correctness.mixed_logit import REFERENCE, MixedLogit, Structure, mixed_logit
 from quaver.measures.correctness.random_effects import described

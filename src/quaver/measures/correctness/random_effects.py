@@ -9,9 +9,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import polars as pl
 
-from quaver.estimation.answer_grid import Ints
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.encoding import combine, encode
+from quaver.estimation.encoding import Ints, combine, encode
 from quaver.measures.correctness._laplace_fit import Component
 
 SINGULAR: Final = 0.01

@@ -9,13 +9,12 @@ import numpy as np
 
 from quaver.core.records import Estimate
 from quaver.errors import UnknownName
+from quaver.estimation.arrangement import Columns
 from quaver.estimation.bootstrap import Floats, Weighted
-from quaver.estimation.cell import Cell
-from quaver.estimation.column_roles import Columns
 from quaver.estimation.declaration import measure
 from quaver.estimation.means import ratio
 from quaver.estimation.reading import Reading
-from quaver.estimation.statistic import Statistic
+from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.correctness.evaluator_flips import labels_by, pairs_of
 from quaver.measures.variation.label_shares import ASKING
 

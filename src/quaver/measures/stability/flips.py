@@ -25,12 +25,12 @@ from quaver.core.records import Estimate, LabelSet
 from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.gaps import gap, within
 from quaver.estimation.gathered import frame_of
+from quaver.estimation.grouped_items import ItemGroups, item_groups
 from quaver.estimation.intervals import mean_within
-from quaver.estimation.item_groups import ItemGroups, item_groups
 from quaver.estimation.means import differing, ratio
-from quaver.estimation.measure_protocol import Frame, guarded
 from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.noise_floor import level_deviations
+from quaver.estimation.signature import Frame, guarded
 from quaver.estimation.statistic import Sampler, Statistic
 from quaver.measures.stability.gold_agreement import gold_agreement
 from quaver.measures.stability.label_pairs import LabelPairs, Pairs, counted, share_differing, tabulated

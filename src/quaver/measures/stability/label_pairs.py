@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from quaver.estimation.bootstrap import Floats
+from quaver.agreement.disagreement import Disagreement
+from quaver.agreement.stratified_alpha import (
+    alpha_losses,
+    ranged,
+    rarest_in_each,
+    scaled,
+    spread_over,
+    stray_labels,
+)
+from quaver.core.records import Estimate, LabelSet, Level
+from quaver.estimation.bootstrap import Floats, Resampling, Units
+from quaver.estimation.cells import Missing
+from quaver.estimation.grouped_items import ItemGroups
 from quaver.estimation.intervals import Interval, mean_within
+from quaver.estimation.means import differing, ratio
+from quaver.estimation.statistic import Cell, Sampler, Statistic, enough_groups
 
 
 def counted(frame: pl.DataFrame, by: Sequence[str], labels: Sequence[str]) -> tuple[Floats, list[str]]:
@@ -142,3 +157,155 @@ def _share(strata: Sequence[Pairs], of: str, weights: Floats) -> Floats:
 def share_differing(pairs: Floats, agree: Floats) -> Floats:
     """The share of pairs that do not agree; NaN where there is none."""
     return np.asarray(np.where(pairs > 0, 1 - agree / np.where(pairs > 0, pairs, 1), np.nan))
+
+
+class Part(NamedTuple):
+    """One estimate: what is said of it, and the strata over which its alpha is averaged."""
+
+    said: Statistic
+    strata: Sequence[int]
+
+
+def each_alpha(
+    cell: Cell, counts: Floats, parts: Sequence[Part], level: Level | None, missing: Missing
+) -> Iterator[Statistic]:
+    """The mean alpha of each part, from shared resamples.
+
+    Args:
+        cell: Whose items these are.
+        counts: Label counts, shape (items, strata, labels).
+        parts: The estimates wanted. Strata in which alpha is undefined are left out of their means.
+        level: Level of measurement; the label set's if left out.
+        missing: What an answer without a label counts as.
+    """
+    level, values = scaled(cell.labels, level, cell.label_set, missing)
+    model = Disagreement(counts, level, values)
+    reasons = model.reasons()
+    usable = [[s for s in part.strata if reasons[s] is None] for part in parts]
+    # A column a part: which strata it is the mean of.
+    member = np.zeros((model.strata, len(parts)))
+    for column, strata in enumerate(usable):
+        member[strata, column] = 1
+
+    def means(weights: Floats) -> Floats:
+        each = model.alphas(weights)
+        known = np.isfinite(each)
+        n = known.astype(np.float64) @ member
+        total = np.where(known, each, 0.0) @ member
+        return np.asarray(np.where(n > 0, total / np.maximum(n, 1), np.nan))
+
+    differ, losses = model.per_item > 1e-12, alpha_losses(model, level)
+    rarest = rarest_in_each(counts, cell.units)
+    for column, (part, strata) in enumerate(zip(parts, usable, strict=True)):
+        own = list(part.strata)
+        lost = len(own) - len(strata)
+        partly = (f"alpha is undefined in {lost} of {len(own)} strata",) if lost and strata else ()
+        yield replace(
+            ranged(part.said, model, strata),
+            under=means,
+            column=column,
+            n=cell.units.touched(np.asarray(model.pairable[:, own].any(1))),
+            differing=cell.units.touched(np.asarray(differ[:, own].any(1))),
+            reason=next((reasons[s] for s in own if reasons[s]), None),
+            warnings=(*part.said.warnings, *partly, *stray_labels(cell, counts[:, own].sum(1))),
+            rarest=int(rarest[own].mean()),
+            least_rare_groups=enough_groups(cell.units),
+            spread=spread_over(losses[strata]),
+            details={**part.said.details, "level": level, "strata": len(strata)},
+        )
+
+
+NO_LABEL_CODE = ""
+"""The label of an answer that has none."""
+
+
+def prepared(frame: pl.DataFrame, labels: LabelSet) -> pl.DataFrame:
+    """The columns that are needed, as text; a label outside the set is none; without calls that failed."""
+    wanted = ("item", "model", "decoding", "variant", "gold", "label", "status")
+    there = [pl.col(name).cast(pl.String) for name in wanted if name in frame.columns]
+    gone = [
+        pl.lit(None if name in ("gold", "status") else "", pl.String).alias(name)
+        for name in wanted
+        if name not in frame.columns
+    ]
+    kept = frame.select(*there, *gone).filter(pl.col("status").ne_missing("error"))
+    known = pl.col("label").is_in(list(labels.codes)).fill_null(value=False)
+    return kept.with_columns(label=pl.when(known).then(pl.col("label")).otherwise(pl.lit(NO_LABEL_CODE)))
+
+
+@dataclass(frozen=True)
+class PromptAnswers:
+    """One model's answers, counted.
+
+    Attributes:
+        frame: A row an answer.
+        labels: The codes, and that of none at the end.
+        groups: What is resampled.
+        model: The model.
+        resampling: How intervals are made.
+    """
+
+    frame: pl.DataFrame
+    labels: Sequence[str]
+    groups: ItemGroups
+    model: str
+    resampling: Resampling
+
+    @cached_property
+    def items(self) -> list[str]:
+        """Those that were asked about."""
+        return self.frame["item"].unique().sort().to_list()
+
+    @cached_property
+    def variants(self) -> list[str]:
+        """The prompts, in the frame's order."""
+        return self.frame["variant"].unique(maintain_order=True).to_list()
+
+    @cached_property
+    def units(self) -> Units:
+        """What is resampled."""
+        return self.groups.units(self.items)
+
+    @cached_property
+    def strata(self) -> list[Floats]:
+        """Answers of each decoding, shape (items, prompts, labels and none)."""
+        parts = self.frame.group_by("decoding", maintain_order=True)
+        return [tabulated(part, self.items, self.variants, self.labels) for _, part in parts]
+
+    @cached_property
+    def counts(self) -> Floats:
+        """Those of all decodings."""
+        return np.asarray(sum(self.strata))
+
+    @cached_property
+    def gold(self) -> Floats | None:
+        """Each item's gold label as ones and zeros, NaN where it is not known; None where none is."""
+        of = dict(self.frame.select("item", "gold").unique("item").iter_rows())
+        if not any(of.values()):
+            return None
+        rows = [
+            [float(of[item] == code) if of[item] else np.nan for code in self.labels] for item in self.items
+        ]
+        return np.array(rows)
+
+    def estimated(self, part: str, statistic: Statistic, *, prompts: int = 1) -> Estimate:
+        """An estimate whose interval holds for so many prompts at once."""
+        level = 1 - (1 - self.resampling.confidence_level) / prompts
+        sampler = Sampler(
+            self.units,
+            replace(self.resampling, confidence_level=level),
+            where={"model": self.model, **statistic.where},
+        )
+        return sampler.estimated(replace(statistic, part=part))
+
+    def share(self, above: Floats, below: Floats, method: str) -> Statistic:
+        """A ratio of sums over items."""
+        own = np.where(below > 0, above / np.where(below > 0, below, 1), np.nan)
+        return Statistic(
+            method=method,
+            under=ratio(above[:, None], below[:, None]),
+            n=self.units.touched(below > 0),
+            differing=differing(own, self.units),
+            ends=(0.0, 1.0),
+            spread=mean_within,
+        )

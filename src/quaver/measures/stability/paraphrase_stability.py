@@ -12,12 +12,11 @@ from quaver.agreement.stratified_alpha import said_of_alpha
 from quaver.core.records import Estimate, Level
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.reading import Reading
-from quaver.estimation.statistic import Statistic
-from quaver.measures.stability.partial_alphas import Part, each_alpha
+from quaver.estimation.statistic import Cell, Statistic
+from quaver.measures.stability.label_pairs import Part, each_alpha
 from quaver.measures.stability.prompt_stability import CONDITION, PAPER, WITHIN_REPEAT
 
 _BYTES = 32_000_000

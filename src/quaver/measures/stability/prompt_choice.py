@@ -20,14 +20,13 @@ from scipy import special
 from quaver.core.records import Estimate, LabelSet
 from quaver.estimation.bootstrap import Floats, Resampling, Units, Weighted
 from quaver.estimation.gathered import frame_of
+from quaver.estimation.grouped_items import item_groups
 from quaver.estimation.intervals import mean_within
-from quaver.estimation.item_groups import item_groups
 from quaver.estimation.means import differing, ratio
-from quaver.estimation.measure_protocol import Frame, guarded
+from quaver.estimation.signature import Frame, guarded
 from quaver.estimation.statistic import Statistic
 from quaver.measures.stability.gold_agreement import gold_agreement
-from quaver.measures.stability.label_pairs import LabelPairs, Pairs
-from quaver.measures.stability.prompt_answers import NO_LABEL_CODE, PromptAnswers, prepared
+from quaver.measures.stability.label_pairs import NO_LABEL_CODE, LabelPairs, Pairs, PromptAnswers, prepared
 
 _RESAMPLES = 500
 _MUTE = 0.1

@@ -10,15 +10,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
 
-from quaver.agreement.resampled_rows import over_rows
-from quaver.agreement.stratified_alpha import alpha_over_strata, scaled
+from quaver.agreement.stratified_alpha import alpha_over_strata, over_rows, scaled
 from quaver.core.records import Estimate, Level
 from quaver.estimation.answer_views import View, viewed
-from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.reading import Reading
-from quaver.estimation.statistic import Statistic
+from quaver.estimation.statistic import Cell, Statistic
 
 Resample = Literal["items", "rows"]
 """What an interval resamples: items, or single labels as the promptstability package does."""

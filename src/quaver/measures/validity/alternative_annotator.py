@@ -12,14 +12,13 @@ import scipy
 from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate, Level
 from quaver.errors import MeasureError
-from quaver.estimation.answer_grid import label_counts
 from quaver.estimation.bootstrap import Floats, Weighted
-from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
+from quaver.estimation.encoding import label_counts
 from quaver.estimation.means import ratio
 from quaver.estimation.reading import Reading
-from quaver.estimation.statistic import Statistic
+from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.validity.coder_gap import ALL, Coded, Ints
 from quaver.measures.validity.coders import coded, coders_of
 from quaver.measures.variation.label_shares import ASKING

@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 
 from quaver.errors import MeasureError
+from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.column_roles import UnknownColumn
 
 Verdict = Literal["holds", "reverses", "not distinguishable"]
 

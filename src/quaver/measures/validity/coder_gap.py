@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from quaver.agreement.disagreement import Disagreement
 from quaver.agreement.stratified_alpha import rarest_labels, scaled
 from quaver.core.records import IntervalWarning, Level
-from quaver.estimation.answer_grid import label_counts
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.cell import Cell
+from quaver.estimation.encoding import label_counts
 from quaver.estimation.means import none_goes_far
-from quaver.estimation.statistic import Statistic
-from quaver.measures.validity.item_weights import ItemWeights
+from quaver.estimation.statistic import Cell, Statistic
+from quaver.measures.validity.conclusion_cell import ItemWeights
 
 ALL = "all"
 """The cell of all coders together."""

@@ -9,21 +9,19 @@ from itertools import combinations
 import numpy as np
 
 from quaver.agreement.stratified_alpha import alpha_over_strata, rarest_labels
+from quaver.core.number_format import composed
 from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate, IntervalWarning, Level
-from quaver.core.table_text import composed
 from quaver.errors import MeasureError
-from quaver.estimation.answer_grid import Grid, label_counts
+from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.cell import Cell
-from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.declaration import measure
-from quaver.estimation.encoding import Encoded
+from quaver.estimation.encoding import Encoded, Grid, label_counts
 from quaver.estimation.means import none_goes_far
 from quaver.estimation.reading import Reading
-from quaver.estimation.statistic import Statistic
+from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.validity.coder_gap import Coded, Ints, gaps
-from quaver.measures.validity.item_weights import ItemWeights, drawn_weights
+from quaver.measures.validity.conclusion_cell import ItemWeights, drawn_weights
 from quaver.measures.variation.label_shares import ASKING
 
 

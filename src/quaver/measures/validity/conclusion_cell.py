@@ -8,22 +8,91 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from quaver.core.records import Estimate, IntervalWarning
-from quaver.correction.regressions import Kind
-from quaver.estimation.answer_grid import label_counts
-from quaver.estimation.bootstrap import Floats
-from quaver.estimation.cell import Cell
+from quaver.correction.estimators import Question, gold_alone
+from quaver.correction.regressions import GoldSample, Kind
+from quaver.correction.spread import interval
+from quaver.estimation.arrangement import UnknownColumn
+from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.cells import Missing
+from quaver.estimation.encoding import Ints, label_counts
 from quaver.estimation.intervals import Interval, clopper_pearson
 from quaver.estimation.means import differing
+from quaver.estimation.reading import Reading
 from quaver.estimation.regression import contrast_bound, linear, logistic
-from quaver.estimation.statistic import Statistic
+from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.validity.conclusion_formula import ItemTable, Regression, outcome_numbers
 from quaver.measures.validity.conclusion_joint import Drawn
 from quaver.measures.validity.consensus import dawid_skene, majority, votes
 from quaver.measures.validity.specifications import Specifications
-from quaver.measures.validity.weighted_regression import WeightedRegression
+
+_FEW_EVENTS = 8.0
+
+
+class WeightedRegression(NamedTuple):
+    """A regression of labels that are taken for true, each weighted by what its item counts for.
+
+    Attributes:
+        matrix: The items' columns, shape (items, columns); NaN where one has no value.
+        weights: What each item counts for; NaN where that is not known.
+        contrast: What each coefficient counts in the effect, shape (outcomes × columns,).
+        kind: Of regression.
+        clusters: Each item's group, from 0; None where items are on their own.
+    """
+
+    matrix: Floats
+    weights: Floats
+    contrast: Floats
+    kind: Kind
+    clusters: Ints | None
+
+    def statistic(
+        self, found: Statistic, outcome: Floats, threshold: float, confidence_level: float
+    ) -> Statistic:
+        """A statistic filled in: the contrast, with the interval of its sandwich variance (HC3) and p.
+
+        Args:
+            found: The statistic so far, with the reason if there is no solution.
+            outcome: Shape (items, outcomes); NaN where an item has no label.
+            threshold: What the effect is held against.
+            confidence_level: Of the interval.
+        """
+        complete = np.isfinite(self.matrix).all(1) & np.isfinite(self.weights)
+        known = complete & np.isfinite(outcome).all(1)
+        clusters = None
+        if self.clusters is not None:
+            clusters = np.unique(self.clusters[known], return_inverse=True)[1].astype(np.int64)
+        sample = GoldSample(
+            self.matrix[known], outcome[known], np.ones(int(known.sum())), self.weights[known], clusters
+        )
+        contrast = self.contrast.reshape(outcome.shape[1], -1)
+        made = gold_alone(Question(sample, contrast, self.kind))
+        if made is None or not made.spread.variance > 0:
+            return found
+        each, value = np.zeros(known.size), made.value
+        each[known] = made.contributions
+
+        def under(weights: Floats) -> Floats:
+            return np.asarray(value + (weights @ each - each.sum())[:, None])
+
+        error = made.spread.variance**0.5
+        p = float(2 * special.stdtr(made.spread.tail_freedom, -abs(value - threshold) / error))
+        few = () if made.spread.events >= _FEW_EVENTS else (IntervalWarning(_RARE),)
+        own = interval(value, made.spread, confidence_level)
+        return replace(
+            found,
+            under=under,
+            interval=(own, "sandwich interval"),
+            differing=None,
+            details={**found.details, "p": p},
+            warnings=(*found.warnings, *few),
+        )
+
+
+_RARE = "the contrast rests on few items with the rarer label: its interval may be too narrow"
+
 
 VERDICTS = {
     "conclusion_holds": "holds",
@@ -266,3 +335,70 @@ class ConclusionCell:
                 cell=self._cell.where,
                 details={"count": count, "undefined": without, "effect": self._table.effect.text},
             )
+
+
+_SAID = "items weighted by one over their probability of being drawn"
+
+
+class ItemWeights:
+    """What each item of a cell counts for.
+
+    Args:
+        cell: The cell.
+        each: The weight of each item, of mean 1 over those that count; None where all count alike.
+    """
+
+    def __init__(self, cell: Cell, each: Floats | None = None) -> None:
+        self.cell, self.each = cell, each
+        self._last: tuple[Weighted, Weighted] | None = None
+
+    @property
+    def whole(self) -> Floats:
+        """The items' weights in the data as they are, shape (1, items)."""
+        return np.ones((1, len(self.cell.items))) if self.each is None else self.each[None]
+
+    def estimated(self, statistic: Statistic) -> Estimate:
+        """The estimate of a statistic of the cell, in the data and in each resample under these weights."""
+        if self.each is None or statistic.under is None:
+            return self.cell.estimated(statistic)
+        if self._last is None or self._last[0] is not statistic.under:
+            own, each = statistic.under, self.each
+
+            def under(weights: Floats) -> Floats:
+                return own(weights * each)
+
+            self._last = own, under
+        method = f"{statistic.method}, {_SAID}"
+        return self.cell.estimated(replace(statistic, under=self._last[1], method=method))
+
+
+def drawn_weights(
+    cell: Cell, reading: Reading, probability: str | None, counted: Floats
+) -> tuple[Floats, Floats | None]:
+    """Which items count, and the weight of each.
+
+    Args:
+        cell: The cell.
+        reading: What the cell is of.
+        probability: The column with each item's probability of being drawn, empty where it was not.
+        counted: Which items would count, were they drawn.
+
+    Returns:
+        Without a column, the items that would count, and None; so too where all were as likely to be drawn.
+
+    Raises:
+        UnknownColumn: There is no such column.
+    """
+    if probability is None or not cell.rows.size:
+        return counted, None
+    if probability not in reading.gathered.columns:
+        raise UnknownColumn(probability, reading.gathered.columns, where="probability")
+    chances = reading.gathered[probability].cast(float).fill_null(np.nan).to_numpy()
+    row = cell.rows.reshape(len(cell.items), -1).max(1)
+    chance = np.where(row >= 0, chances[row], np.nan)
+    counted = counted * (chance > 0)
+    some = chance[counted > 0]
+    if not some.size or np.ptp(some) < 1e-9 * some.max():
+        return counted, None
+    each = np.where(counted > 0, 1 / np.where(counted > 0, chance, 1.0), 0.0)
+    return counted, each * some.size / each.sum()

@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quaver.agreement.ratings import label_set_of
+from quaver.agreement.coefficient import label_set_of
 from quaver.core.records import LabelSet
 from quaver.correction.regressions import Kind
 from quaver.errors import MeasureError, UnknownName
+from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.formula import design, parsed
 from quaver.measures.validity.claims import read_effect
 

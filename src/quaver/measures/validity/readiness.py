@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError, UnknownName
-from quaver.estimation.column_roles import Columns
+from quaver.estimation.arrangement import Columns
 from quaver.estimation.declaration import Measure, measure
 from quaver.estimation.gathered import Gathered
 from quaver.estimation.reading import Reading
@@ -18,7 +18,7 @@ from quaver.measures.calibration.verbal_calibration import verbal_calibration
 from quaver.measures.correctness.accuracy import accuracy
 from quaver.measures.correctness.evaluator_flips import evaluator_flips
 from quaver.measures.correctness.robustness import spread
-from quaver.measures.validity.compliance import compliance
+from quaver.measures.validity.answer_quality import compliance
 
 
 class _Criterion(NamedTuple):

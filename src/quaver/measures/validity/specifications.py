@@ -12,8 +12,7 @@ from quaver.core.records import IntervalWarning
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.intervals import Interval
 from quaver.estimation.regression import levers, orthonormal
-from quaver.estimation.score_intervals import score_interval
-from quaver.estimation.score_tests import LinearTest, LogisticTest, ScoreTest
+from quaver.estimation.score_tests import LinearTest, LogisticTest, ScoreTest, score_interval
 
 _FEW_EVENTS = 0.6
 """Below this many expected events on a side one label can decide: the test errs in up to 15% of cases."""

@@ -20,16 +20,15 @@ from numpy.typing import NDArray
 
 from quaver.core.records import Estimate, IntervalWarning, LabelSet
 from quaver.errors import MeasureError
+from quaver.estimation.arrangement import Columns
 from quaver.estimation.bootstrap import Floats, Weighted
-from quaver.estimation.cell import Cell, never_labelled
 from quaver.estimation.cells import Missing, cells
-from quaver.estimation.column_roles import Columns
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import Interval, effective
 from quaver.estimation.means import none_goes_far
-from quaver.estimation.measure_protocol import Frame, guarded
 from quaver.estimation.reading import Reading
-from quaver.estimation.statistic import FEW_RARE, Statistic
+from quaver.estimation.signature import Frame, guarded
+from quaver.estimation.statistic import FEW_RARE, Cell, Statistic, never_labelled
 from quaver.measures.variation.item_pairs import Pairs, alike
 from quaver.measures.variation.item_sensitivity import (
     PAPER,

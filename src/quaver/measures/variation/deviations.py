@@ -17,16 +17,16 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from quaver.core.deviation_tables import Deviations
+from quaver.core.estimate_frame import Deviations
 from quaver.core.records import NO_LABEL, Estimate
+from quaver.estimation.arrangement import ColumnReader
 from quaver.estimation.bootstrap import Floats, Resampling, Units
-from quaver.estimation.column_roles import ColumnReader
 from quaver.estimation.gaps import gap, within
 from quaver.estimation.gathered import Gathered, frame_of
+from quaver.estimation.grouped_items import ItemGroups, item_groups
 from quaver.estimation.intervals import Interval, mean_within
-from quaver.estimation.item_groups import ItemGroups, item_groups
 from quaver.estimation.means import differing, ratio
-from quaver.estimation.measure_protocol import Frame, guarded
+from quaver.estimation.signature import Frame, guarded
 from quaver.estimation.statistic import Sampler, Statistic
 
 _KEYS = ("model", "decoding", "item")

@@ -11,10 +11,9 @@ import numpy as np
 from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate
 from quaver.core.seeds import derive
+from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats, Weighted
-from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
-from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.declaration import measure
 from quaver.estimation.gaps import inverted_sums
 from quaver.estimation.intervals import Interval, mean_within
@@ -28,7 +27,7 @@ from quaver.estimation.noise_floor import (
     with_random_signs,
 )
 from quaver.estimation.reading import Reading
-from quaver.estimation.statistic import Statistic
+from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.variation.label_shares import ASKING
 
 Distance = Callable[[Floats, Floats], Floats]

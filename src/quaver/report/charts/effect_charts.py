@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import Any
 
 from quaver.core.records import Estimate
-from quaver.report.charts.chart import chart
-from quaver.report.charts.figure import BARS, Figure, cell_name, cut
-from quaver.report.charts.forest import Forest, Mark, Reference, draw
-from quaver.report.charts.mark_words import about as in_words
-from quaver.report.estimate_index import Results, varying
+from quaver.report.charts.chart import BARS, Figure, cell_name, chart, cut, spoken
+from quaver.report.charts.forest import Forest, Mark, Reference, draw_forest
+from quaver.report.charts.scores import score_chart
+from quaver.report.charts.theme import about
+from quaver.report.charts.theme import about as in_words
+from quaver.report.estimate_index import NO_LABEL, Results, varying
+from quaver.report.page_numbers import printed
 
 _OUTCOMES = {"compliance": "valid", "accuracy": "correct", "f1": "F1"}
 _PREFIX = "factor_effects_"
@@ -82,7 +85,7 @@ def _figure(
     tokens = outcomes == ["length"]
     axis = "difference in tokens" if tokens else "difference"
     yield Figure(
-        draw=partial(draw, Forest(marks, axis, percent=not tokens, references=[Reference(0.0, "")])),
+        draw=partial(draw_forest, Forest(marks, axis, percent=not tokens, references=[Reference(0.0, "")])),
         estimates=every,
         name=f"factor-{name}",
         measure=f"{_PREFIX}{outcomes[0]}_{kind}",
@@ -101,3 +104,227 @@ def _largest(every: list[Estimate]) -> list[Estimate]:
         rows[key] = max(rows.get(key, 0.0), abs(one.value or 0.0))
     kept = set(sorted(rows, key=lambda key: -rows[key])[:_MOST_ROWS])
     return [one for one in every if (one.cell.get("factor", ""), one.cell.get("level", "")) in kept]
+
+
+_MEASURE = "mixed_effects"
+_SD, _TOGETHER = f"{_MEASURE}_sd", f"{_MEASURE}_interactions"
+
+
+@chart(
+    title="What each term does to the odds of a correct answer: mixed logistic model",
+    section="accuracy",
+    kinds=("mcq",),
+    measures=(_MEASURE, _SD, _TOGETHER),
+    place=70,
+    trends=False,
+)
+def mixed_effects(results: Results) -> Iterator[Figure]:
+    """A row for each term, a panel for each model, where a model could be fitted."""
+    some, items, together = (
+        [one for one in results.of(measure) if one.value is not None]
+        for measure in (_MEASURE, _SD, _TOGETHER)
+    )
+    if not some:
+        return
+    left_out = [one for one in results.of(_SD) if one.value is None]
+    deviations = "; ".join(_of(one, items, results) + printed(one.value or 0.0) for one in items)
+    reasons = "; ".join(f"{_of(one, left_out, results)}({_why(one)})" for one in left_out)
+    tests = "; ".join(_of(one, together, results) + _test(one) for one in together)
+    beside = f" Random effects, standard deviation in log odds: {deviations}." if items else ""
+    beside += f" Random effects left out: {reasons}." if reasons else ""
+    beside += f" Test of all interactions: {tests}." if together else ""
+    yield Figure(
+        draw=partial(score_chart, some, results),
+        estimates=[*some, *items, *together],
+        subtitle="Log odds against the first level of each factor; to the right of the dashed line, answers "
+        f"are more often correct. {BARS}{beside}",
+        alternative=f"{beside} {spoken(some, results)}".strip(),
+    )
+
+
+def _of(one: Estimate, some: list[Estimate], results: Results) -> str:
+    """The name of an estimate among several."""
+    columns = [column for column in one.cell if column == "term" or column in varying(some)]
+    name = cell_name(one, columns, results, "")
+    return f"{name} " if name else ""
+
+
+def _why(one: Estimate) -> str:
+    return (one.reason or "").removeprefix("left out of the model: ")
+
+
+def _test(one: Estimate) -> str:
+    p, draws = one.details.get("p"), one.details.get("draws")
+    found = f"χ² = {printed(one.value or 0.0)} with {one.details.get('df', '?')} df"
+    found += f", p = {printed(p)}" if isinstance(p, float) else ""
+    return found + (f" from {draws} simulated sets of answers" if draws else "")
+
+
+MOST_VARIANTS = 90
+"""Of more variants than these, the levels of the factors are drawn."""
+
+_MOST_LEVELS = 40
+"""Of more levels of one factor than these, half as many of the lowest and of the highest are drawn."""
+
+_MOST_LABELS = 6
+_SHIFTS_MOST_SERIES = 3
+
+
+def shares_shown(results: Results, factor: str | None = None, model: str = "") -> list[Estimate]:
+    """The estimates that the chart draws: label shares from the first evaluator.
+
+    Of several decodings, the first three. Labels beyond six are left to the CSV: those that are most frequent
+    somewhere are kept.
+
+    Args:
+        results: The study.
+        factor: The factor whose levels group the rows.
+        model: Only this model's; by default the study's first.
+    """
+    model = model or next(iter(results.models), "")
+    known = [one for one in results.main("label_shares") if one.value is not None and "variant" in one.cell]
+    decodings = results.decodings[:_SHIFTS_MOST_SERIES]
+    peaks: dict[str, float] = {}
+    for one in known:
+        label = one.cell.get("label", "")
+        peaks[label] = max(peaks.get(label, 0.0), one.value or 0.0)
+    kept = sorted(peaks, key=lambda label: -peaks[label])[:_MOST_LABELS]
+    places = {name: at for at, name in enumerate(results.order("label"))}
+    variants = {name: at for at, name in enumerate(results.order("variant"))}
+    levels = {level: at for at, level in enumerate(results.factors.get(factor or "", ()))}
+
+    def order(one: Estimate) -> tuple[int, int, int, int]:
+        variant = one.cell["variant"]
+        level = results.factor_levels.get(variant, {}).get(factor or "", "")
+        decoding = one.cell.get("decoding", "")
+        return (
+            levels.get(level, 0),
+            variants.get(variant, len(variants)),
+            places.get(one.cell.get("label", ""), len(places)),
+            decodings.index(decoding) if decoding in decodings else -1,
+        )
+
+    shown = [
+        one
+        for one in known
+        if one.cell.get("model", model) == model
+        and one.cell.get("decoding", "") in ("", *decodings)
+        and one.cell.get("label", "") in kept
+    ]
+    return sorted(shown, key=order)
+
+
+def levels_shown(results: Results, moved: Sequence[Estimate]) -> list[Estimate]:
+    """The level shares that are drawn, over all models and decodings, where there are too many variants.
+
+    Returns:
+        Nothing where every variant can be drawn. Of a factor with very many levels those that lie lowest
+        and highest in the share that it moves most.
+    """
+    variants = {one.cell["variant"] for one in shares_shown(results)}
+    if len(variants) <= MOST_VARIANTS:
+        return []
+    moves = {one.cell["factor"]: one.cell["label"] for one in moved if one.measure == "label_range"}
+    every = [one for one in moved if one.measure == "level_shares" and one.value is not None]
+    shown: list[Estimate] = []
+    for factor in results.factors:
+        some = [one for one in every if one.cell["factor"] == factor]
+        most = sorted(
+            (one for one in some if one.cell["label"] == moves.get(factor)), key=lambda one: one.value or 0.0
+        )
+        half = _MOST_LEVELS // 2
+        ends = most if len(most) <= _MOST_LEVELS else most[:half] + most[-half:]
+        kept = {one.cell["level"] for one in ends}
+        shown += [one for one in some if one.cell["level"] in kept]
+    return shown
+
+
+def not_drawn(results: Results, model: str, levels: Sequence[Estimate]) -> str:
+    """What the chart leaves out, in a sentence with a space before it; nothing where it draws all."""
+    every = [one for one in results.main("label_shares") if one.cell.get("model", model) == model]
+    labels = {one.cell.get("label", "") for one in every if one.value is not None}
+    parts = []
+    if levels:
+        parts.append(
+            f"the factors’ levels over all models and decodings, not {len(results.variants)} variants"
+        )
+        half = _MOST_LEVELS // 2
+        parts += [
+            f"of {len(names)} levels of {factor} the {half} lowest and the {half} highest"
+            for factor, names in results.factors.items()
+            if len(names) > _MOST_LEVELS
+        ]
+    else:
+        if len(labels) > _MOST_LABELS:
+            parts.append(f"the {_MOST_LABELS} most frequent of {len(labels)} labels")
+        if len(results.decodings) > _SHIFTS_MOST_SERIES:
+            parts.append(f"the first {_SHIFTS_MOST_SERIES} of {len(results.decodings)} decodings")
+    return f" Drawn are {' and '.join(parts)}." if parts else ""
+
+
+def label_share_chart(
+    results: Results,
+    levels: Sequence[Estimate] = (),
+    *,
+    factor: str | None = None,
+    model: str = "",
+    width: int = 720,
+) -> Any:
+    """Share of each label by variant, with intervals, beside its share among the gold labels.
+
+    Args:
+        results: The study.
+        levels: Level shares, which stand in for variants that are too many to draw.
+        factor: The factor whose levels group the rows: the one that moves the labels most.
+        model: Only this model's; by default the study's first.
+        width: Of the whole, in pixels.
+
+    Returns:
+        An ``altair`` chart, or None where there are no label shares.
+    """
+    if levels:
+        marks = [_level_mark(results, one) for one in levels]
+    else:
+        marks = [_mark(results, one, factor) for one in shares_shown(results, factor, model)]
+    if not marks:
+        return None
+    order = [*results.order("label"), *(mark.panel for mark in marks)]
+    labels = [label for label in dict.fromkeys(order) if any(mark.panel == label for mark in marks)]
+    marks.sort(key=lambda mark: labels.index(mark.panel))
+    gold = [
+        Reference(share, f"gold {printed(share, percent=True)}", label)
+        for label, share in results.gold_shares.items()
+        if label in labels
+    ]
+    forest = Forest(
+        marks,
+        "share of answers",
+        percent=True,
+        domain=(0.0, 1.0),
+        references=gold,
+        colour="panel",
+        names={label: results.label_name(label) for label in labels},
+    )
+    return draw_forest(forest, width=width)
+
+
+def _mark(results: Results, one: Estimate, factor: str | None) -> Mark:
+    variant = one.cell["variant"]
+    level = results.factor_levels.get(variant, {}).get(factor or "")
+    alone = len(results.factors) < 2
+    return Mark(
+        one.value or 0.0,
+        one.low,
+        one.high,
+        row=results.variant_name(variant, without=None if alone else factor),
+        group=f"{factor}: {level}" if level is not None and not alone else "",
+        panel=one.cell.get("label", NO_LABEL),
+        series=one.cell.get("decoding", ""),
+        about=about(one, results),
+    )
+
+
+def _level_mark(results: Results, one: Estimate) -> Mark:
+    level, factor, label = (one.cell[name] for name in ("level", "factor", "label"))
+    described = about(one, results)
+    return Mark(one.value or 0.0, one.low, one.high, row=level, group=factor, panel=label, about=described)

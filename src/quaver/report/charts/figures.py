@@ -13,10 +13,8 @@ from quaver.core import registry
 from quaver.core.presentation import SECTIONS
 from quaver.core.records import Estimate
 from quaver.errors import QuaverError
-from quaver.report.charts.chart import Chart, matches
-from quaver.report.charts.figure import Figure, spoken
-from quaver.report.charts.scores import score_figures
-from quaver.report.charts.trend import trend_figure
+from quaver.report.charts.chart import Chart, Figure, matches, spoken
+from quaver.report.charts.scores import score_figures, trend_figure
 from quaver.report.estimate_index import Results
 from quaver.report.measure_words import presentation_of
 

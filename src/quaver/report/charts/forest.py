@@ -9,9 +9,8 @@ from typing import Any
 
 import altair as alt
 
-from quaver.report.charts.legend import legend
-from quaver.report.charts.mark_words import ABOUT, by_model, named, plainly
 from quaver.report.charts.theme import (
+    ABOUT,
     DATA,
     HEADING,
     INK,
@@ -21,10 +20,14 @@ from quaver.report.charts.theme import (
     TEXT,
     WIDE_HEADING,
     Layer,
+    by_model,
     fitted,
     fixed,
     inline,
+    legend,
+    named,
     options,
+    plainly,
     text_width,
 )
 from quaver.report.plain_text import one_line
@@ -101,7 +104,7 @@ class _Lines:
     count: float
 
 
-def draw(forest: Forest, *, width: int = 720) -> Any:
+def draw_forest(forest: Forest, *, width: int = 720) -> Any:
     """Draw it.
 
     Args:

@@ -8,9 +8,20 @@ from typing import Any
 
 import altair as alt
 
-from quaver.report.charts.legend import legend, look
-from quaver.report.charts.mark_words import ABOUT, by_model, plainly
-from quaver.report.charts.theme import SOFT, TEXT, Layer, fitted, inline, options, panel_heading
+from quaver.report.charts.theme import (
+    ABOUT,
+    SOFT,
+    TEXT,
+    Layer,
+    by_model,
+    fitted,
+    inline,
+    legend,
+    look,
+    options,
+    panel_heading,
+    plainly,
+)
 from quaver.report.page_numbers import printed
 
 _GAP = 26
@@ -79,7 +90,7 @@ class Plane:
     named: bool = False
 
 
-def draw(plane: Plane, *, width: int = 720) -> Any:
+def draw_plane(plane: Plane, *, width: int = 720) -> Any:
     """Draw it.
 
     Args:

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 import polars as pl
 
-from quaver.core.deviation_tables import Deviations
+from quaver.core.estimate_frame import Deviations
 from quaver.core.number_format import percent
 from quaver.core.number_format import points as in_points
 from quaver.core.records import Estimate

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from markupsafe import Markup
 
-from quaver.core.deviation_tables import Deviations
+from quaver.core.estimate_frame import Deviations
 from quaver.report.estimate_index import NO_LABEL, Results
 from quaver.report.estimate_words import sentence
 from quaver.report.page.evidence import Behind

@@ -14,13 +14,12 @@ import jinja2
 import polars as pl
 from markupsafe import Markup
 
-from quaver.core.deviation_tables import Deviations
-from quaver.core.estimate_frame import estimates_frame
+from quaver.core.estimate_frame import Deviations, estimates_frame
 from quaver.core.presentation import SECTIONS
 from quaver.core.records import Estimate
 from quaver.core.replaced_file import replace_text
 from quaver.errors import StoreError
-from quaver.report.charts.figure import Figure
+from quaver.report.charts.chart import Figure
 from quaver.report.charts.figures import Gallery, gallery
 from quaver.report.charts.svg import inline_svg
 from quaver.report.estimate_index import Results

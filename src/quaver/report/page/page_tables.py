@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from quaver.core.deviation_tables import Deviations
+from quaver.core.estimate_frame import Deviations
 from quaver.report.estimate_index import Results
 from quaver.report.findings.causes import Cause, causes_table
 from quaver.report.page.evidence import Behind

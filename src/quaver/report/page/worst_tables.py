@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup, escape
 
-from quaver.core.deviation_tables import Deviations
+from quaver.core.estimate_frame import Deviations
 from quaver.core.variant_display import Change, marked_messages
 from quaver.report.estimate_index import NO_LABEL, Results
 from quaver.report.page.evidence import Behind, Cost, PartCost, RawAnswer

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from itertools import islice
 
 from quaver.core.annotations import Reading
+from quaver.core.number_format import composed
 from quaver.core.records import LabelSet, Variant
-from quaver.core.table_text import composed
-from quaver.score.parsing.evaluator import Answer, Reader
+from quaver.score.parsing.evaluator import Answer, Reader, ambiguous, no_label, valid
 from quaver.score.parsing.label_forms import Forms, bare, forms_of
 from quaver.score.parsing.many_answers import read_where
 from quaver.score.parsing.parsed_answer import fold
-from quaver.score.parsing.readings import ambiguous, no_label, valid
 
 # Damage is not repaired first: a reader that knows strings, comments and bare words and skips all other
 # punctuation reads valid and damaged JSON alike. No part can fail at the end of the text: none is read twice.

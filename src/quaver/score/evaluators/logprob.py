@@ -9,10 +9,9 @@ from typing import ClassVar, Literal
 
 from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Response, Token, Variant
-from quaver.score.parsing.evaluator import Answer, Reader
+from quaver.score.parsing.evaluator import Answer, Reader, no_label
 from quaver.score.parsing.label_forms import forms_of
 from quaver.score.parsing.parsed_answer import fold, plain, without_thinking
-from quaver.score.parsing.readings import no_label
 
 _MOST = 1.001  # servers round
 _SPACES = " \t\r\n▁ĠĊ"

@@ -8,13 +8,11 @@ from typing import ClassVar, Final, Literal
 
 import numpy as np
 
-from quaver.core.annotations import Reading
-from quaver.core.answer_rows import AnswerRows
+from quaver.core.annotations import AnswerRows, Reading
 from quaver.core.records import LabelSet, Response, Variant
 from quaver.score.distinct_readings import DistinctReadings, alone
-from quaver.score.parsing.confidence_parsing import verbal_confidence
-from quaver.score.parsing.evaluator import Answer, Reader
-from quaver.score.parsing.inner_evaluators import Given, evaluator_within
+from quaver.score.parsing.evaluator import Answer, Given, Reader, evaluator_within
+from quaver.score.parsing.statuses import verbal_confidence
 
 _NOT_STORED: Final = Response("", finish="error", error="no answer is stored")
 

@@ -8,18 +8,64 @@ reads the answer and decides between a label, ``ambiguous`` and ``no_label``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any, Protocol
 
+from pydantic import ValidationError
+
+from quaver.core import registry
 from quaver.core.annotations import Reading
+from quaver.core.arguments import excerpt, expectation, model_of
 from quaver.core.records import LabelSet, Variant
+from quaver.errors import SpecError, UnknownName
 from quaver.score.parsing.parsed_answer import Answer
+
+
+# Few readings differ, so each is made once and shared by millions of answers.
+@lru_cache(maxsize=4096)
+def valid(label: str, reason: str | None = None) -> Reading:
+    """A label was read; ``reason`` is given if a fallback rule found it."""
+    return Reading(label, "valid", reason)
+
+
+@lru_cache(maxsize=4096)
+def no_label(reason: str) -> Reading:
+    """No label was read, and why."""
+    return Reading(None, "no_label", reason)
+
+
+@lru_cache(maxsize=4096)
+def _ambiguous(reason: str) -> Reading:
+    return Reading(None, "ambiguous", reason)
+
+
+def ambiguous(labels: Iterable[str], how: str = "found") -> Reading:
+    """Several labels were read: their codes, and how.
+
+    >>> ambiguous(["pos", "neg"]).reason
+    '2 labels found: neg, pos'
+    """
+    codes = sorted(set(labels))
+    return _ambiguous(f"{len(codes)} labels {how}: {', '.join(codes)}")
+
+
+def tied(labels: Iterable[str], probabilities: Mapping[str, float]) -> Reading:
+    """The answer is ``valid`` but prefers no label.
+
+    >>> tied(["pos", "neg"], {"pos": 0.5, "neg": 0.5}).reason
+    '2 labels share the highest score: neg, pos'
+    """
+    codes = sorted(set(labels))
+    reason = f"{len(codes)} labels share the highest score: {', '.join(codes)}"
+    return Reading(None, "valid", reason, probabilities=probabilities)
+
 
 __all__ = ["Answer", "Evaluator", "Reader"]
 
 Reader = Callable[[Answer], Reading]
 """Reads one answer. It is pure, never raises, and returns the status ``valid``, ``ambiguous`` or ``no_label``
-(made by ``quaver.score.parsing.readings``). Marks and other statuses are set elsewhere.
+(made by ``quaver.score.parsing.evaluator``). Marks and other statuses are set elsewhere.
 
 A reader may have a method ``many`` that reads a list of answers at once, which is faster."""
 
@@ -47,3 +93,57 @@ class Evaluator(Protocol):
             variant: The prompt variant; ``variant.answers`` maps each label code to the answer asked for.
         """
         ...
+
+
+Given = str | Mapping[str, Any]
+"""A registered evaluator: its name, or ``use: NAME`` and its options."""
+
+
+def evaluator_within(given: Given, where: str) -> Evaluator:
+    """Make the evaluator that another one uses to read an answer's text.
+
+    Raises:
+        UnknownName: There is no such evaluator or option.
+        SpecError: It does not read an answer's text, or an option is missing or invalid.
+    """
+    options = {"use": given} if isinstance(given, str) else dict(given)
+    name = options.pop("use", None)
+    if not isinstance(name, str):
+        raise SpecError(
+            "no evaluator is named",
+            where=where,
+            expected="a name, or use: NAME and options",
+            found=excerpt(given),
+        )
+    plugin = registry.load("evaluators", name, where=where)
+    if getattr(plugin, "reads", "text") != "text" or getattr(plugin, "of", ""):
+        raise SpecError(
+            f"the evaluator {name!r} does not read the answer's text",
+            where=where,
+            expected="a rule that finds the label in the text of the answer itself",
+            found=name,
+            fix="list it among the study's evaluators, beside this one",
+        )
+    model = model_of(plugin)
+    if strange := next((one for one in options if one not in model.model_fields), None):
+        raise UnknownName("option", strange, model.model_fields, where=f"{where}: {name}")
+    try:
+        checked = model.model_validate(options)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False)
+        option = str(wrong[0]["loc"][0]) if wrong[0]["loc"] else name
+        if wrong[0]["type"] == "missing":
+            raise SpecError(
+                f"the evaluator {name!r} needs the option {option!r}",
+                where=where,
+                expected=f"{{use: {name}, {option}: …}}",
+                found=excerpt(given),
+            ) from None
+        raise SpecError(
+            "this value does not fit",
+            where=f"{where}: {name}: {option}",
+            expected=expectation([one for one in wrong if one["loc"][:1] == wrong[0]["loc"][:1]]),
+            found=excerpt(options.get(option)),
+        ) from None
+    evaluator: Evaluator = plugin(**{one: getattr(checked, one) for one in checked.model_fields_set})
+    return evaluator

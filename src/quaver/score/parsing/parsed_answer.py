@@ -24,7 +24,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-from quaver.core.answer_rows import tokens_of
+from quaver.core.annotations import tokens_of
 from quaver.core.records import Response
 
 _NAMES = "think|thinking|thought|reasoning"

@@ -13,10 +13,10 @@ from quaver.collect.store.response_store import Store
 from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS, with_added_columns
 from quaver.core.records import Item
 from quaver.errors import QuaverError, StoreError
-from quaver.gold.gold_columns import with_gold
+from quaver.gold.prompt_labels import with_gold
 from quaver.score.annotation import Annotator, annotate
+from quaver.score.distinct_readings import mark_of_rules
 from quaver.score.parsing.evaluator import Evaluator
-from quaver.score.rule_fingerprint import mark_of_rules
 from quaver.study.analysis.scored_parts import score
 from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.kept_annotations import rewrite_kept, scan_kept

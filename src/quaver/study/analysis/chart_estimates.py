@@ -9,7 +9,7 @@ from typing import Literal
 
 import polars as pl
 
-from quaver.core.deviation_tables import Deviations
+from quaver.core.estimate_frame import Deviations
 from quaver.core.records import Estimate
 from quaver.design.calls.experiment import Experiment
 from quaver.errors import QuaverError
@@ -18,9 +18,9 @@ from quaver.measures.stability.flips import label_flips
 from quaver.measures.stability.prompt_choice import prompt_choice
 from quaver.measures.validity.answer_quality import answer_quality
 from quaver.measures.variation.deviations import deviation_shares, deviations
-from quaver.measures.variation.item_distributions import distributions
+from quaver.measures.variation.item_sensitivity import sensitivity_with_consistency
+from quaver.measures.variation.item_tables import distributions
 from quaver.measures.variation.label_movement import label_movement
-from quaver.measures.variation.sensitivity_consistency import sensitivity_with_consistency
 from quaver.study.sources.study_plugins import Measurement
 
 _OF = ("sensitivity", "consistency")

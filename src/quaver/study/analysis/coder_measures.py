@@ -8,7 +8,7 @@ from typing import Any, Final
 import polars as pl
 
 from quaver.design.spec import MeasureSpec, StudySpec
-from quaver.gold.coded_labels import ratings
+from quaver.gold.returned_labels import ratings
 from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.study_plugins import Measurement
 from quaver.study.sources.study_source import StudySource

@@ -9,10 +9,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from quaver.acceptance.acceptance_result import Acceptance
-from quaver.acceptance.accepted_labels import accepted_labels
-from quaver.acceptance.item_evidence import evidence_of
-from quaver.acceptance.item_scores import Score
+from quaver.acceptance.accepted_labels import Acceptance, accepted_labels
+from quaver.acceptance.item_scores import Score, evidence_of
 from quaver.core.records import Estimate
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError, UnknownName

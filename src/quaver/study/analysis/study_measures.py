@@ -15,7 +15,7 @@ from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError, StoreError
 from quaver.estimation.declaration import Measure, registered
 from quaver.estimation.gathered import Gathered
-from quaver.estimation.measure_protocol import OUTPUT
+from quaver.estimation.signature import OUTPUT
 from quaver.study.analysis.audit_measures import audited
 from quaver.study.analysis.coder_measures import (
     audited_coders,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from quaver.core.label_values import Decision, label_line, outside_label_set, same_labels
-from quaver.core.table_text import composed
+from quaver.core.number_format import composed
 from quaver.errors import ItemError, QuaverError
 from quaver.estimation.encoding import ordered
 from quaver.study.imports.label_columns import MOST_LABELS, Table, is_called

@@ -12,8 +12,7 @@ from quaver.collect.run.budget import Price
 from quaver.collect.run.ledger import Entry
 from quaver.core.batch import Batched
 from quaver.core.model import Model
-from quaver.core.notebook import html_table
-from quaver.core.rows import Rows
+from quaver.core.rows import Rows, html_table
 from quaver.design.calls.call_plan import Plan
 from quaver.design.paraphrase.paraphrase_draft import ToAsk
 from quaver.study.forecasts.costs import Range, Tokens, expected_tokens

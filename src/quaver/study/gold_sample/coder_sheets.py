@@ -11,11 +11,8 @@ import polars as pl
 from quaver.core.replaced_file import replace_bytes
 from quaver.design.items.answer_options import options_of
 from quaver.design.prompts.rendering import PromptWriter
-from quaver.gold.coded_labels import current
-from quaver.gold.coder_assignment import assigned
-from quaver.gold.coder_sheet import Sheet, SheetRow
-from quaver.gold.returned_labels import ADJUDICATES
-from quaver.gold.sheet_files import Format, written
+from quaver.gold.coder_sheet import Format, Sheet, SheetRow, assigned, written
+from quaver.gold.returned_labels import ADJUDICATES, current
 from quaver.study.sources.gold_files import GoldFiles, GoldState
 from quaver.study.sources.outgoing_check import check_outgoing
 from quaver.study.sources.study_source import StudySource

@@ -13,9 +13,9 @@ import polars as pl
 from quaver.core.account import account_name
 from quaver.core.seeds import derive
 from quaver.errors import QuaverError
-from quaver.gold.coded_labels import Rule
+from quaver.gold.coder_sheet import Format
 from quaver.gold.gold_draw import FLOOR, Design, drawn
-from quaver.gold.sheet_files import Format
+from quaver.gold.returned_labels import Rule
 from quaver.study.gold_sample.coder_sheets import CoderSheets, write_sheets
 from quaver.study.gold_sample.gold_forecast import GoldForecast, Wish
 from quaver.study.gold_sample.sample_plan import SamplePlan

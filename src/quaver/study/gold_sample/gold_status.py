@@ -14,8 +14,8 @@ from quaver.agreement import krippendorff_alpha
 from quaver.core.number_format import count
 from quaver.core.records import Estimate, LabelSet
 from quaver.core.rows import Rows
-from quaver.gold.coded_labels import current, ratings
-from quaver.gold.coder_assignment import assigned
+from quaver.gold.coder_sheet import assigned
+from quaver.gold.returned_labels import current, ratings
 from quaver.study.sources.gold_files import GoldState
 
 

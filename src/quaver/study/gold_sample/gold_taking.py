@@ -10,8 +10,7 @@ import polars as pl
 
 from quaver.core.spreadsheet import plain_cell
 from quaver.errors import ItemError, QuaverError
-from quaver.gold.coded_labels import CODED_COLUMNS, current
-from quaver.gold.returned_labels import ADJUDICATES, Returned, ReturnedLabels
+from quaver.gold.returned_labels import ADJUDICATES, CODED_COLUMNS, Returned, ReturnedLabels, current
 from quaver.study.gold_sample.coder_sheets import CoderSheets
 from quaver.study.gold_sample.gold_rounds import CODER, now
 from quaver.study.gold_sample.gold_status import GoldStatus, gold_status

@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 
 from quaver.core.annotations import GOLD_COLUMNS, with_added_columns
-from quaver.gold.gold_columns import with_gold
 from quaver.gold.gold_draw import in_sample
+from quaver.gold.prompt_labels import with_gold
 from quaver.study.sources.gold_files import LABELS, GoldFiles
 from quaver.study.sources.study_source import StudySource
 

@@ -10,13 +10,17 @@ import numpy as np
 import polars as pl
 
 from quaver.errors import MeasureError, QuaverError, StoreError, UnknownName
-from quaver.gold.coder_assignment import labels_per_item
-from quaver.gold.conclusion_residuals import multinomial_residuals, regression_residuals
-from quaver.gold.gold_draw import Design, first_draw, joined, probabilities
-from quaver.gold.permanent_numbers import Floats
-from quaver.gold.prompt_labels import Predicted, predicted_labels
-from quaver.gold.strata import DISAGREEMENT, PREDICTED, strata_of
-from quaver.gold.width_forecast import Residuals, needed, observed_scale, residuals
+from quaver.gold.coder_sheet import labels_per_item
+from quaver.gold.gold_draw import Design, Floats, first_draw, joined, probabilities
+from quaver.gold.prompt_labels import DISAGREEMENT, PREDICTED, Predicted, predicted_labels, strata_of
+from quaver.gold.width_forecast import (
+    Residuals,
+    multinomial_residuals,
+    needed,
+    observed_scale,
+    regression_residuals,
+    residuals,
+)
 from quaver.study.analysis.annotation_frame import scan
 from quaver.study.gold_sample.gold_forecast import FEWEST_EVENTS, GoldForecast, Wish
 from quaver.study.sources.gold_files import GoldState

@@ -10,9 +10,9 @@ from pydantic import Field
 
 from quaver.core.arguments import guarded
 from quaver.errors import QuaverError, StoreError
-from quaver.gold.coded_labels import Rule
+from quaver.gold.coder_sheet import Format
 from quaver.gold.gold_draw import Design
-from quaver.gold.sheet_files import Format
+from quaver.gold.returned_labels import Rule
 from quaver.study.gold_sample.coder_sheets import CoderSheets, write_sheets
 from quaver.study.gold_sample.gold_forecast import GoldForecast, Wish
 from quaver.study.gold_sample.gold_rounds import GoldDrawn, RoundAsked, coders_of, draw_round, ruled
@@ -22,7 +22,7 @@ from quaver.study.sources.gold_files import GoldFiles, GoldState
 from quaver.study.sources.study_source import StudySource
 
 if TYPE_CHECKING:
-    from quaver.acceptance.acceptance_result import Acceptance
+    from quaver.acceptance.accepted_labels import Acceptance
 
 Count = Annotated[int, Field(ge=1)]
 Above0 = Annotated[float, Field(gt=0)]

@@ -14,12 +14,12 @@ import polars as pl
 
 from quaver.agreement.alpha import krippendorff_alpha
 from quaver.agreement.chance_agreement import cohen_kappa, fleiss_kappa, gwet_ac, percent_agreement
-from quaver.agreement.ratings import label_set_of
+from quaver.agreement.coefficient import label_set_of
 from quaver.core.arguments import guarded
 from quaver.core.label_values import Decision, LabelCells, doubtful_labels, labels_outside, same_labels
-from quaver.core.notebook import Estimates
+from quaver.core.number_format import composed
 from quaver.core.records import Estimate, LabelSet, Level
-from quaver.core.table_text import composed
+from quaver.core.rows import Estimates
 from quaver.design.items.table_files import read_rows
 from quaver.design.items.table_row import Row
 from quaver.errors import ItemError, QuaverError, UnknownName

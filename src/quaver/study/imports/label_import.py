@@ -13,8 +13,8 @@ from ruamel.yaml import YAML
 
 from quaver.core.arguments import guarded
 from quaver.core.label_values import Decision, doubtful_labels, label_line, same_labels
+from quaver.core.number_format import composed
 from quaver.core.replaced_file import replacing, writing
-from quaver.core.table_text import composed
 from quaver.errors import QuaverError
 from quaver.estimation.encoding import ordered
 from quaver.study.analysis.study_estimates import own_measurements

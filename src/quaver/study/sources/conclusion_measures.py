@@ -14,8 +14,8 @@ from quaver.design.calls.experiment import Experiment
 from quaver.design.spec import ConclusionSpec, StudySpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import MeasureError
+from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.column_roles import UnknownColumn
 from quaver.study.sources.study_plugins import Measurement
 
 CONCLUSIONS = "conclusions"

@@ -24,8 +24,8 @@ from quaver.core.file_lock import locked
 from quaver.core.replaced_file import replace_bytes, writing
 from quaver.core.spreadsheet import plain_cell, write_csv
 from quaver.errors import StoreError
-from quaver.gold.coded_labels import CODED_COLUMNS, Rule, Settled, kept_apart, settled
 from quaver.gold.gold_draw import DRAW_COLUMNS, Design
+from quaver.gold.returned_labels import CODED_COLUMNS, Rule, Settled, kept_apart, settled
 from quaver.study.sources.joint_files import JointFiles
 from quaver.study.sources.study_folder import shaped
 

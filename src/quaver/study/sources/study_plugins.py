@@ -20,7 +20,7 @@ from quaver.design.spec.study_file import Positions, bind, read_part
 from quaver.errors import QuaverError, SpecError, Unavailable, UnknownName, nearest
 from quaver.estimation.declaration import Measure, registered
 from quaver.estimation.gathered import Gathered
-from quaver.estimation.original_prompt import FLAGGED, in_every_group, left_out, without_flagged
+from quaver.estimation.left_out_prompts import FLAGGED, in_every_group, left_out, without_flagged
 from quaver.score.parsing.evaluator import Evaluator
 
 Loc = Sequence[str | int]

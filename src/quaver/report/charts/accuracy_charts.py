@@ -1,0 +1,234 @@
+"""Charts of accuracy: its spread among prompts, by model size, and labels that may be accepted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+from markupsafe import Markup
+
+from quaver.core.number_format import percent
+from quaver.core.records import Estimate
+from quaver.report.charts.chart import BARS, Figure, cell_name, chart, cut, largest, spoken
+from quaver.report.charts.forest import Forest, Mark, draw_forest, rounded_up
+from quaver.report.charts.plane import Plane, Spot, draw_plane
+from quaver.report.charts.scores import accuracy_chart, score_chart, score_figures
+from quaver.report.charts.theme import plainly
+from quaver.report.estimate_index import Results, varying
+from quaver.report.measure_words import presentation_of
+from quaver.report.page_numbers import cell, ends, printed
+from quaver.report.table_rows import Table, shortened_table
+
+_MOST = 40
+_MEASURED, _CORRECTED, _NOISE = "as measured", "corrected for noise", "noise alone: mean and 95% of draws"
+
+
+@chart(
+    title="How far accuracy varies between the prompts, and how far noise alone would make it vary",
+    section="accuracy",
+    kinds=("sensitivity", "audit", "factorial"),
+    measures=("spread",),
+    place=50,
+    trends=False,
+)
+def spread(results: Results) -> Iterator[Figure]:
+    """Spread, corrected spread and noise floor in a row for each cell."""
+    every = results.known("spread")
+    if not every:
+        return
+    some = largest(every, _MOST)
+    columns = varying(every)
+    marks = [mark for one in some for mark in _marks(one, cell_name(one, columns, results))]
+    top = rounded_up(end for mark in marks for end in (mark.value, mark.high or 0.0))
+    floors = sum(one.details.get("floor_high", -1.0) >= (one.value or 0.0) for one in every)
+    yield Figure(
+        draw=partial(
+            draw_forest, Forest(marks, "highest minus lowest accuracy", percent=True, domain=(0.0, top))
+        ),
+        estimates=every,
+        subtitle="The highest minus the lowest accuracy. Noise alone: the same, where prompts differ "
+        f"on each item in a random direction. {BARS}{cut(len(some), len(every), 'spreads', 'largest')}",
+        alternative=f"{spoken(every, results)} In {floors} of {len(every)} cells noise alone gives as much.",
+        table=_table(every, results),
+    )
+
+
+def _marks(one: Estimate, row: str) -> list[Mark]:
+    found = [Mark(one.value or 0.0, one.low, one.high, row=row, series=_MEASURED)]
+    if isinstance(corrected := one.details.get("corrected"), float):
+        low, high = one.details.get("corrected_interval") or (None, None)
+        found.append(Mark(corrected, low, high, row=row, series=_CORRECTED))
+    if isinstance(floor := one.details.get("floor"), float):
+        found.append(Mark(floor, floor, one.details.get("floor_high"), row=row, series=_NOISE))
+    return found
+
+
+def _table(some: list[Estimate], results: Results) -> Table:
+    columns = varying(some)
+    rows: list[tuple[str | Markup, ...]] = []
+    for one in some:
+        shares = (cell(one.details.get(key), percent=True) for key in ("corrected", "floor", "floor_high"))
+        prompts = [str(one.details.get(key, "")) for key in ("lowest", "highest")]
+        rows.append(
+            (
+                cell_name(one, columns, results),
+                *(cell(one.value, percent=True), *ends(one, percent=True), *shares),
+                cell(one.details.get("p")),
+                *(results.variant_name(name) if name in results.factor_levels else name for name in prompts),
+            )
+        )
+    heads = ("of", "spread", "from", "to", "corrected", "noise", "95% of noise", "p", "lowest", "highest")
+    return shortened_table(heads, rows, range(1, 8))
+
+
+_SPREAD_MOST = 12
+
+
+def size_spread_figure(
+    spreads: Sequence[tuple[str, str, Estimate]], sizes: Mapping[str, float], table: Table
+) -> Figure | None:
+    """Accuracy's spread among prompts over the models' sizes, a panel a study, each model by its name.
+
+    Args:
+        spreads: Study, model and the spread there.
+        sizes: Of the models.
+        table: The numbers behind it.
+
+    Returns:
+        The figure; None where no study has two models whose sizes differ.
+    """
+    known = [
+        (study, model, one)
+        for study, model, one in spreads
+        if one.value is not None and sizes.get(model, 0) > 0
+    ]
+    shown = [
+        study
+        for study in dict.fromkeys(study for study, _, _ in known)
+        if len({sizes[model] for name, model, _ in known if name == study}) > 1
+    ][:_SPREAD_MOST]
+    if not shown:
+        return None
+    spots = [
+        Spot(
+            math.log10(sizes[model]),
+            one.value or 0.0,
+            one.low,
+            one.high,
+            panel=study,
+            series=model,
+            about=f"{plainly((study, model, 'spread'), one.value or 0.0, True, (one.low, one.high))}, "
+            f"size {sizes[model]:g}",
+        )
+        for study, model, one in known
+        if study in shown
+    ]
+    plane = Plane(
+        spots,
+        "model size (logarithmic)",
+        "spread of accuracy among prompts",
+        y_ends=(0.0, 0.1),
+        percent="y",
+        powers=True,
+        named=True,
+    )
+    values = [spot.y for spot in spots]
+    return Figure(
+        draw=partial(draw_plane, plane),
+        estimates=[one for _, _, one in known],
+        name="size-against-spread",
+        measure="spread",
+        title="Spread among prompts and model size",
+        subtitle=f"The highest less the lowest accuracy among a study's prompts, for each model. {BARS}",
+        alternative=f"{len(spots)} spreads of {len(shown)} studies, from {printed(min(values), True)} to "
+        f"{printed(max(values), True)}.",
+        table=table,
+    )
+
+
+_STABILITY = ("intra_pss", "inter_pss", "inter_model")
+_SENSITIVITY = ("sensitivity", "consistency")
+
+
+@chart(
+    title="How stable the labels are",
+    section="stability",
+    kinds=("stability", "audit", "factorial"),
+    measures=_STABILITY,
+    place=10,
+)
+def stability(results: Results) -> Iterator[Figure]:
+    """A chart for each score of stability."""
+    for measure in _STABILITY:
+        yield from score_figures(measure, results)
+
+
+@chart(
+    title="How the labels change with the prompt",
+    section="sensitivity",
+    kinds=("sensitivity", "audit"),
+    measures=_SENSITIVITY,
+    place=10,
+)
+def sensitivity(results: Results) -> Iterator[Figure]:
+    """A chart of sensitivity and one of consistency."""
+    for measure in _SENSITIVITY:
+        yield from score_figures(measure, results)
+
+
+@chart(title="Accuracy", section="accuracy", measures=("accuracy",), place=10)
+def accuracy(results: Results) -> Iterator[Figure]:
+    """Accuracy beside what guessing and the most frequent label give."""
+    yield from score_figures("accuracy", results, accuracy_chart)
+
+
+@chart(
+    title="How many answers have a label, by each evaluator",
+    section="answers",
+    measures=("compliance",),
+    place=40,
+)
+def valid_rate(results: Results) -> Iterator[Figure]:
+    """The share of valid answers, a panel an evaluator."""
+    some = results.of("compliance")
+    if not any(one.value is not None for one in some):
+        return
+    panel = "evaluator" if len({one.cell.get("evaluator") for one in some}) > 1 else None
+    factor = results.grouping_factor
+    yield Figure(
+        draw=partial(score_chart, some, results, factor=factor, panel=panel, domain=(0.0, 1.0)),
+        estimates=some,
+        title="" if panel else presentation_of("compliance").title,
+        subtitle=f"Share of valid answers. {BARS}",
+    )
+
+
+@chart(
+    title="How many labels can be accepted for each promise",
+    section="accuracy",
+    measures=("accepted_share",),
+    place=90,
+    trends=False,
+)
+def accepted_curve(results: Results) -> Iterator[Figure]:
+    """The share of accepted labels over the share of wrong ones that is promised at most."""
+    every = results.anywhere("accepted_share")
+    known = [one for one in every if "promise" in one.cell and one.value is not None]
+    known.sort(key=lambda one: float(one.cell["promise"]))
+    if len(known) < 2:
+        return
+    spots = [_spot(float(one.cell["promise"]), one.value or 0.0) for one in known]
+    plane = Plane(
+        spots, "promised: at most so many wrong (%)", "labels accepted (%)", joined=True, y_ends=(0.0, 100.0)
+    )
+    yield Figure(
+        draw=partial(draw_plane, plane),
+        estimates=known,
+        subtitle="Each point is a promise by itself, kept in 95% of gold samples at the default level.",
+    )
+
+
+def _spot(promise: float, share: float) -> Spot:
+    said = f"{percent(share)} accepted for at most {percent(promise)} wrong"
+    return Spot(100 * promise, 100 * share, about=said)

@@ -1,0 +1,302 @@
+"""Charts of stability: over repeats and paraphrases, by source of variance, prompt by prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import polars as pl
+
+from quaver.core.records import Estimate
+from quaver.report.charts.chart import BARS, MOST_SERIES, Figure, cell_name, chart, cut, spoken
+from quaver.report.charts.forest import Forest, Mark, draw_forest
+from quaver.report.charts.grid import Bar, draw_stacks
+from quaver.report.charts.plane import Guide, Plane, Spot, draw_plane
+from quaver.report.charts.theme import about
+from quaver.report.estimate_index import Results, varying, without
+from quaver.report.page_numbers import cell, ends, printed
+from quaver.report.plain_text import slug
+from quaver.report.table_rows import Table, shortened_table
+
+_KINDS = {"intra_pss_cumulative": "the first k repeats", "intra_pss_adjacent": "repeat k and the next"}
+
+
+@chart(
+    title="Stability of the same prompt as repeats add up, and from one repeat to the next",
+    section="stability",
+    kinds=("stability",),
+    measures=("intra_pss_cumulative", "intra_pss_adjacent"),
+    place=30,
+)
+def intra_pss_repeats(results: Results) -> Iterator[Figure]:
+    """The curves of both kinds side by side, where one of them has two points."""
+    some = [one for kind in _KINDS for one in results.known(kind) if "repeats" in one.cell]
+    columns = [name for name in varying(some) if name != "repeats"]
+    places = {kind: _places([one for one in some if one.measure == kind]) for kind in _KINDS}
+    if max((len(of) for of in places.values()), default=0) < 2:
+        return
+    series = list(dict.fromkeys(cell_name(one, columns, results, "") for one in some))
+    shown = series[:MOST_SERIES]
+    spots = []
+    for one in sorted(some, key=lambda one: places[one.measure][one.cell["repeats"]]):
+        name = cell_name(one, columns, results, "")
+        if name in shown:
+            x = places[one.measure][one.cell["repeats"]]
+            spots.append(
+                Spot(
+                    x,
+                    one.value or 0.0,
+                    one.low,
+                    one.high,
+                    one.measure,
+                    name,
+                    size=22,
+                    about=about(one, results),
+                )
+            )
+    spots.sort(key=lambda spot: list(_KINDS).index(spot.panel))
+    plane = Plane(
+        spots,
+        "k",
+        "Krippendorff’s α",
+        joined=True,
+        y_ends=(0.0, 1.0),
+        guides=[Guide("dashed: 0.8", 0.8)],
+        order=shown,
+        names=_KINDS,
+    )
+    yield Figure(
+        draw=partial(draw_plane, plane),
+        estimates=some,
+        subtitle="Left: where the curve is flat, more repeats change nothing. Right: a trend shows that the "
+        f"model drifts. Bands are 95% intervals.{cut(len(shown), len(series), 'lines')}",
+    )
+
+
+def _places(some: list[Estimate]) -> dict[str, int]:
+    """The place of each set of repeats: its number, or its turn where it has none."""
+    names = list(dict.fromkeys(one.cell["repeats"] for one in some))
+    first = [name.split(" and ")[0] for name in names]
+    if all(one.isdecimal() for one in first) and len(set(first)) == len(first):
+        return {name: int(one) for name, one in zip(names, first, strict=True)}
+    return {name: at for at, name in enumerate(names)}
+
+
+_DISTANCES_KINDS = {
+    "paraphrase_stability": ("Stability of each paraphrase", "α over the paraphrase’s repeats"),
+    "original_agreement": (
+        "Agreement of each paraphrase with the original",
+        "α with the original paraphrase",
+    ),
+}
+_DOUBTED = "meaning in doubt"
+_MOST = 1500
+
+
+@chart(
+    title="Each paraphrase against its distance from the original",
+    section="stability",
+    kinds=("stability",),
+    measures=("paraphrase_stability", "original_agreement"),
+    place=40,
+)
+def paraphrase_distances(results: Results) -> Iterator[Figure]:
+    """A figure for each measure of single paraphrases, where their distances are known."""
+    distances = _distances(results)
+    if len(set(distances.values())) > 1:
+        for measure in _DISTANCES_KINDS:
+            yield from _figure(measure, results, distances)
+
+
+def _distances(results: Results) -> dict[str, float]:
+    found = {str(one["id"]): one.get("covariates", {}).get("distance") for one in results.variants}
+    frame = results.annotations
+    if not any(value is not None for value in found.values()) and {"variant", "distance"} <= set(
+        frame.columns
+    ):
+        if not frame["distance"].dtype.is_numeric():
+            return {}
+        pairs = frame.select(pl.col("variant").cast(pl.String), "distance").unique().drop_nulls()
+        found = dict(pairs.iter_rows())
+    return {name: float(value) for name, value in found.items() if isinstance(value, (int, float))}
+
+
+def _figure(measure: str, results: Results, known: dict[str, float]) -> Iterator[Figure]:
+    every = (one for one in results.main(measure) if one.value is not None)
+    some = [one for one in every if one.cell.get("variant") in known][:_MOST]
+    if len({known[one.cell["variant"]] for one in some}) < 2:
+        return
+    columns = [name for name in varying(some) if name != "variant"]
+    flagged = {str(one["id"]) for one in results.variants if one.get("covariates", {}).get("flagged")}
+
+    def series(one: Estimate) -> str:
+        name = cell_name(one, columns, results, "")
+        doubted = _DOUBTED if one.cell["variant"] in flagged else "meaning kept"
+        return " · ".join(part for part in (name, doubted if flagged else "") if part)
+
+    named = list(dict.fromkeys(series(one) for one in some))[:MOST_SERIES]
+    name, axis = _DISTANCES_KINDS[measure]
+    spots = [
+        Spot(
+            known[one.cell["variant"]],
+            one.value or 0.0,
+            one.low,
+            one.high,
+            series=series(one),
+            about=about(one, results),
+        )
+        for one in some
+        if series(one) in named
+    ]
+    plane = Plane(
+        spots,
+        "distance from the original paraphrase",
+        axis,
+        x_ends=(0.0, max(0.1, *(spot.x for spot in spots))),
+        y_ends=(0.0, 1.0),
+        guides=[Guide("dashed: 0.8", 0.8)],
+        order=named,
+    )
+    title = f"{name} against its distance from the original"
+    yield Figure(
+        draw=partial(draw_plane, plane),
+        estimates=some,
+        name=f"{slug(measure)}-by-distance",
+        measure=measure,
+        title=title,
+        subtitle=f"A dot for each paraphrase. {BARS} Distance: 1 minus similarity ({_measured(results)}).",
+        covers=(measure,),
+    )
+
+
+def _measured(results: Results) -> str:
+    """How the similarity of meaning was measured."""
+    methods = {
+        str(level["meaning"]["by"])
+        for variant in results.variants
+        for level in variant.get("origin", {}).values()
+        if "meaning" in level
+    }
+    return " or ".join(sorted(methods)) or "of meaning"
+
+
+_MEASURE = "generalizability_component"
+_SHARES_MOST = 40
+
+
+@chart(
+    title="Where the variance of the labels is",
+    section="factors",
+    kinds=("stability", "sensitivity"),
+    measures=(_MEASURE, "generalizability"),
+    place=60,
+)
+def variance_shares(results: Results) -> Iterator[Figure]:
+    """The sources' shares of the variance, a bar for each cell."""
+    every = [
+        one
+        for one in results.known(_MEASURE)
+        if isinstance(one.details.get("share"), float) and "source" in one.cell
+    ]
+    if not every:
+        return
+    columns = [name for name in varying(every) if name != "source"]
+    cells = without(every, "source")
+    coefficients = {frozenset(one.cell.items()): one.value for one in results.main("generalizability")}
+    bars = []
+    for where, some in list(cells.items())[:_SHARES_MOST]:
+        phi = coefficients.get(where)
+        parts = {one.cell["source"]: float(one.details["share"]) for one in some}
+        bars.append(Bar(cell_name(some[0], columns, results), parts, "" if phi is None else printed(phi)))
+    first = "; ".join(f"{name} {printed(share, True)}" for name, share in bars[0].parts.items())
+    yield Figure(
+        draw=partial(draw_stacks, bars, "share of the variance", at_end="Φ"),
+        estimates=[*results.main("generalizability"), *every],
+        subtitle="The labels should follow the items’ part; the rest comes from the instrument. At the end, "
+        f"Φ: how dependable a label of the planned design is.{cut(len(bars), len(cells), 'cells')}",
+        alternative=f"{first}. Components: {spoken(every, results)}",
+        table=_table(every, columns, results),
+    )
+
+
+def _table(every: list[Estimate], columns: list[str], results: Results) -> Table:
+    rows = [
+        (
+            cell_name(one, columns, results),
+            one.cell["source"],
+            cell(one.value),
+            *ends(one),
+            cell(one.details["share"], percent=True),
+        )
+        for one in every
+    ]
+    return shortened_table(("of", "source", "component", "from", "to", "share"), rows, range(2, 6))
+
+
+_MOVEMENT_MEASURE = "deviation_share"
+_MOST_ROWS = 20
+"""Of more prompts, those stand in one row that share a level of a factor, or only the ends are drawn."""
+
+_STEP, _HIGH = 23.0, 280.0
+"""A row's least height, and the height that few rows fill, in pixels."""
+
+
+@chart(
+    title="How far the label depends on the prompt",
+    section="finding",
+    measures=(_MOVEMENT_MEASURE,),
+    place=5,
+    trends=False,
+)
+def prompts(results: Results) -> Iterator[Figure]:
+    """A row a prompt; where there are too many, a row a level of a factor, with a dot a prompt."""
+    every = prompts_drawn(results)
+    if not every:
+        return
+    factor = _factor(results, len(every))
+    shown = every
+    if len(every) > _MOST_ROWS and factor is None:
+        shown = every[: _MOST_ROWS // 2] + every[-_MOST_ROWS // 2 :]
+    ends = f"the {_MOST_ROWS // 2} lowest and {_MOST_ROWS // 2} highest"
+    models = " Over all models." if len(results.models) > 1 else ""
+    lines = "Lines are 95% intervals." if factor is None else "Each dot is a prompt."
+    yield Figure(
+        draw=partial(draw_forest, _forest(shown, results, factor)),
+        estimates=every,
+        subtitle="How often a prompt’s answer differs from the label that the same text gets most often, "
+        f"or has no label. All on the left: the prompts agree. {lines}{models}"
+        f"{cut(len(shown), len(every), 'prompts', ends)}",
+    )
+
+
+def prompts_drawn(results: Results) -> list[Estimate]:
+    """The estimates of single prompts, the lowest first; none where there is nothing to compare."""
+    some = [
+        one for one in results.anywhere(_MOVEMENT_MEASURE) if "variant" in one.cell and one.value is not None
+    ]
+    return sorted(some, key=lambda one: one.value or 0.0) if len(some) > 1 else []
+
+
+def _factor(results: Results, count: int) -> str | None:
+    """The factor whose levels are the rows, where there are too many prompts for a row each."""
+    if count <= _MOST_ROWS:
+        return None
+    some = [name for name, levels in results.factors.items() if len(levels) <= _MOST_ROWS]
+    return max(some, key=lambda name: len(results.factors[name]), default=None)
+
+
+def _forest(shown: Sequence[Estimate], results: Results, factor: str | None) -> Forest:
+    marks = []
+    for one in shown:
+        variant, value, described = one.cell["variant"], one.value or 0.0, about(one, results)
+        if factor is None:
+            row = results.variant_name(variant)
+            marks.append(Mark(value, one.low, one.high, row=row, about=described))
+        else:
+            row = results.factor_levels.get(variant, {}).get(factor, "")
+            marks.append(Mark(value, row=row, group=factor, about=described))
+    if factor is not None:
+        levels = results.factors[factor]
+        marks.sort(key=lambda mark: levels.index(mark.row) if mark.row in levels else len(levels))
+    step = max(_STEP, min(2 * _STEP, _HIGH / len({mark.row for mark in marks})))
+    return Forest(marks, "answers with another label", percent=True, domain=(0.0, 1.0), step=step)

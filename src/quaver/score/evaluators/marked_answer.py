@@ -1,0 +1,296 @@
+"""Evaluators that look for where the answer is: its first character, its last line, the words before it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice, takewhile
+
+from quaver.core.annotations import Reading
+from quaver.core.records import LabelSet, Variant
+from quaver.score.parsing.evaluator import Answer, Reader, ambiguous, no_label, valid
+from quaver.score.parsing.label_forms import Forms, forms_of, word_pattern
+from quaver.score.parsing.many_answers import holding, in_columns, read_where
+from quaver.score.parsing.parsed_answer import fold
+
+_LEADING = r"[\W_]*"
+_ZEROS = re.compile(r"\A\.0+(?!\d)")
+_LOOK_BACK, _LOOK_AHEAD = 8, 24
+_LIST_NUMBER = r"(?:\d{1,3}[.)]\s[\W_]*)?"
+
+
+class Choices:
+    """The single-character answers that a variant asks for.
+
+    Attributes:
+        codes: Label codes by folded choice.
+        lone: A regular expression of Rust's: a simple answer (see `ManyAnswers`) that does not match it has
+            no line that is a choice alone.
+    """
+
+    def __init__(self, forms: Forms) -> None:
+        self.codes = {form: codes for form, codes in forms.answers.items() if len(form) == 1}
+        digits = [form for form in self.codes if form.isdigit()]
+        numbered = "" if digits else _LIST_NUMBER
+        self._number = re.compile("|".join(map(word_pattern, digits))) if digits else None
+        self._leading = re.compile(_LEADING + numbered)
+        signs = [char for form in self.codes for char in sorted({form, form.upper()[:1]})]
+        written = re.escape("".join(signs))
+        simple = re.escape("".join(char for char in signs if char.isascii()))
+        self.lone = rf"(?m)^[^0-9A-Za-z\n]*[{simple}][^0-9A-Za-z\n]*$" if simple else ""
+        blank = r"[^\w\n]*+(?:_[^\w\n]*+)*+"
+        self._lone = re.compile(rf"(?m)^{blank}([{written}]){blank}$") if written else None
+
+    def first_character(self, text: str) -> tuple[str, tuple[str, ...]]:
+        """The first character of a text's first line, after list markers and punctuation.
+
+        Returns:
+            The character, and the codes of the label that it stands for, if any.
+        """
+        line = text.lstrip().partition("\n")[0]
+        first = line[:1]
+        at = 0
+        if first.isalnum() or first not in self.codes:  # a sign may be a choice itself
+            at = self._leading.match(line).end()  # type: ignore[union-attr]
+            first = line[at : at + 1] or first
+            if line[at + 1 : at + 2].isalpha() and first.islower():
+                return first, ()
+        if first.isdigit() and not self._is_number(line, at):
+            return first, ()
+        return first, self.codes.get(fold(first), ())
+
+    def lone_line(self, text: str) -> tuple[str, ...]:
+        """The codes of the last choice that has a line to itself."""
+        found = [
+            match[1]
+            for match in (self._lone.finditer(text) if self._lone else ())
+            if not match[1].isdigit() or self._is_number(text, match.start(1))
+        ]
+        return self.codes[fold(found[-1])] if found else ()
+
+    def _is_number(self, text: str, at: int) -> bool:
+        """Whether a digit is a whole number and a choice: not the first digit of 10, 0.5 or 1-5."""
+        start = max(0, at - _LOOK_BACK)
+        near = text[start : at + 1] + _ZEROS.sub("", text[at + 1 : at + _LOOK_AHEAD])
+        return self._number is not None and self._number.match(near, at - start) is not None
+
+
+@lru_cache(maxsize=256)
+def choices_of(forms: Forms) -> Choices:
+    """The choices among some forms, cached."""
+    return Choices(forms)
+
+
+class FirstCharacter:
+    """The first character of the answer's first line that is not empty, if it is a choice.
+
+    White space, punctuation and a list marker before it are passed over (a number is no list
+    marker where digits are choices). A capital counts even where it begins a word ("Based on" is
+    B); a small letter only where it does not, and a digit only where it is a number by itself (not the 1
+    of ``10``, ``1.5``, ``1%`` or ``1-5``). Else the last line that is a choice alone
+    (punctuation apart). Else no label, with the first character as the reason.
+
+    Choices are the variant's answers of one character; where it asks for none, no label is read.
+    """
+
+    def reader(self, labels: LabelSet, variant: Variant) -> Reader:
+        """Make the reader for one variant's answers."""
+        return _FirstCharacterReader(choices_of(forms_of(labels, variant)))
+
+
+@dataclass(frozen=True, slots=True)
+class _FirstCharacterReader:
+    choices: Choices
+
+    def __call__(self, answer: Answer) -> Reading:
+        return read_first_character(answer, self.choices)
+
+    def many(self, answers: Sequence[Answer]) -> list[Reading]:
+        return read_first_characters(answers, self.choices)
+
+
+def read_first_characters(answers: Sequence[Answer], choices: Choices) -> list[Reading]:
+    """Read many answers by this rule; where a letter comes first, it and the next character decide."""
+    if not in_columns(answers) or not choices.codes:
+        return [read_first_character(answer, choices) for answer in answers]
+    known: dict[str, Reading] = {}
+    begun = answers.texts.str.head(2).to_list()
+    found: list[Reading | None] = [None] * len(answers)
+    lone = {*holding(answers, (), choices.lone)}
+    for at, text in enumerate(begun):
+        if at in lone or not text[:1].isalpha():
+            continue
+        reading = known.get(text)
+        if reading is None:
+            character, codes = choices.first_character(text)
+            reading = known[text] = _reading(character, codes)
+        found[at] = reading
+    left = [at for at, reading in enumerate(found) if reading is None]
+    for at, answer in zip(left, answers.each_in(left), strict=True):
+        found[at] = read_first_character(answer, choices)
+    return found  # type: ignore[return-value]
+
+
+def read_first_character(answer: Answer, choices: Choices) -> Reading:
+    """Read an answer by the rule of `FirstCharacter`."""
+    if not choices.codes:
+        return no_label("no answer of this variant is one character")
+    character, codes = choices.first_character(answer.text)
+    return _reading(character, codes or choices.lone_line(answer.text))
+
+
+def _reading(character: str, codes: tuple[str, ...]) -> Reading:
+    if len(codes) == 1:
+        return valid(codes[0])
+    return ambiguous(codes, "share the form") if codes else no_label(f'the first character is "{character}"')
+
+
+_NONE = no_label("no FINAL: with a label")
+_MARK = "final"
+_REST = re.compile(r"[\s\"'`*_]*[:=]")
+_MOST = 1000
+
+
+class FinalLine:
+    """The label behind ``FINAL:``, on the last line or else at the last place where there is one.
+
+    Case does not count, nor do quotes, brackets and emphasis around mark and label. A mark
+    that no label follows, or several joined by "or", "and", "to", a comma or a slash, is passed
+    over; of more than 1,000 marks the last 1,000 count. Anything else is no label.
+    """
+
+    def reader(self, labels: LabelSet, variant: Variant) -> Reader:
+        """Make the reader for one variant's answers."""
+        return _FinalLineReader(forms_of(labels, variant))
+
+
+@dataclass(frozen=True, slots=True)
+class _FinalLineReader:
+    forms: Forms
+
+    def __call__(self, answer: Answer) -> Reading:
+        # Going backwards, the last line comes first.
+        end = len(answer.folded)
+        for _ in range(_MOST):
+            end = answer.folded.rfind(_MARK, 0, end)
+            if end < 0:
+                break
+            if end and answer.folded[end - 1].isalnum():  # as in "semifinal"
+                continue
+            rest = _REST.match(answer.folded, end + len(_MARK))
+            codes = self.forms.given(answer, rest.end()) if rest else ()
+            if codes:
+                return valid(codes[0]) if len(codes) == 1 else ambiguous(codes, "share the form")
+        return _NONE
+
+    def many(self, answers: Sequence[Answer]) -> list[Reading]:
+        return read_where(answers, [_MARK], self, _NONE)
+
+
+_WHAT = "(?:answer|label|option|choice|classification|category|class|vote|rating)"
+_IS = r"(?:\s(?:is|would be|should be|must be|=)\b|[\s\"'`*_]{0,4}[:=])"
+
+MARKERS: tuple[str, ...] = (
+    rf"final(?: {_WHAT})?{_IS}",
+    r"\\boxed\{(?:\\text\{)?",
+    rf"(?:correct|right|best|most likely) {_WHAT}{_IS}",
+    rf"(?:the|my) {_WHAT}{_IS}",
+    rf"{_WHAT}\s?[\"'`*_]{{0,4}}:",
+    r"i (?:would |will |'d )?(?:choose|pick|select|vote for|go with|answer)(?: with)?(?: option)?\b",
+)
+"""The markers in the order in which they are tried: regular expressions over text in lower case.
+
+Each begins with letters, which makes searching fast; that they begin a word is checked later.
+"""
+
+_COMPILED = [re.compile(marker) for marker in MARKERS]
+_WORDS = (
+    *("final", "boxed", "answer", "label", "option", "choice", "classification", "category", "class", "vote"),
+    *("rating", "choose", "pick", "select", "go with"),
+)
+"""Every marker contains one of these; an answer without any need not be searched."""
+
+_WINDOW = 4000
+
+
+class AnswerMarkers:
+    r"""The label behind the words that announce it, else the last choice, else the first character.
+
+    The words, tried in this order, and of each the last place that a label follows:
+
+    1. *final:*, *final answer:* or *final answer is* (or *label*, *option*, *choice*,
+       *classification*, *category*, *class*, *vote*, *rating*, here and below);
+    2. ``\boxed{…}``;
+    3. *correct answer is* (or *right*, *best*, *most likely*);
+    4. *the answer is*, *my answer is*;
+    5. *answer:*;
+    6. *I choose* (or *pick*, *select*, *vote for*, *go with*, *answer*).
+
+    Quotes, brackets and emphasis around the label do not count. A place that several labels follow,
+    joined by "or", "and", "to", a comma or a slash, is passed over; of each the last 1,000 count.
+
+    Else the last choice that stands as a word of its own: a form of a label by the rules of
+    ``label_forms``, of one character where the variant asks for such. Else the rule of
+    ``first_character``.
+    """
+
+    def reader(self, labels: LabelSet, variant: Variant) -> Reader:
+        """Make the reader for one variant's answers."""
+        forms = forms_of(labels, variant)
+        choices = choices_of(forms)
+        lone = forms_of(labels, variant, longest=1) if choices.codes else forms
+
+        return _AnswerMarkersReader(forms, lone, choices)
+
+
+@dataclass(frozen=True, slots=True)
+class _AnswerMarkersReader:
+    forms: Forms
+    lone: Forms
+    choices: Choices
+
+    def __call__(self, answer: Answer) -> Reading:
+        codes = _marked(answer, self.forms)
+        reason = None
+        if not codes:
+            codes = self.lone.last(answer)
+            reason = "the last choice, without a marker"
+        if not codes:
+            return read_first_character(answer, self.choices)
+        return valid(codes[0], reason) if len(codes) == 1 else ambiguous(codes, "share the form")
+
+    def many(self, answers: Sequence[Answer]) -> list[Reading]:
+        if not in_columns(answers):
+            return [self(answer) for answer in answers]
+        found = read_first_characters(answers, self.choices)
+        places = holding(answers, [*_WORDS, *self.lone.words], self.lone.letter)
+        for at, answer in zip(places, answers.each_in(places), strict=True):
+            found[at] = self(answer)
+        return found
+
+
+def _marked(answer: Answer, forms: Forms) -> tuple[str, ...]:
+    if not any(word in answer.folded for word in _WORDS):
+        return ()
+    for marker in _COMPILED:
+        for place in islice(_places(marker, answer.folded), _MOST):
+            codes = forms.given(answer, place)
+            if codes:
+                return codes
+    return ()
+
+
+def _places(marker: re.Pattern[str], text: str) -> Iterator[int]:
+    """Where the marker ends, last place first, searching a growing part of the text from its end."""
+    end, window = len(text), _WINDOW
+    while end > 0:
+        start = max(0, end - window)
+        found = takewhile(lambda one, end=end: one.start() < end, marker.finditer(text, start))  # type: ignore[misc]
+        yield from reversed([one.end() for one in found if _begins_word(text, one.start())])
+        end, window = start, window * 4
+
+
+def _begins_word(text: str, at: int) -> bool:
+    return at == 0 or not text[at - 1].isalnum()

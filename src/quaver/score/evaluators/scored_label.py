@@ -1,0 +1,376 @@
+"""Evaluators that read numbers: a whole number, a score for each label."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice, pairwise
+from typing import NamedTuple
+
+from quaver.core.annotations import Reading
+from quaver.core.records import LabelSet, Variant
+from quaver.errors import SpecError, UnknownName
+from quaver.score.parsing.evaluator import (
+    Answer,
+    Given,
+    Reader,
+    ambiguous,
+    evaluator_within,
+    no_label,
+    tied,
+    valid,
+)
+from quaver.score.parsing.label_forms import Forms, Mention, forms_of, is_negated
+from quaver.score.parsing.many_answers import holding, read_at, read_where
+
+_SENTENCE_END = re.compile(r"[.?!](?:\s|\Z)|\n")
+_CLAUSE_END = re.compile(r"[,;]")
+
+
+class Score(NamedTuple):
+    """A number from 0 to 1 in an answer: where it begins and ends, and its value."""
+
+    start: int
+    end: int
+    value: float
+
+
+class _Pairs(NamedTuple):
+    """Scores by label, and how many are in a different clause from their label."""
+
+    scores: Mapping[str, float]
+    apart: int
+
+
+def paired(text: str, mentions: Sequence[Mention], scores: Sequence[Score]) -> Mapping[str, float] | Reading:
+    """The score of each label that an answer names; a reading without a label if the pairing is unclear.
+
+    Args:
+        text: The answer.
+        mentions: Where it names labels; at least one.
+        scores: Its scores, in order.
+    """
+    named = [code for mention in mentions for code in mention.codes]
+    distinct = dict.fromkeys(named)
+    if len(scores) < len(distinct):
+        return no_label("a label without a score")
+    if len(named) == len(distinct) == len(scores):
+        # One score for each label: however they alternate, their order is the same.
+        found = dict(zip(distinct, (score.value for score in scores), strict=True))
+        return found if _sums(found) else _NO_SUM
+    ways = [_beside(text, mentions, scores, behind=behind) for behind in (True, False)]
+    whole = [way for way in ways if way is not None and way.scores.keys() == distinct.keys()]
+    summing = [way for way in whole if _sums(way.scores)]
+    if not summing:
+        return _NO_SUM if whole else no_label("a label without a score of its own")
+    nearest = min(way.apart for way in summing)
+    likely = [way.scores for way in summing if way.apart == nearest]
+    if any(way != likely[0] for way in likely):
+        return ambiguous(distinct, "could each have the other's score")
+    return likely[0]
+
+
+_NO_SUM = no_label("scores that do not sum to 1")
+
+
+def _sums(scores: Mapping[str, float]) -> bool:
+    # The sum of decimals may miss the bound by a rounding error.
+    return 0.99 - 1e-9 <= sum(scores.values()) <= 1.01 + 1e-9
+
+
+def _beside(
+    text: str, mentions: Sequence[Mention], scores: Sequence[Score], *, behind: bool
+) -> _Pairs | None:
+    """The scores right after their labels, or right before them; None if a label would have two."""
+    places: list[Mention | Score] = sorted([*mentions, *scores], key=lambda place: place.start)
+    found: dict[str, float] = {}
+    apart = 0
+    for one, other in pairwise(places):
+        mention, score = (one, other) if behind else (other, one)
+        if not isinstance(mention, Mention) or not isinstance(score, Score):
+            continue
+        gap = text[one.end : other.start]
+        if _SENTENCE_END.search(gap):
+            continue
+        apart += bool(_CLAUSE_END.search(gap))
+        for code in mention.codes:
+            if found.setdefault(code, score.value) != score.value:
+                return None
+    return _Pairs(found, apart)
+
+
+# It begins with a digit, which makes searching fast; what precedes it is checked by look-behind.
+_NUMBER = re.compile(
+    r"(?P<digits>\d(?<![\w.,].)(?:\d{0,2}+(?:,\d{3})++|\d*+))(?:\.0++)?"
+    r"(?![\w%]|[.,]\d|\s?%|\sper\s?cent| ?[-–−] ?\d|\sto\s\d)"
+)
+_SIGN = re.compile(r"(?<![\w.,])[+−-]\Z")
+# What makes the number after it the end of a range or a total instead of an answer.
+_NOT_BEFORE = re.compile(r"(?:\d ?[-–−] ?|/ ?|\bout of\s|\bto\s|\bof\s|\bin\s)\Z")
+_JOINED = re.compile(r"\s(?:or|nor)\s(?:an?\s)?")
+_LOOK_BACK = 8
+_MOST = 10_000
+_NONE = no_label("no whole number")
+
+
+class Integer:
+    """The one label whose number is in the answer.
+
+    A label's number is its answer in this variant, else its code, name or ``value``, where that is
+    a whole number. Numbers in the answer are whole numbers in digits, with or without a sign,
+    thousands commas and a decimal part of zeros: ``3``, ``-1``, ``1,000``, ``4.0``; no percentages,
+    other decimals, ends of ranges (``1-5``, ``1 to 5``) or totals (the 5 in ``4/5``, ``4 out of 5``,
+    ``4 of 5``, ``4 in 5``), nor numbers behind a negation (rule 6 of ``label_forms``). Numbers that
+    are no label's do not count. Two labels' numbers are ambiguous. The first 10,000 numbers count.
+    """
+
+    def reader(self, labels: LabelSet, variant: Variant) -> Reader:
+        """Make the reader for one variant's answers."""
+        return _reader(tuple(sorted(_numbers(labels, variant).items())))
+
+
+class _IntegerReader:
+    def __init__(self, numbers: tuple[tuple[int, tuple[str, ...]], ...]) -> None:
+        self._numbers = dict(numbers)
+
+    def __call__(self, answer: Answer) -> Reading:
+        found: dict[int, None] = {}
+        denied = -1  # where the last negated number ends
+        for match in islice(_NUMBER.finditer(answer.text), _MOST):
+            start = match.start()
+            sign = _SIGN.search(answer.text, max(0, start - 1), start)
+            start -= sign is not None
+            joined = denied >= 0 and _JOINED.fullmatch(answer.folded, denied, start)
+            if joined or is_negated(answer.folded, start):
+                denied = match.end()
+            elif not _NOT_BEFORE.search(answer.folded, max(0, start - _LOOK_BACK), start):
+                found[_value(match, sign is not None and sign[0] != "+")] = None
+        codes = {code for number in found for code in self._numbers.get(number, ())}
+        if len(codes) == 1:
+            return valid(codes.pop())
+        if codes:
+            return ambiguous(codes)
+        return no_label("no label has this number") if found else _NONE
+
+    def many(self, answers: Sequence[Answer]) -> list[Reading]:
+        return read_where(answers, string.digits, self, _NONE)
+
+
+@lru_cache(maxsize=256)
+def _reader(numbers: tuple[tuple[int, tuple[str, ...]], ...]) -> _IntegerReader:
+    """The reader of some labels' numbers, one for all variants that share them."""
+    return _IntegerReader(numbers)
+
+
+def _value(match: re.Match[str], negative: bool) -> int:
+    # Python refuses to parse thousands of digits, which takes quadratic time; no label has that many.
+    digits = match["digits"].replace(",", "")[:30]
+    return -int(digits) if negative else int(digits)
+
+
+def _numbers(labels: LabelSet, variant: Variant) -> dict[int, tuple[str, ...]]:
+    """Label codes by number; where one label's answer is another's code, the answer wins."""
+    claims: dict[int, tuple[str, ...]] = {}
+    for rank in ("answer", "code", "name", "value"):
+        taken = dict(claims)
+        for label in labels.labels:
+            texts = {"answer": variant.answers.get(label.code, ""), "code": label.code, "name": label.name}
+            number = label.value if rank == "value" else _whole(texts[rank])
+            if number is not None and number == int(number) and number not in taken:
+                claims[int(number)] = (*claims.get(int(number), ()), label.code)
+    return claims
+
+
+def _whole(text: str) -> int | None:
+    text = text.strip()
+    match = _NUMBER.fullmatch(text.removeprefix("+").removeprefix("-").removeprefix("−"))
+    return _value(match, text[0] in "-−") if match else None
+
+
+# It begins with one of three characters, which makes searching fast; what precedes it is checked by
+# look-behind. Possessive, so that a run of digits is scanned once.
+_SCORE = re.compile(
+    r"[01.](?<![\w.,%+−-].)(?:(?<=[01])(?:\.\d++)?|(?<=\.)\d++)"
+    r"(?![\w%]|[.,]\d|\s?%|\s?[-–−/]\s?\.?\d|\s(?:to|(?:out\s)?of|in)\s\.?\d|\sper\s?cent)"
+)
+# What makes the number after it a bound, the end of a range or a total instead of a score.
+_SCORES_NOT_BEFORE = re.compile(
+    r"(?:\d\s?[-–−/]|(?:\A|\s)[<>≤≥]=?|\b(?:out\sof|\d\s(?:to|of|in)|than|above|below|over|under|least|most))"
+    r"\s?\Z"
+    r"|\bbetween\s[\d.]{1,6}\sand\s\Z"
+)
+_BETWEEN = re.compile(r"between\s\Z")
+_AFTER_LIST_NUMBER = re.compile(r"[.)]\s")
+_SCORES_LOOK_BACK = 24
+_SCORES_MOST = 1000
+_SCORES_NONE = no_label("no score")
+
+
+class LabelScores:
+    """Labels and scores between 0 and 1, each label with its own; the label with the highest score.
+
+    The labels are those that the answer names (rules of ``label_forms``). The scores are its
+    numbers from 0 to 1: not percentages, signed numbers, numbers with a comma, parts of a range or a
+    ratio, bounds ("more than 0.5"), list markers, nor a number that is a label's form. Where each label
+    is named once and there are as many scores, the first label has the first score and so on. Otherwise
+    each score belongs to the label that is named right before it, or else right after it, within a
+    sentence and a line; where both could be meant, the answer is ambiguous. Valid where each label that
+    is named has one score and these sum to 0.99 to 1.01. Where two labels share the highest score, the
+    answer is valid and gives no label. ``probabilities`` are the scores over their sum, ``confidence`` is
+    the highest score as given.
+
+    A lone score has a label only where the prompt or ``score_of`` names it: with two labels, an answer
+    that holds one number from 0 to 1, however often, and does not name the other label gives that label
+    from the threshold on, and below it the other.
+    Where the variant asked for an explanation, the text from the word "explanation" on is left out.
+
+    Args:
+        threshold: For a lone score.
+        score_of: The code of the label that a lone score is of, where the prompt does not say.
+    """
+
+    def __init__(self, *, threshold: float = 0.5, score_of: str | None = None) -> None:
+        if not 0 <= threshold <= 1:
+            raise SpecError(
+                "the threshold is not a probability",
+                where="threshold",
+                expected="a number from 0 to 1",
+                found=str(threshold),
+            )
+        self._threshold = threshold
+        self._score_of = score_of
+
+    def reader(self, labels: LabelSet, variant: Variant) -> Reader:
+        """Make the reader for one variant's answers.
+
+        Raises:
+            UnknownName: ``score_of`` is no label.
+            SpecError: The prompt asks for the score of another label, or there are more than two labels.
+        """
+        of = self._scored(labels.codes, variant)
+        return _LabelScoresReader(
+            forms_of(labels, variant), labels.codes, of, self._threshold, variant.explains
+        )
+
+    def _scored(self, codes: Sequence[str], variant: Variant) -> str:
+        """The code of the label that a lone score belongs to; empty if none is named."""
+        of = self._score_of
+        if of is not None and of not in codes:
+            raise UnknownName("label", of, codes, where="score_of")
+        if of is not None and len(codes) != 2:
+            raise SpecError(
+                "one score cannot choose between more than two labels",
+                where="score_of",
+                expected="two labels",
+                found=", ".join(codes),
+            )
+        if of is not None and variant.score_of not in ("", of):
+            raise SpecError(
+                "the prompt asks for the score of another label",
+                where="score_of",
+                expected=variant.score_of,
+                found=of,
+                fix="leave it out: the prompt says whose score it asks for",
+            )
+        return of or variant.score_of
+
+
+@dataclass(frozen=True, slots=True)
+class _LabelScoresReader:
+    forms: Forms
+    codes: tuple[str, ...]
+    of: str
+    threshold: float
+    explains: bool
+
+    def __call__(self, answer: Answer) -> Reading:
+        if self.explains:
+            answer = answer.before_explanation()
+        mentions = [mention for mention in self.forms.mentions(answer) if mention.codes]
+        scores = list(islice(_scores(answer, mentions), _SCORES_MOST))
+        named = {code for mention in mentions for code in mention.codes}
+        if not named or named == {self.of}:
+            return self._lone({score.value for score in scores})
+        found = paired(answer.text, mentions, scores)
+        return found if isinstance(found, Reading) else _highest(found, self.codes)
+
+    def many(self, answers: Sequence[Answer]) -> list[Reading]:
+        places = holding(answers, [*self.forms.words, *string.digits], self.forms.letter)
+        return read_at(answers, places, self, _SCORES_NONE)
+
+    def _lone(self, scores: set[float]) -> Reading:
+        if len(scores) != 1:
+            return no_label("scores without a label") if scores else _SCORES_NONE
+        of = self.of
+        if not of:
+            return no_label("a lone score, and nothing says of which label: score_of does")
+        other = next(code for code in self.codes if code != of)
+        score = scores.pop()
+        label = of if score >= self.threshold else other
+        probabilities = {of: score, other: 1 - score}
+        return Reading(label, "valid", "a lone score", False, False, probabilities, probabilities[label])
+
+
+def _scores(answer: Answer, mentions: Sequence[Mention]) -> Iterator[Score]:
+    text, named = answer.text, {mention.start for mention in mentions}
+    for number in islice(_SCORE.finditer(text), _SCORES_MOST):
+        start = number.start()
+        if start in named or _is_list_marker(text, number):
+            continue
+        before = answer.folded[max(0, start - _SCORES_LOOK_BACK) : start]
+        if _SCORES_NOT_BEFORE.search(before) or _BETWEEN.search(before):
+            continue
+        # More digits do not change the number, but parsing them takes more than linear time.
+        value = float(number[0][:100])
+        if value <= 1:
+            yield Score(start, number.end(), value)
+
+
+def _is_list_marker(text: str, number: re.Match[str]) -> bool:
+    begins_line = number.start() == 0 or text[number.start() - 1] == "\n"
+    return begins_line and _AFTER_LIST_NUMBER.match(text, number.end()) is not None
+
+
+def _highest(scores: Mapping[str, float], codes: Sequence[str]) -> Reading:
+    total = sum(scores.values())
+    best = max(scores.values())
+    winners = [code for code, score in scores.items() if score == best]
+    probabilities = {code: scores.get(code, 0.0) / total for code in codes}
+    if len(winners) > 1:
+        return tied(winners, probabilities)
+    return Reading(winners[0], "valid", None, False, False, probabilities, best)
+
+
+class ByOutput:
+    """Labels by one rule, scores and JSON by others: whichever the variant asked for.
+
+    Where it asked for a label, ``label_match`` reads; where it asked for scores, ``label_scores`` does;
+    where for a JSON object with the label, ``json_field`` does. The options name other evaluators, or the
+    same ones with options: ``label: {use: label_match, several: first}``.
+
+    Args:
+        label: The evaluator of answers that are a label.
+        score: The evaluator of answers that are a score for each label, or for one.
+        json_object: The evaluator of answers that are a JSON object.
+    """
+
+    def __init__(
+        self,
+        *,
+        label: Given = "label_match",
+        score: Given = "label_scores",
+        json_object: Given = "json_field",
+    ) -> None:
+        self._by_output = {
+            "label": evaluator_within(label, "label"),
+            "score": evaluator_within(score, "score"),
+            "json": evaluator_within(json_object, "json_object"),
+        }
+
+    def reader(self, labels: LabelSet, variant: Variant) -> Reader:
+        """Make the reader for one variant's answers."""
+        output = "json" if variant.label_field else variant.output
+        return self._by_output[output].reader(labels, variant)

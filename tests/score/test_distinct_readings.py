@@ -1,0 +1,59 @@
+"""A mark of the rules that answers are read by."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.studies import written
+
+from quaver.score import distinct_readings
+from quaver.score.distinct_readings import mark_of_rules
+from quaver.score.evaluators.named_label import Exact, FirstLabel
+from quaver.study.session import Study
+
+
+def test_the_mark_depends_on_the_code_and_not_on_which_of_quavers_evaluators_read() -> None:
+    assert mark_of_rules([Exact()]) == mark_of_rules([FirstLabel(), Exact()])
+
+
+def test_an_evaluator_of_another_package_counts_with_its_file(tmp_path: Path) -> None:
+    marks = []
+    for number, rule in enumerate(("the first", "the last")):
+        file = tmp_path / f"theirs_{number}.py"
+        file.write_text(f'class Theirs:\n    """Takes {rule} label."""\n')
+        spec = importlib.util.spec_from_file_location(file.stem, file)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[file.stem] = module
+        spec.loader.exec_module(module)
+        marks.append(mark_of_rules([module.Theirs()]))
+        del sys.modules[file.stem]
+    assert marks[0] != marks[1] != mark_of_rules([Exact()])
+
+
+def test_a_frame_that_other_code_made_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def annotate(text: str, prompt: str) -> str:
+        return "a"
+
+    source = written(tmp_path, items="text\nx\ny\n")
+    asked: dict[str, Any] = {
+        "task": {"labels": ["a", "b"]},
+        "items": {"source": str(source.parent / "items.csv"), "text": "{{ text }}"},
+        "prompt": {"instruction": "a or b?"},
+        "models": [{"name": "m", "use": "function"}],
+        "measures": ["compliance"],
+    }
+    study = Study.open(asked, folder=tmp_path / "study", functions={"m": annotate})
+    study.run()
+    study.annotations()
+    kept = tmp_path / "study" / "annotations.parquet"
+    pl.read_parquet(kept).with_columns(label=pl.lit(None)).write_parquet(kept)  # as an older rule read them
+    assert study.annotations()["label"].null_count() == 2
+    monkeypatch.setattr(distinct_readings, "_hash_of", lambda files: "another release")
+    assert study.annotations()["label"].null_count() == 0
