@@ -1,0 +1,406 @@
+"""How often a verdict is right: studies whose truth is known, drawn again and again.
+
+    python benchmarks/planted.py [SEEDS [KIND …]]
+
+Each kind of study is planted (`planted_study.py`), opened as a user opens it and judged. What would be right
+to say (`planted_kinds.py`) follows from no rule of the verdict. Planted as good are at most 8% wrong labels
+and 5% of pairs of prompts that differ (on a scale, by a step); planted as bad is at least a fifth, or most of
+a class or a group.
+
+A verdict is a false "use" where it vouches for labels that are bad: all of them, a prompt, a class, a group,
+or those of texts that never got one, unless it says so. It is a false "do not use" where it refuses labels
+that are good. A clause is false where it names a class or a group that is good, missing labels where there
+are none, or as the first reason something that was not planted. The intervals that it quotes should cover
+what is true of the same kind with very many texts.
+
+The table is in docs/verdicts.md; beneath it, the first studies of each kind that were judged wrongly.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+if __package__ in (None, ""):  # run as a script
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.planted_kinds import KINDS, Kind
+from benchmarks.planted_study import Planted, planted, true_values
+
+from quaver import Study
+
+MILDEST = ("use", "use except for", "use one prompt only", "do not use")
+"""The verdicts, from the one that vouches for most; "cannot tell" is never false."""
+
+# ----------------------------------------------------------------------- what a verdict says
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a verdict says of one model and field.
+
+    Attributes:
+        kind: One of `MILDEST`, or ``cannot tell``.
+        cause: What it names as the first reason, in the words of `Kind.causes`; empty where it names none.
+        prompt: The one prompt that it allows.
+        classes: The labels that it excludes.
+        groups: The groups that it excludes.
+        missing: Whether it says that texts have no label.
+        quoted: Intervals by quantity of `true_values`.
+        sentence: Its first line.
+    """
+
+    kind: str
+    cause: str = ""
+    prompt: str = ""
+    classes: frozenset[str] = frozenset()
+    groups: frozenset[str] = frozenset()
+    missing: bool = False
+    quoted: tuple[tuple[str, float, float], ...] = ()
+    sentence: str = ""
+
+
+_KINDS = {"use this prompt": "use one prompt only"}
+_QUANTITIES = {
+    "wrong_labels": "off gold",
+    "flips_prompts": "prompts",
+    "flips_repeats": "repeats",
+    "unlabelled_answers": "missing",
+}
+_CAUSES = {
+    "one label": "constant",
+    "wrong": "gold",
+    "unsteady": "prompts",
+    "odd prompts": "prompts",
+    "best prompt": "prompts",
+    "repetition": "repeats",
+    "unreadable": "missing",
+}
+
+
+def said(study: Study) -> dict[str, Said]:
+    """What the verdict on a study says, by model: the only place that knows its record."""
+    card = study.verdict()
+    found = {}
+    for one in card.recommendations:
+        quoted = [
+            (_QUANTITIES[estimate.measure], estimate.low, estimate.high)
+            for estimate in one.evidence
+            if estimate.measure in _QUANTITIES and estimate.low is not None and estimate.high is not None
+        ]
+        found[one.model] = Said(
+            kind=_KINDS.get(one.kind, one.kind),
+            cause=_CAUSES.get(one.reason, one.reason),
+            prompt=one.prompt.rpartition("=")[2],
+            missing=any(quantity == "missing" for quantity, _, _ in quoted),
+            quoted=tuple(quoted),
+            sentence=card.lines[0],
+        )
+    return found
+
+
+# ----------------------------------------------------------------------------------- scoring
+
+
+@dataclass(frozen=True)
+class Score:
+    """Whether one verdict is right.
+
+    Attributes:
+        kind: What it says.
+        false_use: Why it vouches for what is bad; empty if it does not.
+        false_refusal: Why it refuses what is good.
+        clauses: What else it says that is false.
+        quoted: How many intervals it quotes.
+        missed: Which of them do not cover what is true.
+        seed: The study's.
+        sentence: Its first line.
+    """
+
+    kind: str
+    false_use: str
+    false_refusal: str
+    clauses: tuple[str, ...]
+    quoted: int
+    missed: tuple[str, ...]
+    seed: int
+    sentence: str
+
+
+def scored(kind: Kind, study: Planted, verdict: Said, seed: int) -> Score:
+    """Hold what a verdict says against what was planted."""
+    missed = []
+    true = true_values(kind.plan)
+    # one prompt's figures are not those of all prompts
+    quoted = () if verdict.kind == "use one prompt only" else verdict.quoted
+    for quantity, low, high in quoted:
+        if not low - 1e-9 <= true[quantity] <= high + 1e-9:
+            missed.append(f"{quantity} [{low:.3f} to {high:.3f}], true {true[quantity]:.3f}")
+    return Score(
+        kind=verdict.kind,
+        false_use=_false_use(kind, study, verdict),
+        false_refusal=_false_refusal(kind, study, verdict),
+        clauses=tuple(_false_clauses(kind, study, verdict)),
+        quoted=len(quoted),
+        missed=tuple(missed),
+        seed=seed,
+        sentence=verdict.sentence,
+    )
+
+
+def _false_use(kind: Kind, study: Planted, verdict: Said) -> str:
+    if verdict.kind in ("cannot tell", "do not use"):
+        return ""
+    accepted = (*kind.right, *kind.allowed)
+    strictest = min(MILDEST.index(one) for one in kind.right)
+    if verdict.kind not in accepted and MILDEST.index(verdict.kind) < max(strictest, 1):
+        return verdict.kind
+    if verdict.kind == "use one prompt only" and verdict.prompt not in kind.good_prompts:
+        return f"use prompt {verdict.prompt}"
+    if verdict.kind == "use except for":
+        kept = [*(kind.bad_classes - verdict.classes), *(_bad_groups(kind, study) - verdict.groups)]
+        if kept:
+            return f"use {', '.join(sorted(kept))}"
+    if kind.says_missing and not verdict.missing:
+        return "use, and no word of missing labels"
+    return ""
+
+
+def _false_refusal(kind: Kind, study: Planted, verdict: Said) -> str:
+    if verdict.kind in ("cannot tell", "use", *kind.right, *kind.allowed):
+        return ""
+    mildest = max(MILDEST.index(one) for one in kind.right)
+    return verdict.kind if MILDEST.index(verdict.kind) > mildest else ""
+
+
+def _bad_groups(kind: Kind, study: Planted) -> frozenset[str]:
+    """The groups of this study that are misread, as far as it has texts of them."""
+    if not kind.names_groups:
+        return frozenset()
+    return frozenset(f"g{at}" for at in study.misread & set(study.group.tolist()))
+
+
+def _false_clauses(kind: Kind, study: Planted, verdict: Said) -> Iterator[str]:
+    for label in sorted(verdict.classes - kind.bad_classes - kind.doubtful_classes):
+        yield f"names the class {label}"
+    misread = {f"g{at}" for at in study.misread}
+    for group in sorted(verdict.groups - misread):
+        yield f"names the group {group}"
+    if verdict.missing and not (study.labels < 0).any():
+        yield "names missing labels"
+    refuses = verdict.kind in ("do not use", "use one prompt only")
+    if refuses and kind.causes and verdict.cause and verdict.cause not in kind.causes:
+        yield f"names {verdict.cause} as the reason"
+
+
+# ----------------------------------------------------------------------------------- opening
+
+
+def opened(kind: Kind, study: Planted, folder: Path, rng: np.random.Generator) -> Study:
+    """The planted study as a user opens it."""
+    texts = _texts(study, near=kind.plan.near, rng=rng)
+    if kind.plan.coders:
+        return _asked(kind, study, texts, folder)
+    shape = study.labels.shape
+    text, prompt, repeat = (index.ravel() for index in np.indices(shape))
+    codes = np.array([*kind.plan.codes, ""])
+    columns: dict[str, Any] = {
+        "item": text,
+        "text": np.array(texts)[text],
+        kind.factor: np.char.add("p", prompt.astype(str)),
+        "label": codes[study.labels.ravel()],
+    }
+    roles: dict[str, Any] = {"item": "item", "label": "label", "text": "text", "variant": [kind.factor]}
+    if kind.plan.repeats > 1:
+        columns["repeat"], roles["repeat"] = repeat, "repeat"
+    if (study.gold >= 0).any():
+        columns["gold"], roles["gold"] = codes[study.gold[text]], "gold"
+    if kind.plan.groups is not None:
+        columns["author"] = np.char.add("g", study.group[text].astype(str))
+        declared = kind.plan.groups.declared
+        if declared:
+            roles[declared] = "author" if declared == "group" else ["author"]
+    frame = pl.DataFrame(columns)
+    document: dict[str, Any] = {"name": "planted", "task": _task(kind)}
+    if kind.beside is not None:
+        roles["coder"] = "model"
+        other = opened_frame(kind, study, columns, codes, rng)
+        frame = pl.concat([frame.with_columns(model=pl.lit("m")), other])
+    if kind.fields:
+        document["evaluators"] = [{"use": "json_field", "name": one, "field": one} for one in kind.fields]
+        roles["raw"] = roles.pop("label")
+        answers = [json.dumps(dict(zip(kind.fields, (one, "?"), strict=True))) for one in frame["label"]]
+        frame = frame.with_columns(label=pl.Series(answers))
+    frame.write_parquet(folder / "labels.parquet")
+    document["annotations"] = {"source": str(folder / "labels.parquet"), **roles}
+    return Study.open(document, folder=folder / "study")
+
+
+def opened_frame(
+    kind: Kind, study: Planted, columns: Mapping[str, Any], codes: np.ndarray, rng: np.random.Generator
+) -> pl.DataFrame:
+    """The same texts, labelled by the other model: wrong as often as `Kind.beside` says."""
+    assert kind.beside is not None
+    kinds = len(kind.plan.shares)
+    wrong = rng.random(study.truth.size) < kind.beside
+    given = np.where(wrong, (study.truth + rng.integers(1, kinds, wrong.size)) % kinds, study.truth)
+    labels = np.broadcast_to(given[:, None, None], study.labels.shape)
+    return pl.DataFrame({**columns, "label": codes[labels.ravel()]}).with_columns(model=pl.lit("other"))
+
+
+def _task(kind: Kind) -> dict[str, Any]:
+    codes, scale = kind.plan.codes, kind.plan.scale
+    if scale is None or scale.level in ("nominal", "ordinal"):
+        return {"labels": list(codes), "level": scale.level if scale else "nominal"}
+    return {"labels": [{"code": code, "value": float(code)} for code in codes], "level": scale.level}
+
+
+def _asked(kind: Kind, study: Planted, texts: list[str], folder: Path) -> Study:
+    """A study of a function, whose texts several people labelled."""
+    codes, prompts = kind.plan.codes, range(kind.plan.prompts)
+    places = {text: at for at, text in enumerate(texts)}
+    rows = [
+        {"text": text, **{f"coder{at}": codes[by] for at, by in enumerate(study.coders[place])}}
+        for text, place in places.items()
+    ]
+
+    def answer(text: str, prompt: str) -> str:
+        number = next(at for at in prompts if f"Question {at}:" in prompt)
+        return codes[int(study.labels[places[text], number, 0])]
+
+    asked = {f"p{at}": f"Question {at}: which label fits best?" for at in prompts}
+    first = asked.pop("p0")
+    document = {
+        "name": "planted",
+        "task": _task(kind),
+        "items": {
+            "source": rows,
+            "text": "{{ text }}",
+            "coders": [f"coder{at}" for at in range(kind.plan.coders)],
+            "gold": {"coders": "majority"},
+        },
+        "prompt": {"instruction": first},
+        "variants": [{"use": "instructions", "texts": asked}],
+        "models": [{"name": "m", "use": "function"}],
+    }
+    found = Study.open(document, folder=folder / "study", functions={"m": answer})
+    found.run()
+    return found
+
+
+_SYLLABLES = np.array([a + b for a in "bdfgklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "el", "or")])
+
+
+def _texts(study: Planted, *, near: bool, rng: np.random.Generator) -> list[str]:
+    """Texts that nobody could read; copies are alike, or all but for a word."""
+    count = int(study.original.max()) + 1
+    words = _SYLLABLES[rng.integers(0, _SYLLABLES.size, (count, 12, 3))]
+    originals = [" ".join("".join(word) for word in text) for text in words]
+    texts = [originals[at] for at in study.original]
+    return [f"{text} {_SYLLABLES[at % 100]}{at}" for at, text in enumerate(texts)] if near else texts
+
+
+# --------------------------------------------------------------------------------- the table
+
+
+def judged(task: tuple[str, int]) -> tuple[str, Score]:
+    """Plant a study, open it and score its verdict."""
+    name, seed = task
+    kind = KINDS[name]
+    rng = np.random.default_rng([seed, list(KINDS).index(name)])
+    study = planted(kind.plan, rng)
+    with tempfile.TemporaryDirectory() as folder:
+        found = said(opened(kind, study, Path(folder), rng))
+    verdict = next((found[one] for one in (kind.of, "m") if one in found), next(iter(found.values())))
+    return name, scored(kind, study, verdict, seed)
+
+
+@dataclass
+class Row:
+    """The scores of one kind."""
+
+    kind: Kind
+    scores: list[Score] = field(default_factory=list)
+
+    def share(self, which: Iterable[object]) -> str:
+        """The share of studies of which something holds, in percent."""
+        holds = list(which)
+        return f"{100 * sum(map(bool, holds)) / len(holds):.3g}%" if holds else "–"
+
+    def line(self, name: str) -> str:
+        """The row of the table."""
+        verdicts = Counter(one.kind for one in self.scores)
+        total = len(self.scores)
+        given = ", ".join(f"{kind} {100 * n / total:.3g}%" for kind, n in verdicts.most_common())
+        quoted = sum(one.quoted for one in self.scores)
+        cells = [
+            name,
+            " or ".join(self.kind.right),
+            given,
+            self.share(one.false_use for one in self.scores),
+            self.share(one.false_refusal for one in self.scores),
+            self.share(one.clauses for one in self.scores),
+            f"{100 * sum(len(one.missed) for one in self.scores) / quoted:.3g}%" if quoted else "–",
+        ]
+        return f"| {' | '.join(cells)} |"
+
+    def faults(self, name: str) -> Iterator[str]:
+        """The first studies that were judged wrongly."""
+        found: dict[str, list[Score]] = defaultdict(list)
+        for one in sorted(self.scores, key=lambda score: score.seed):
+            for what in (one.false_use, one.false_refusal):
+                if what:
+                    found[f"false: {what}"].append(one)
+            for clause in one.clauses:
+                found[f"clause: {clause}"].append(one)
+            for quote in one.missed:
+                found[f"interval: {quote.split(' [')[0]}"].append(one)
+        for what, scores in sorted(found.items(), key=lambda pair: -len(pair[1])):
+            first = scores[0]
+            yield f"{name}: {what}: {len(scores)} of {len(self.scores)}, seed {first.seed}: {first.sentence}"
+
+
+HEAD = (
+    "| study | right | said | false use | false do not use | false clause | intervals that miss |",
+    "| --- | --- | --- | --- | --- | --- | --- |",
+)
+
+
+def rows(seeds: Iterable[int], names: Iterable[str], processes: int = 2) -> dict[str, Row]:
+    """Judge studies of these kinds, one for each seed."""
+    found = {name: Row(KINDS[name]) for name in names}
+    tasks = [(name, seed) for name in found for seed in seeds]
+    with get_context("spawn").Pool(processes) as pool:
+        for at, (name, score) in enumerate(pool.imap_unordered(judged, tasks, chunksize=4), 1):
+            found[name].scores.append(score)
+            if at % 500 == 0:
+                print(f"{at} of {len(tasks)}", file=sys.stderr, flush=True)
+    return found
+
+
+def main(seeds: int, names: list[str], processes: int) -> None:
+    """Print the table, and what was judged wrongly."""
+    unknown = set(names) - KINDS.keys()
+    if unknown:
+        sys.exit(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(KINDS)}")
+    found = rows(range(seeds), names or KINDS, processes)
+    print(*HEAD, *(row.line(name) for name, row in found.items()), sep="\n")
+    print(*(fault for name, row in found.items() for fault in row.faults(name)), sep="\n", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    import os
+
+    arguments = sys.argv[1:]
+    seeds_given = int(arguments[0]) if arguments else 100
+    main(seeds_given, arguments[1:], int(os.environ.get("PROCESSES", "2")))
