@@ -19,6 +19,7 @@ The table is in docs/verdicts.md; beneath it, the first studies of each kind tha
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tempfile
 from collections import Counter, defaultdict
@@ -149,7 +150,7 @@ def scored(kind: Kind, study: Planted, verdict: Said, seed: int) -> Score:
     return Score(
         kind=verdict.kind,
         false_use=_false_use(kind, study, verdict),
-        false_refusal=_false_refusal(kind, study, verdict),
+        false_refusal=_false_refusal(kind, verdict),
         clauses=tuple(_false_clauses(kind, study, verdict)),
         quoted=len(quoted),
         missed=tuple(missed),
@@ -161,10 +162,8 @@ def scored(kind: Kind, study: Planted, verdict: Said, seed: int) -> Score:
 def _false_use(kind: Kind, study: Planted, verdict: Said) -> str:
     if verdict.kind in ("cannot tell", "do not use"):
         return ""
-    accepted = (*kind.right, *kind.allowed)
-    strictest = min(MILDEST.index(one) for one in kind.right)
-    if verdict.kind not in accepted and MILDEST.index(verdict.kind) < max(strictest, 1):
-        return verdict.kind
+    if verdict.kind not in (*kind.right, *kind.allowed):
+        return "" if _refuses(kind, verdict) else verdict.kind
     if verdict.kind == "use one prompt only" and verdict.prompt not in kind.good_prompts:
         return f"use prompt {verdict.prompt}"
     if verdict.kind == "use except for":
@@ -176,11 +175,14 @@ def _false_use(kind: Kind, study: Planted, verdict: Said) -> str:
     return ""
 
 
-def _false_refusal(kind: Kind, study: Planted, verdict: Said) -> str:
-    if verdict.kind in ("cannot tell", "use", *kind.right, *kind.allowed):
-        return ""
-    mildest = max(MILDEST.index(one) for one in kind.right)
-    return verdict.kind if MILDEST.index(verdict.kind) > mildest else ""
+def _false_refusal(kind: Kind, verdict: Said) -> str:
+    accepted = ("cannot tell", *kind.right, *kind.allowed)
+    return verdict.kind if verdict.kind not in accepted and _refuses(kind, verdict) else ""
+
+
+def _refuses(kind: Kind, verdict: Said) -> bool:
+    """Whether a verdict vouches for less than each that is right."""
+    return MILDEST.index(verdict.kind) > max(MILDEST.index(one) for one in kind.right)
 
 
 def _bad_groups(kind: Kind, study: Planted) -> frozenset[str]:
@@ -354,6 +356,18 @@ class Row:
         ]
         return f"| {' | '.join(cells)} |"
 
+    def above(self) -> str:
+        """Which bounds this kind is above; of good studies, those of fewer than 100 texts may be unsure."""
+        total = len(self.scores)
+        unsure = sum(one.kind == "cannot tell" for one in self.scores) / total
+        found = {
+            "false use": sum(bool(one.false_use) for one in self.scores) / total > 0.05,
+            "false do not use": sum(bool(one.false_refusal) for one in self.scores) / total > 0.05,
+            "false clauses": sum(bool(one.clauses) for one in self.scores) / total > 0.01,
+            "cannot tell": self.kind.right == ("use",) and self.kind.plan.texts >= 100 and unsure > 0.1,
+        }
+        return ", ".join(bound for bound, above in found.items() if above)
+
     def faults(self, name: str) -> Iterator[str]:
         """The first studies that were judged wrongly."""
         found: dict[str, list[Score]] = defaultdict(list)
@@ -394,13 +408,17 @@ def main(seeds: int, names: list[str], processes: int) -> None:
     if unknown:
         sys.exit(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(KINDS)}")
     found = rows(range(seeds), names or KINDS, processes)
+    above = [f"{name}: above the bound of {row.above()}" for name, row in found.items() if row.above()]
     print(*HEAD, *(row.line(name) for name, row in found.items()), sep="\n")
-    print(*(fault for name, row in found.items() for fault in row.faults(name)), sep="\n", file=sys.stderr)
+    print(
+        *(fault for name, row in found.items() for fault in row.faults(name)),
+        *above,
+        sep="\n",
+        file=sys.stderr,
+    )
 
 
 if __name__ == "__main__":
-    import os
-
     arguments = sys.argv[1:]
     seeds_given = int(arguments[0]) if arguments else 100
     main(seeds_given, arguments[1:], int(os.environ.get("PROCESSES", "2")))

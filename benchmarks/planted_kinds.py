@@ -284,6 +284,10 @@ _ONE_GOOD = (0.7, 0.7, 0.02, 0.7, 0.7)
 _THIRD_BAD = (0.02, 0.02, 0.8) * 3
 _PROMPTS = {
     "twenty good prompts": Kind(Plan(prompts=20), (USE,)),
+    "five prompts alike, 12% of labels at random": Kind(Plan(texts=100, noise=0.12), (USE, NOT)),
+    "twenty prompts alike, 25% of labels at random, 40 texts": Kind(
+        Plan(texts=40, prompts=20, noise=0.25), (USE, NOT)
+    ),
     "two good prompts": Kind(Plan(prompts=2), (USE,)),
     "one prompt, good": Kind(Plan(prompts=1), (USE,), allowed=(ONE,), prompts=(0,)),
     "one prompt, a third wrong": Kind(Plan(prompts=1, wrong=0.35), (NOT,), causes=("gold", "class")),
@@ -340,6 +344,7 @@ _REPEATS = {
 
 _MISSING = {
     "3% of the labels missing at random": Kind(Plan(missing=0.03), (USE,)),
+    "10% of the labels missing at random": Kind(Plan(missing=0.1), (USE,)),
     "half of the labels missing at random": Kind(Plan(missing=0.5), (NOT,), causes=("missing",)),
     "8% of the texts, the hard ones, never labelled": Kind(
         Plan(texts=400, hard=0.08, hard_missing=True, wrong=0.02), (USE, EXCEPT), says_missing=True

@@ -1,0 +1,125 @@
+"""Verdicts on studies whose truth was planted: ``benchmarks/planted.py`` has every kind, and its table."""
+
+from __future__ import annotations
+
+import pytest
+from benchmarks.planted import KINDS, Said, Score, judged, scored
+from benchmarks.planted_study import Plan, planted, true_values
+from numpy.random import default_rng
+
+_NEVER_FOUND = "one label of three rare (7%), never found"
+_GROUP = "six groups, one misread"
+_ONE_BROKEN = "one broken prompt of five"
+_HARD = "8% of the texts, the hard ones, never labelled"
+
+RIGHT = (
+    "three labels",
+    "ten labels",
+    "one label always",
+    "both labels swapped",
+    "four grades, prompts agree and people do not",
+    "eight groups with other shares of labels, all good",
+    _ONE_BROKEN,
+    "only one prompt of five right",
+    "every prompt changes most labels, without gold",
+    "three repeats, another label each time",
+    "half of the labels missing at random",
+    "three coders, each right in 85%, and a good model",
+    "8 texts, half wrong",
+    "100 texts, good",
+    "two models, the bad one",
+)
+"""Kinds of which no seed was judged wrongly."""
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("name", RIGHT)
+def test_what_is_said_is_true(name: str, seed: int) -> None:
+    _, score = judged((name, seed))
+    assert not score.false_use
+    assert not score.false_refusal
+    assert not score.clauses
+
+
+def _score(name: str, said: Said) -> Score:
+    kind = KINDS[name]
+    return scored(kind, planted(kind.plan, default_rng(0)), said, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (_NEVER_FOUND, Said("use")),
+        (_NEVER_FOUND, Said("use except for", classes=frozenset({"l0"}))),
+        (_GROUP, Said("use")),
+        (_GROUP, Said("use except for", groups=frozenset({"g0"}))),
+        (_ONE_BROKEN, Said("use")),
+        (_ONE_BROKEN, Said("use one prompt only", prompt="p2")),
+        (_HARD, Said("use")),
+        ("stable and a third wrong", Said("use")),
+        ("five prompts alike, 12% of labels at random", Said("use one prompt only", prompt="p0")),
+    ],
+)
+def test_vouching_for_what_is_bad_is_a_false_use(name: str, said: Said) -> None:
+    score = _score(name, said)
+    assert score.false_use
+    assert not score.false_refusal
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("three labels", Said("do not use")),
+        ("three labels", Said("use except for", classes=frozenset({"l0"}))),
+        ("three labels", Said("use one prompt only", prompt="p0")),
+        (_NEVER_FOUND, Said("do not use")),
+        (_GROUP, Said("do not use")),
+    ],
+)
+def test_refusing_what_is_good_is_a_false_do_not_use(name: str, said: Said) -> None:
+    score = _score(name, said)
+    assert score.false_refusal
+    assert not score.false_use
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (_NEVER_FOUND, Said("use except for", classes=frozenset({"l0", "l2"}))),
+        (_GROUP, Said("use except for", groups=frozenset({"g1", "g4"}))),
+        ("three labels", Said("use", missing=True)),
+        ("stable and a third wrong", Said("do not use", cause="prompts")),
+    ],
+)
+def test_naming_what_was_not_planted_is_a_false_clause(name: str, said: Said) -> None:
+    score = _score(name, said)
+    assert len(score.clauses) == 1
+    assert not score.false_use
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("three labels", Said("use")),
+        ("three labels", Said("cannot tell")),
+        (_NEVER_FOUND, Said("use except for", classes=frozenset({"l2"}))),
+        (_GROUP, Said("use except for", groups=frozenset({"g4"}))),
+        (_ONE_BROKEN, Said("use one prompt only", prompt="p0", cause="prompts")),
+        (_HARD, Said("use", missing=True)),
+        ("stable and a third wrong", Said("do not use", cause="gold")),
+    ],
+)
+def test_what_is_right_is_scored_so(name: str, said: Said) -> None:
+    score = _score(name, said)
+    assert (score.false_use, score.false_refusal, score.clauses) == ("", "", ())
+
+
+def test_an_interval_covers_what_is_true_of_very_many_texts() -> None:
+    true = true_values(Plan(shares=(0.5, 0.5), wrong=0.1, noise=0.2, again=0.0))
+    # A label is anew with 0.2, and then another one with 0.5: wrong 0.1 · 0.9 + 0.9 · 0.1, and two prompts
+    # differ with 2 · 0.1 · 0.9.
+    assert true["wrong"] == pytest.approx(0.18, abs=0.005)
+    assert true["prompts"] == pytest.approx(0.18, abs=0.005)
+    assert true["missing"] == 0
+    missed = _score("three labels", Said("use", quoted=(("off gold", 0.2, 0.3), ("prompts", 0.0, 0.1))))
+    assert (missed.quoted, len(missed.missed)) == (2, 1)
