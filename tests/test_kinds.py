@@ -34,7 +34,7 @@ FAMILY: dict[str, dict[str, Any]] = {
     "stability": {"k": 1},
     "sensitivity": {"k": 1},
     "audit": {"answer_tokens": 2, "reasoning_tokens": 4},
-    "mcq": {"treatments": {f"T{n}": {"max_tokens": 4} for n in range(1, 7)}},
+    "mcq": {"treatments": {f"T{n}": {"max_tokens": 4} for n in range(6)}},
     "factorial": {"parts": {name: {"tokens": 3} for name in ("label", "score", "explanation")}},
     "judge": {},
 }
@@ -103,7 +103,7 @@ def test_from_an_empty_folder_to_the_report_as_its_page_goes(
         (tmp_path / f"{kind}.yaml").write_text(study_of_kind(kind), encoding="utf-8")
         page = worked().refresh(kind, tmp_path, tmp_path / "images", lambda command: typed(command) or "")
         assert f"{CALLS[kind]:,} calls in" in " ".join(page.split())
-        assert "| T6 | 1.0 |" in page
+        assert "| T5 | 1.0 |" in page
 
 
 def worked() -> ModuleType:

@@ -45,7 +45,7 @@ def study(folder: Path, labels: list[str], score: dict[str, Any], **more: Any) -
 
 
 def measured(opened: Study) -> dict[tuple[str, str], float | None]:
-    return {(one.measure, one.cell["output"]): one.value for one in opened.estimates()}
+    return {(one.measure, one.cell["factor_output"]): one.value for one in opened.estimates()}
 
 
 @pytest.mark.parametrize("labels", [["yes", "no"], ["no", "yes"]])
@@ -91,6 +91,6 @@ def test_tied_scores_comply_and_are_not_right(tmp_path: Path) -> None:
         ("accuracy", "score"): 0.0,
         ("compliance", "score"): 1.0,
     }
-    tied = opened.annotations().filter(output="score")
+    tied = opened.annotations().filter(factor_output="score")
     assert tied["status"].cast(str).to_list() == ["valid"] * 6
     assert tied["label"].null_count() == 6

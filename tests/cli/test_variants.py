@@ -82,3 +82,20 @@ def test_run_makes_what_is_missing_and_plan_and_status_do_not(folder: Path, comm
     assert numbers(ran.stdout.splitlines()[0])[-2:] == [9, 9]
     shown = command(folder, "status", "study.yaml", *MODEL)
     assert "paraphrases" in shown.stdout
+
+
+def test_a_collection_shows_the_prompts_of_each_of_its_studies(command: Command, folder: Path) -> None:
+    (folder / "both.yaml").write_text(
+        "name: both\nshared:\n  task: {labels: [positive, negative]}\n"
+        '  items: {source: items.csv, id: id, text: "{{ text }}"}\n'
+        "  models: [{name: fake, use: function}]\n"
+        "studies:\n  short: {prompt: {instruction: Which?}}\n"
+        "  long: {prompt: {instruction: Which of these?}}\n",
+        encoding="utf-8",
+    )
+    shown = command(folder, "variants", "both.yaml", *MODEL).stdout
+    assert shown.index("Study short") < shown.index("Which?") < shown.index("Study long")
+    assert "Which of these?" in shown
+    refused = command(folder, "variants", "both.yaml", "--export", "texts.csv", *MODEL)
+    assert refused.returncode != 0
+    assert not (folder / "texts.csv").exists()

@@ -267,12 +267,6 @@ STUDIES = {
         "study.yaml:7: items.group",
         "id, text, truth",
     ),
-    "group that is a column of annotations": (
-        changed("  gold: truth", "  groups: [id, label]"),
-        SpecError,
-        "study.yaml:7: items.groups[1]",
-        "rename",
-    ),
     "group twice": (
         changed("  gold: truth", "  groups: [id, id]"),
         SpecError,
@@ -290,12 +284,6 @@ STUDIES = {
     "factor that is a group": (
         changed("  gold: truth", "  groups: [truth]")
         + "variants:\n  - {use: instructions, factor: truth, texts: {a: Is it?}}\n",
-        SpecError,
-        "study.yaml:13: variants[0]",
-        "factor:",
-    ),
-    "factor that is a column of annotations": (
-        STUDY + "variants:\n  - {use: instructions, factor: model, texts: {a: Is it?}}\n",
         SpecError,
         "study.yaml:13: variants[0]",
         "factor:",
@@ -379,14 +367,6 @@ STUDIES = {
         NotMade,
         "study.yaml:12: variants[0]",
         "`quaver variants STUDY`",
-    ),
-    "text templates beside a group named text": (
-        changed('text: "{{ text }}"', "text: {a: '{{ text }}', b: '{{ id }}'}").replace(
-            "  gold: truth", "  groups: [text]"
-        ),
-        SpecError,
-        "study.yaml:7: items.groups",
-        "rename",
     ),
     "level twice": (
         STUDY + "variants:\n  - {use: instructions, texts: {original: Is it?}}\n",

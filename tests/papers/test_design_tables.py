@@ -142,8 +142,8 @@ def test_every_prompt(study: Study) -> None:
 def test_lengths_without_the_text_and_their_change(study: Study) -> None:
     rows = {(row["factor"], row["level"]): row for row in tabled(study, "lengths")}
     plain, polite = rows["tone", "plain"], rows["tone", "polite"]
-    assert polite["fixed characters"] - plain["fixed characters"] == len(" Please.")
-    assert polite["fixed change"] == pytest.approx(8 / plain["fixed characters"])
+    assert polite["fixed words"] - plain["fixed words"] == 1  # "Please."
+    assert polite["fixed change"] == pytest.approx(1 / plain["fixed words"])
     assert plain["fixed change"] == 0
     assert plain["tokens read"] is None  # a Python function counts none
 

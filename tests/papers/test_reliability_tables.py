@@ -22,7 +22,7 @@ name: sides
 task: {labels: [left, right]}
 items: {source: items.csv, id: id, text: "{{ text }}", gold: gold, sample: 40}
 prompt: {instruction: Which side is it?, postfix: Answer left or right.}
-variants: [{use: perturbations, which: [original, moved, reasoning]}]
+variants: [{use: perturbations, paraphrase: Left or right?}]
 models:
   - {name: small, use: function}
   - {name: middle, use: function}
@@ -39,7 +39,9 @@ measures:
   - {use: readiness, by: [model], second: first_character, token: logprob, stated: decimal,
      thresholds: {accuracy: 0.5}}
 """
-PROMPTS = ("original", "moved", "reasoning")
+PROMPTS = ("original", "paraphrase", "moved", "examples", "reasoning", "bare")
+PAPER = ("paraphrase", "moved", "examples", "bare")
+"""The four prompts that section 3 takes the spread over."""
 MODELS = {"small": 0.35, "middle": 0.25, "large": 0.1}
 SIZE = 40
 
@@ -58,6 +60,7 @@ def rows() -> Iterator[dict[str, Any]]:
                 said = [0.8, None][
                     chance("said", model, prompt, item) < (0.5 if prompt == "reasoning" else 0.1)
                 ]
+                unread = label if chance("unread", model, prompt, item) < 0.8 else None
                 shared = {"model": model, "variant": f"perturbation={prompt}", "perturbation": prompt}
                 shared |= {"decoding": "greedy", "item": str(item), "repeat": 0, "gold": gold}
                 read = label if prompt != "reasoning" else None
@@ -66,8 +69,8 @@ def rows() -> Iterator[dict[str, Any]]:
                     ("first_character", read, None),
                     ("logprob", label, sure),
                     ("raw", label, sure * mass),
-                    ("decimal", label, said),
-                    ("percentage", label, None if said is None else 0.6),
+                    ("decimal", unread, said),
+                    ("percentage", unread, None if said is None else 0.6),
                 ):
                     seen = {"label_coverage": 0.5 if item % 4 == 0 else 1.0, "mass_coverage": mass}
                     yield shared | {
@@ -143,8 +146,12 @@ def cell(answers: list[StoredAnswers], name: str, model: str, prompt: str) -> di
 
 def test_stated_confidence_where_enough_is_parsed(answers: list[StoredAnswers]) -> None:
     made = shown(confidence_tables.verbal(answers))
-    assert len(made) == 3 * 3 * 2
+    assert len(made) == 3 * len(PROMPTS) * 2
     for row in made:
+        own = part(answers, row["phrasing"], row["model"], row["prompt"])
+        parsed = own.filter(pl.col("confidence").is_not_null())
+        assert row["n"] == parsed.height
+        assert parsed["label"].null_count()  # unreadable answers are among them, and wrong
         expected = cell(answers, row["phrasing"], row["model"], row["prompt"])
         assert row["parse rate"] == pytest.approx(expected["parse rate"])
         for name, value in list(expected.items())[1:]:
@@ -155,11 +162,35 @@ def test_stated_confidence_where_enough_is_parsed(answers: list[StoredAnswers]) 
     assert any(row["verbal ECE"] is None for row in made)
 
 
+def test_prompts_pooled_as_in_table_2(answers: list[StoredAnswers]) -> None:
+    """Over the cells that state enough, the answers of a model taken together."""
+    made = shown(confidence_tables.pooled(answers))
+    assert [(row["model"], row["phrasing"]) for row in made] == [
+        (m, e) for m in MODELS for e in ("decimal", "percentage")
+    ]
+    for row in made:
+        model, name = row["model"], row["phrasing"]
+        each = {prompt: cell(answers, name, model, prompt)["parse rate"] for prompt in PAPER}
+        kept = [prompt for prompt, rate in each.items() if rate >= 0.8]
+        assert (row["prompts kept"], row["prompts"]) == (len(kept), 4)
+        own = pl.concat([part(answers, name, model, prompt) for prompt in kept])
+        token = pl.concat([part(answers, "logprob", model, prompt) for prompt in kept])
+        said = np.array([np.nan if one is None else one for one in own["confidence"]])
+        known = ~np.isnan(said)
+        hit, sure = right(own)[known], token["confidence"].to_numpy()[known]
+        assert row["n"] == known.sum()
+        assert row["verbal ECE"] == pytest.approx(ece(said[known], hit))
+        assert row["token ECE"] == pytest.approx(ece(sure, hit))
+        assert row["ECE gap"] == pytest.approx(row["verbal ECE"] - row["token ECE"])
+        every = pl.concat([part(answers, name, model, prompt) for prompt in PAPER])
+        assert row["accuracy"] == pytest.approx(right(every).mean())
+
+
 def test_thresholds_and_both_phrasings(answers: list[StoredAnswers]) -> None:
     for row in shown(confidence_tables.thresholds(answers)):
         each = [cell(answers, row["phrasing"], row["model"], prompt) for prompt in PROMPTS]
         kept = [one for one in each if one["parse rate"] >= float(row["threshold"])]
-        assert (row["cells kept"], row["cells"]) == (len(kept), 3)
+        assert (row["cells kept"], row["cells"]) == (len(kept), len(PROMPTS))
         if kept:
             assert row["mean verbal ECE"] == pytest.approx(np.mean([one["verbal ECE"] for one in kept]))
             over = [one["verbal minus accuracy"] for one in kept]
@@ -183,25 +214,27 @@ def accuracies(
 
 def test_spread_without_and_with_what_the_paper_leaves_out(answers: list[StoredAnswers]) -> None:
     made = reliability_tables.spreads(answers)
-    assert made.columns[:6] == ("data set", "model", "size (billions)", *PROMPTS)
+    assert made.columns[:9] == ("data set", "model", "size (billions)", *PROMPTS)
     for row, size in zip(shown(made), (1, 3, 8), strict=True):
         each = accuracies(answers, row["model"])
         assert row["size (billions)"] == size
         assert {prompt: row[prompt] for prompt in PROMPTS} == pytest.approx(each)
         assert row["mean accuracy"] == pytest.approx(np.mean(list(each.values())))
         assert row["spread, all prompts"] == pytest.approx(max(each.values()) - min(each.values()))
-        assert row["spread, paper"] == pytest.approx(abs(each["original"] - each["moved"]))
+        assert row["spread, paper"] == pytest.approx(spread_of(each, PAPER))
+
+
+def spread_of(each: dict[str, float], prompts: tuple[str, ...]) -> float:
+    some = [each[prompt] for prompt in prompts]
+    return max(some) - min(some)
 
 
 def test_size_and_spread_are_correlated_by_rank(answers: list[StoredAnswers]) -> None:
     points = {model: size for _, model, size, _ in reliability_tables.named_points(answers)}
     assert points == {"small": 1.0, "middle": 3.0, "large": 8.0}
     for row in shown(reliability_tables.size_and_spread(answers)):
-        spread = []
-        for model in MODELS:
-            each = accuracies(answers, model)
-            kept = [each[p] for p in PROMPTS if row["prompts"] != "paper" or p != "reasoning"]
-            spread.append(max(kept) - min(kept))
+        kept = PAPER if row["prompts"] == "paper" else PROMPTS
+        spread = [spread_of(accuracies(answers, model), kept) for model in MODELS]
         assert row["ρ"] == pytest.approx(stats.spearmanr([1, 3, 8], spread).statistic)
 
 
@@ -210,10 +243,13 @@ def test_repairs_and_the_paired_drop(answers: list[StoredAnswers]) -> None:
         first = accuracies(answers, row["model"], "first_character")
         second = accuracies(answers, row["model"])
         prompt = row["prompt"]
-        others = np.mean([value for name, value in first.items() if name != prompt])
+        others = np.mean([first[name] for name in PAPER if name != prompt])
         assert row["accuracy by first_character"] == pytest.approx(first[prompt])
         assert row["accuracy by answer_markers"] == pytest.approx(second[prompt])
-        assert row["paired drop"] == pytest.approx(first[prompt] - others)
+        if prompt == "paraphrase":
+            assert row["paired drop"] is None
+        else:
+            assert row["paired drop"] == pytest.approx(first[prompt] - first["paraphrase"])
         if prompt == "reasoning":
             expected = (second[prompt] - first[prompt]) / (others - first[prompt])
             assert row["recovered by answer_markers"] == pytest.approx(expected)
@@ -226,10 +262,10 @@ def test_readiness_without_and_with_the_reasoning_prompt(answers: list[StoredAns
         each = accuracies(answers, model)
         row = by[model, "accuracy"]
         assert row["all prompts"] == pytest.approx(np.mean(list(each.values())))
-        assert row["paper's prompts"] == pytest.approx(np.mean([each["original"], each["moved"]]))
-        assert by[model, "spread"]["paper's prompts"] == pytest.approx(abs(each["original"] - each["moved"]))
+        assert row["paper's prompts"] == pytest.approx(np.mean([each[prompt] for prompt in PAPER]))
+        assert by[model, "spread"]["paper's prompts"] == pytest.approx(spread_of(each, PAPER))
         assert by[model, "flips"]["paper's prompts"] == 0
-        assert by[model, "flips"]["all prompts"] == pytest.approx(1 / 3)
+        assert by[model, "flips"]["all prompts"] == pytest.approx(1 / 6)
         assert row["verdict"] in ("met", "not met", "undecided")
 
 

@@ -179,14 +179,27 @@ def test_what_the_violins_show(study: Study) -> None:
 
 def test_any_items_by_id(study: Study) -> None:
     made = table(study, "matrix", items=["3", "0", "7"])
-    assert made.columns == ("data set", "model", "strategy", "item", "class", "3", "0", "7")
+    assert made.columns == ("data set", "model", "strategy", "no.", "item", "class", "3", "0", "7")
     for row in made.rows():
         p = shares(block(study, row["strategy"])[0])
         for other in ("3", "0", "7"):
             expected = 1 - np.abs(p[int(row["item"])] - p[int(other)]).sum() / 2
             assert row[other] == pytest.approx(expected)
-    assert len(table(study, "matrix").columns) == 5 + 10
     assert any("No such item" in note for note in table(study, "matrix", items=["3", "99"]).notes)
+
+
+def test_each_strategy_has_its_own_items_in_the_columns(study: Study) -> None:
+    rows = table(study, "matrix").rows()
+    for level in ("simple", "detailed"):
+        labels = block(study, level)[0]
+        own = [row for row in rows if row["strategy"] == level]
+        ids = [int(row["item"]) for row in own]
+        moved = sorted(range(SIZE), key=lambda at: (-sensitivities(labels)[at], str(at)))
+        assert ids == moved[:10]
+        p = shares(labels)
+        for row, item in zip(own, ids, strict=True):
+            for number, other in enumerate(ids, start=1):
+                assert row[str(number)] == pytest.approx(1 - np.abs(p[item] - p[other]).sum() / 2)
 
 
 @pytest.mark.parametrize("name", ["classes", "items", "violins"])

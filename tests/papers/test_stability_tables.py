@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -21,9 +22,11 @@ from tests.papers.planted import (
 )
 
 from quaver import Study
+from quaver.collect.run.budget import Price
 from quaver.core.seeds import derive
-from quaver.papers import figure, table
+from quaver.papers import figure, stability_details, table
 from quaver.papers.published_table import NOTHING
+from quaver.report.page.evidence import Cost
 
 STUDY = """\
 name: sides
@@ -300,6 +303,16 @@ def test_costs_are_the_ledgers(study: Study) -> None:
         ("two", 24 * (6 + 5 * 2)),
         (NOTHING, 2 * 24 * (6 + 5 * 2)),
     ]
+
+
+def test_costs_are_split_into_what_is_read_and_written() -> None:
+    """3 dollars of a batch: 2,000 tokens read at 1 and 500 written at 4 dollars a million cost alike."""
+    prices = {"one": Price(input=1.0, output=4.0, cached=0.1)}
+    source = SimpleNamespace(study=SimpleNamespace(source=SimpleNamespace(prices=prices)))
+    spent = Cost("one", 10, 0, 0, 2000, 0, 500, 3.0)
+    assert stability_details._parts(source, spent) == (1.5, 1.5, 3.0)  # type: ignore[arg-type]
+    unknown = spent._replace(model="two")
+    assert stability_details._parts(source, unknown) == (None, None, 3.0)  # type: ignore[arg-type]
 
 
 def test_the_curves_of_subsamples_are_those_of_the_table(study: Study) -> None:

@@ -188,10 +188,14 @@ def test_the_mixed_model_is_the_maximum_of_its_likelihood(differing: Study, rows
     hard, heat = (frame[name].to_numpy().reshape(24, -1) for name in ("treatment", "temperature"))
     one, hard = np.ones_like(right), (hard == "T1").astype(float)
     number = np.stack([one, hard, heat, hard * heat], 2)
-    factor = np.stack([one, hard, heat == 0.5, heat == 1.0], 2)
+    middle, high = heat == 0.5, heat == 1.0
+    factor = np.stack([one, hard, middle, high, hard * middle, hard * high], 2)
     names = {
         "as a number": ("Intercept", "treatment[T1]", "temperature", "treatment[T1]:temperature"),
-        "as a factor": ("Intercept", "treatment[T1]", "heat[0.5]", "heat[1.0]"),
+        "as a factor": (
+            *("Intercept", "treatment[T1]", "heat[0.5]", "heat[1.0]"),
+            *("treatment[T1]:heat[0.5]", "treatment[T1]:heat[1.0]"),
+        ),
     }
     for (kind, terms), design in zip(names.items(), (number, factor), strict=True):
         best, errors, _ = fitted(design, right)
@@ -203,9 +207,23 @@ def test_the_mixed_model_is_the_maximum_of_its_likelihood(differing: Study, rows
             assert row["p, intercepts"] == pytest.approx(2 * stats.norm.sf(abs(value / error)), abs=0.01)
         spread = next(row for at, row in rows.items() if at[0] == kind and at[1].startswith("sd of"))
         assert spread["estimate, intercepts"] == pytest.approx(np.exp(best[-1]), abs=2e-3), list(rows)
-    gain = 2 * (fitted(number, right)[2] - fitted(number[..., :3], right)[2])
-    row = rows["as a number", "interactions (χ²)"]
-    assert row["estimate, intercepts"] == pytest.approx(gain, abs=1e-3)
+    for (kind, terms), design in zip(names.items(), (number, factor), strict=True):
+        alone = design[..., : sum(":" not in term for term in terms)]
+        gain = 2 * (fitted(design, right)[2] - fitted(alone, right)[2])
+        row = rows[kind, "interactions (χ²)"]
+        assert row["estimate, intercepts"] == pytest.approx(gain, abs=1e-3)
+
+
+def test_slopes_that_do_not_vary_are_said(differing: Study) -> None:
+    """Items here differ in difficulty alone: the model with slopes is that of the intercepts, in words."""
+    pytest.importorskip("gpboost")
+    made = table(differing, "mixed-model")
+    alike = [
+        all(row[f"{part}, intercepts"] == row[f"{part}, and slopes"] for part in ("estimate", "SE"))
+        for row in made.rows()
+        if row["temperature"] == "as a factor"
+    ]
+    assert all(alike) == any("temperature as a factor: the slopes have no var" in note for note in made.notes)
 
 
 def test_the_mixed_model_with_slopes_beside_it(differing: Study, rows: Rows) -> None:

@@ -232,4 +232,4 @@ def test_labels_without_answers_are_shown_too(tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(known, encoding="utf-8")
     study = index(tmp_path / "study.yaml")
     assert study.view(Asked("is:wrong")).matched == 6
-    assert [one.prompt for one in study.view(Asked()).columns()] == ["prompt=a", "prompt=b"]
+    assert [one.prompt for one in study.view(Asked()).columns()] == ["variant=a", "variant=b"]

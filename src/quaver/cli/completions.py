@@ -24,7 +24,7 @@ def kinds_of_study(incomplete: str) -> list[str]:
     """Completes the kinds of study that ``quaver init`` writes."""
     from quaver.design.study_kinds import KINDS, PAPERS
 
-    return [kind for kind in (*KINDS, *PAPERS, *PAPERS.values()) if kind.startswith(incomplete)]
+    return [kind for kind in (*KINDS, *PAPERS) if kind.startswith(incomplete)]
 
 
 def tables_of_papers(incomplete: str) -> list[str]:

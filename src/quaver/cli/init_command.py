@@ -12,7 +12,7 @@ from quaver.cli.completions import kinds_of_study
 from quaver.cli.console import screen, table
 from quaver.cli.label_file_options import SeparatorOption, SheetOption, parts, separator_of
 from quaver.core.replaced_file import replace_text
-from quaver.design.study_kinds import KINDS, PAPERS, study_of_kind
+from quaver.design.study_kinds import KINDS, PAPERS, listed, study_of_kind
 from quaver.errors import QuaverError
 
 
@@ -42,6 +42,7 @@ def command(
     encoding: Annotated[str | None, typer.Option(help="With --from: encoding of a text file.")] = None,
     separator: SeparatorOption = None,
     sheet: SheetOption = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the kinds of study and the papers.")] = False,
 ) -> None:
     """Write a study file to start from.
 
@@ -51,11 +52,15 @@ def command(
     Examples:
       quaver init --from texts.xlsx --text tweet --labels "favor, against, none"
       quaver init
+      quaver init --list
       quaver init stability
       quaver init stability my-study.yaml
       quaver init sensitivity -        # print it
-      quaver init paper-000            # a paper's study, with its tables
+      quaver init barrie-2025            # a paper's study, with its tables
     """
+    if list_:
+        screen.print(table(("name", "what it is about"), listed()))
+        return
     if kind is not None and path is None and (kind == "-" or Path(kind).suffix):
         path, kind = Path(kind), None  # the file with every key, under a name of its own
     if source is not None:

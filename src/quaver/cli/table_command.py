@@ -51,7 +51,7 @@ def command(
       quaver table study.yaml
       quaver table study.yaml intra-stability
       quaver table tasks.yaml stability-views --as latex > views.tex
-      quaver table paper-000.yaml intra-stability --small
+      quaver table barrie-2025.yaml intra-stability --small
       quaver table study.yaml matrix --item 12 --item 45
       quaver table study.yaml classes --figure plane.svg
       quaver table study.yaml poor-prompts --as csv > prompts.csv

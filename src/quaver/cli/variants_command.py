@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+from quaver.cli.collection_display import open_collection
 from quaver.cli.console import plain, say, screen
 from quaver.cli.run_display import say_making
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
+from quaver.errors import QuaverError
 
 if TYPE_CHECKING:
     from quaver.core.variant_display import Change
@@ -38,9 +40,22 @@ def command(
       quaver variants study.yaml --export prompts.csv
       quaver variants study.yaml --import prompts.csv
     """
+    if (many := open_collection(study, function)) is not None:
+        if import_ is not None or export is not None:
+            raise QuaverError(
+                "texts are edited study by study",
+                where=str(study),
+                found=f"a collection of {len(many.studies)}",
+                fix="name one of its studies: "
+                + ", ".join(str(one.source.folder) for one in many.studies.values()),
+            )
+        for name, each in many.studies.items():
+            say(f"Study {name}", style="bold")
+            _make(each, again=again)
+            _show(each)
+        return
     opened = open_study(study, function)
-    if again or opened.source.can_ask:
-        opened.variants.make(again=again, watch=say_making)
+    _make(opened, again=again)
     if import_ is not None:
         edits = opened.variants.edit(import_)
         for one in edits:
@@ -51,6 +66,12 @@ def command(
         screen.print(f"{count:,} texts are in {export}; edit its column `text`, then --import the file.")
     if import_ is None and export is None:
         _show(opened)
+
+
+def _make(study: Study, *, again: bool) -> None:
+    """Have the paraphrases made that are missing."""
+    if again or study.source.can_ask:
+        study.variants.make(again=again, watch=say_making)
 
 
 def _show(study: Study) -> None:

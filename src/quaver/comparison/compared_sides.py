@@ -17,6 +17,7 @@ from quaver.comparison.alignment import (
     strings_of,
 )
 from quaver.comparison.bounds import CONCLUDED, Bound
+from quaver.core.column_names import column_among
 from quaver.core.presentation import measure_of
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.left_out_prompts import ORIGINAL
@@ -122,6 +123,7 @@ def levels_of_one(
         place: What each difference's cell says besides.
     """
     frame = whole = strings_of(study)
+    by = column_among(by, frame.columns)
     factors = study.experiment.variants[0].factors
     if by in factors:  # the variants must not differ in what is compared
         rest = [pl.format("{}={}", pl.lit(name), pl.col(name)) for name in factors if name != by]

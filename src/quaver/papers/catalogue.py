@@ -27,10 +27,7 @@ if TYPE_CHECKING:
     from quaver.study.session import Study
 
 _STABILITY = PublishedPaper(
-    "paper-000",
-    "prompt-stability",
-    "Barrie, Palaiologou & Törnberg (2024), Prompt Stability Scoring for Text Annotation with Large Language "
-    "Models, arXiv:2407.02039",
+    "barrie-2025",
     (
         TableKind("intra-stability", "The same prompt again, by data set", stability_tables.intra_stability),
         TableKind("inter-stability", "Other words, by data set", stability_tables.inter_stability),
@@ -47,26 +44,21 @@ _STABILITY = PublishedPaper(
 )
 
 _SENSITIVITY = PublishedPaper(
-    "paper-001",
-    "prompt-sensitivity",
-    "Errica, Siracusano, Sanvito & Bifulco (2025), What Did I Do Wrong? Quantifying LLMs' Sensitivity and "
-    "Consistency to Prompt Engineering, NAACL, arXiv:2406.12334",
+    "errica-2025",
     (
         TableKind("strategies", "S, C and micro-F1 by strategy", sensitivity_tables.strategies),
         TableKind(
             "classes", "S and C by class, beside noise", sensitivity_tables.classes, figure="plane_by_class"
         ),
         TableKind("items", "S and C by item, beside noise", sensitivity_tables.items, figure="plane_by_item"),
+        TableKind("inconsistent-items", "Items that move, by consistency", sensitivity_tables.inconsistent),
         TableKind("violins", "Distributions of S and C", sensitivity_tables.violins, figure="violins"),
         TableKind("matrix", "C of each pair of some items", sensitivity_tables.matrix, chooses_items=True),
     ),
 )
 
 _RELIABILITY = PublishedPaper(
-    "paper-002",
-    "reliability-audit",
-    "Karmakar & Chatterjee (2026), What Single-Prompt Accuracy Misses: A Multi-Variant Reliability Audit of "
-    "Language Models, arXiv:2605.02038",
+    "karmakar-2026",
     (
         TableKind("spreads", "Accuracy by prompt, and spread", reliability_tables.spreads),
         TableKind(
@@ -82,6 +74,7 @@ _RELIABILITY = PublishedPaper(
             confidence_tables.verbal,
             figure="stated_over_token",
         ),
+        TableKind("verbal-pooled", "Stated and token confidence, prompts pooled", confidence_tables.pooled),
         TableKind("thresholds", "What the parse rate decides", confidence_tables.thresholds),
         TableKind("phrasings", "Both phrasings of the question", confidence_tables.phrasings),
         TableKind("repairs", "Rules of reading and repairs", reliability_tables.repairs),
@@ -91,9 +84,7 @@ _RELIABILITY = PublishedPaper(
 )
 
 _TREATMENTS = PublishedPaper(
-    "paper-003",
-    "treatments-and-temperature",
-    "a study of six treatments T0 to T5 of multiple-choice questions (Cosmos QA) at several temperatures",
+    "choices-and-temperature",
     (
         TableKind(
             "configurations", "Accuracy and stability by configuration", treatment_tables.configurations
@@ -105,11 +96,7 @@ _TREATMENTS = PublishedPaper(
 )
 
 _DESIGN = PublishedPaper(
-    "paper-004",
-    "prompt-design",
-    "Atreja, Ashkinaze, Li, Mendelsohn & Hemphill (2025), What's in a Prompt? A Large-Scale Experiment to "
-    "Assess the Impact of Prompt Design on the Compliance and Accuracy of LLM-Generated Text Annotations, "
-    "ICWSM 19, doi:10.1609/icwsm.v19i1.35807",
+    "atreja-2025",
     (
         TableKind("factor-levels", "Compliance, accuracy and F1 by level", design_tables.factor_levels),
         TableKind("factor-differences", "What changes between levels", design_tables.factor_differences),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 import polars as pl
@@ -28,6 +29,10 @@ _BINS = (
     "ECE: ten bins of equal width, (a, b], as in the paper. Chance alone keeps it above 0; the interval is "
     "of the true "
     "error."
+)
+_UNREAD = (
+    "As in the paper, answers without a parsed confidence are left out, n says how many are left, and an "
+    "answer from which no label was read counts as wrong."
 )
 _TOKEN, _STATED = "logprob", "verbal_confidence"
 
@@ -60,6 +65,26 @@ def prompts(one: StoredAnswers, frame: pl.DataFrame) -> list[tuple[str, str]]:
 def of_prompt(frame: pl.DataFrame, variant: str) -> pl.DataFrame:
     """The annotations of one prompt."""
     return frame.filter(pl.col("variant").cast(pl.String) == variant)
+
+
+SPREAD = ("paraphrase", "moved", "examples", "bare")
+"""The four perturbations that the paper takes together: its five but the one that asks for reasoning."""
+_BASELINE = "paraphrase"
+_FACTOR = "perturbation"
+
+
+def of_paper(frame: pl.DataFrame, *more: str) -> pl.DataFrame:
+    """The annotations of the paper's four prompts and of further variants; all where there are none."""
+    if _FACTOR not in frame.columns:
+        return frame
+    return frame.filter(
+        pl.col(_FACTOR).cast(pl.String).is_in(SPREAD) | pl.col("variant").cast(pl.String).is_in(more)
+    )
+
+
+def baseline(one: StoredAnswers) -> str | None:
+    """The prompt that the paper's drops are against, by its id."""
+    return next((v.id for v in one.variants if v.factors.get(_FACTOR) == _BASELINE), None)
 
 
 def token_ece(answers: Answers) -> PublishedTable:
@@ -112,20 +137,35 @@ def _coverage(frame: pl.DataFrame) -> tuple[Cell, Cell, Cell]:
     )
 
 
+_ENOUGH = 0.8
+"""The parse rate that a cell needs."""
+
 _KINDS = ("ece", "minus_accuracy", "ece_gap", "minus_token")
 
 
 def stated(one: StoredAnswers, model: str, name: str, variant: str, threshold: float) -> dict[str, Estimate]:
     """The verbal calibration of one cell, beside its token confidence where there is one."""
+    own = of_prompt(with_token(one, model, name), variant)
+    made = one.take("verbal_calibration", own, by=[], threshold=threshold)
+    return {e.measure.removeprefix("verbal_calibration_"): e for e in made}
+
+
+def with_token(one: StoredAnswers, model: str, name: str) -> pl.DataFrame:
+    """A model's stated confidences, each beside its token confidence where there is one.
+
+    As in the paper, an answer from which no label was read is wrong: it has one that is not the gold label.
+    """
     frame = by_evaluator(one, name, model)
     token = evaluators(one, _TOKEN, normalised=True)
     if token:
-        try:
+        with suppress(QuaverError):
             frame = beside(one.of(model, one.every), (name, token[0]))
-        except QuaverError:
-            token = []
-    made = one.take("verbal_calibration", of_prompt(frame, variant), by=[], threshold=threshold)
-    return {e.measure.removeprefix("verbal_calibration_"): e for e in made}
+    first, second = one.labels.codes[:2]
+    gold = pl.col("gold").cast(pl.String)
+    wrong = pl.when(gold.is_not_null()).then(
+        pl.when(gold == first).then(pl.lit(second)).otherwise(pl.lit(first))
+    )
+    return frame.with_columns(pl.col("label").cast(pl.String).fill_null(wrong))
 
 
 def each_stated(one: StoredAnswers, model: str) -> list[tuple[str, str, str]]:
@@ -142,25 +182,27 @@ def verbal(answers: Answers) -> PublishedTable:
     rows, found = [], []
     for one, model in each_model(answers):
         for name, variant, shown in each_stated(one, model):
-            made = stated(one, model, name, variant, 0.8)
+            made = stated(one, model, name, variant, _ENOUGH)
             cells = [
                 cell for kind in _KINDS for cell in (_value(made.get(kind)), interval_of(made.get(kind)))
             ]
-            parsed = made.get("parse_rate")
-            rows.append((one.name, model, shown, name, percentage(parsed.value if parsed else None), *cells))
+            parsed, error = made["parse_rate"], made["ece"]
+            n = str(error.details.get("answers", NOTHING))
+            rows.append((one.name, model, shown, name, percentage(parsed.value), n, *cells))
             found += [(f"{one.name}, {model}, {shown}, {name}", e) for e in made.values()]
     names = ("verbal ECE", "verbal minus accuracy", "ECE gap", "verbal minus token")
     heads = [f"{name}{part}" for name in names for part in ("", " 95% interval")]
     return laid_out(
         "verbal",
         "Stated confidence by prompt and phrasing, where at least 80% of the answers state one.",
-        ("data set", "model", "prompt", "phrasing", "parse rate", *heads),
+        ("data set", "model", "prompt", "phrasing", "parse rate", "n", *heads),
         rows,
         text=4,
         notes=[
             _BINS,
             "ECE gap and verbal minus token: stated less token confidence (normalised) on the answers that "
             "have both.",
+            _UNREAD,
             "" if rows else "The study asks for no confidence: add the evaluator verbal_confidence.",
             *reasons(found),
         ],
@@ -169,6 +211,51 @@ def verbal(answers: Answers) -> PublishedTable:
 
 def _value(one: Estimate | None) -> Cell:
     return decimal(None if one is None else one.value)
+
+
+def pooled(answers: Answers) -> PublishedTable:
+    """Accuracy and both calibration errors of each model over its prompts together (the paper's table 2)."""
+    rows, found = [], []
+    for one, model in each_model(answers):
+        for name in evaluators(one, _STATED):
+            frame = of_paper(with_token(one, model, name))
+            cells = prompts(one, frame)
+            rates = {
+                variant: stated(one, model, name, variant, 0.0)["parse_rate"].value for variant, _ in cells
+            }
+            kept = [variant for variant, rate in rates.items() if rate is not None and rate >= _ENOUGH]
+            own = frame.filter(pl.col("variant").cast(pl.String).is_in(kept))
+            right = one.take("accuracy", frame, by=[])[0]
+            made = one.take("verbal_calibration", own, by=[], threshold=0.0)
+            by_kind = {e.measure.removeprefix("verbal_calibration_"): e for e in made}
+            gap = by_kind.get("ece_gap")
+            error = by_kind.get("ece")
+            token = None if gap is None else gap.details.get("ece_token")
+            found += [(f"{one.name}, {model}, {name}", e) for e in made]
+            rows.append(
+                (
+                    *(one.name, model, name, f"{len(kept)}", f"{len(cells)}"),
+                    str(error.details.get("answers", NOTHING) if error else NOTHING),
+                    *(percentage(right.value), decimal(token), _value(error), _value(gap), interval_of(gap)),
+                )
+            )
+    return laid_out(
+        "verbal-pooled",
+        "Accuracy, token and stated calibration error of each model, its prompts pooled.",
+        "data set | model | phrasing | prompts kept | prompts | n | accuracy | token ECE | verbal ECE | "
+        "ECE gap | 95% interval",
+        rows,
+        text=3,
+        notes=[
+            _BINS,
+            "Over the paper's four prompts (paraphrase, moved, examples, bare): accuracy over all answers, "
+            "both errors over the answers of those prompts together of which at least 80% state a "
+            "confidence.",
+            _UNREAD,
+            "" if rows else "The study asks for no confidence: add the evaluator verbal_confidence.",
+            *reasons(found),
+        ],
+    )
 
 
 def thresholds(answers: Answers) -> PublishedTable:

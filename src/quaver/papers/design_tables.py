@@ -259,13 +259,13 @@ def lengths(answers: Answers) -> PublishedTable:
     return laid_out(
         "lengths",
         "Length of prompts and answers at each level, and what it costs.",
-        "data set | factor | level | fixed characters | fixed change | tokens read | read change | tokens "
+        "data set | factor | level | fixed words | fixed change | tokens read | read change | tokens "
         "written | "
         "written change | US dollars per 1,000 calls | cost change",
         rows,
         text=3,
         notes=[
-            "Changes are against the first level of the factor. fixed characters: of the prompt without the "
+            "Changes are against the first level of the factor. fixed words: of the prompt without the "
             "text to be "
             "labelled, paid with every call. tokens: for each call; a dash where the model does not count "
             "them.",
@@ -274,12 +274,12 @@ def lengths(answers: Answers) -> PublishedTable:
 
 
 def _fixed_lengths(one: StoredAnswers) -> dict[str, int]:
-    """The characters of each prompt beside the item's text."""
+    """The words of each prompt beside the item's text, as the paper counts them."""
     item = one.study.experiment.items[0]
     found = {}
     for variant in one.variants:
-        shown = sum(len(message.content) for message in messages_of(variant, one.labels, item))
-        found[variant.id] = shown - len(PromptWriter(variant, one.labels).text(item))
+        shown = sum(len(message.content.split()) for message in messages_of(variant, one.labels, item))
+        found[variant.id] = shown - len(PromptWriter(variant, one.labels).text(item).split())
     return found
 
 

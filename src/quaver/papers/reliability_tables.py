@@ -8,7 +8,7 @@ import polars as pl
 
 from quaver import measures
 from quaver.core.records import Estimate
-from quaver.papers.confidence_tables import by_evaluator, evaluators, of_prompt, prompts
+from quaver.papers.confidence_tables import baseline, by_evaluator, evaluators, of_paper, of_prompt, prompts
 from quaver.papers.paper_answers import StoredAnswers
 from quaver.papers.published_table import (
     NOTHING,
@@ -26,20 +26,12 @@ from quaver.report.tables.checklist import checklist
 from quaver.study.analysis.study_estimates import estimates_of_audit, estimates_of_study, measurable
 from quaver.study.study_verdict import resolved
 
-LEFT_OUT = "reasoning"
-"""The perturbation that the paper's spread leaves out: its answers do not begin with the label."""
-_WITHOUT = (
-    "The paper leaves the prompt that asks for reasoning first out of the spread, since a rule that reads "
-    "the first "
-    "character fails on it. Quaver reads the answer where it is, and keeps the prompt: both columns are here."
+_PAPER = (
+    "The paper's spread is over four of its five prompts: paraphrase, moved, examples and bare (its "
+    "surface_paraphrase, instruction_reorder, fewshot_3, implicit_framing). It leaves out the one that asks "
+    "for reasoning first (format_change), on which a rule that reads the first character fails, and has no "
+    "original beside them. Quaver reads the answer where it is and keeps all prompts: both columns are here."
 )
-
-
-def without_reasoning(frame: pl.DataFrame) -> pl.DataFrame:
-    """The annotations less those of the prompt that the paper leaves out."""
-    if "perturbation" not in frame.columns:
-        return frame
-    return frame.filter(pl.col("perturbation").cast(pl.String) != LEFT_OUT)
 
 
 def sizes(one: StoredAnswers) -> Mapping[str, float]:
@@ -59,7 +51,7 @@ def spreads(answers: Answers) -> PublishedTable:
         each = {e.cell.get("variant"): e.value for e in one.take("accuracy", mine, by=["variant"])}
         named = {name: each.get(variant) for variant, name in prompts(one, mine)}
         values = [value for value in each.values() if value is not None]
-        paper = one.take("spread", without_reasoning(mine), by=[])[0]
+        paper = one.take("spread", of_paper(mine), by=[])[0]
         whole = one.take("spread", mine, by=[])[0]
         found.append((f"{one.name}, {model}", whole))
         rows.append(
@@ -86,7 +78,7 @@ def spreads(answers: Answers) -> PublishedTable:
         rows,
         text=2,
         notes=[
-            _WITHOUT,
+            _PAPER,
             "A highest less a lowest accuracy is above 0 by chance; the interval is of the true spread.",
             *reasons(found),
         ],
@@ -97,7 +89,7 @@ def size_and_spread(answers: Answers) -> PublishedTable:
     """Spearman's correlation of the models' spreads with their sizes, by data set."""
     rows, found = [], []
     for one in answers:
-        for which, frame in (("paper", without_reasoning(one.frame)), ("all prompts", one.frame)):
+        for which, frame in (("paper", of_paper(one.frame)), ("all prompts", one.frame)):
             made = one.take("spread", frame, by=["model"], sizes=sizes(one) or None)
             last = next((e for e in made if e.measure == "spread_size_correlation"), None)
             if last is None:
@@ -116,7 +108,7 @@ def size_and_spread(answers: Answers) -> PublishedTable:
         rows,
         text=2,
         notes=[
-            _WITHOUT,
+            _PAPER,
             "The paper's p is by Student's t, an approximation; with few models quote the permutation's.",
             ""
             if rows
@@ -140,7 +132,11 @@ def repairs(answers: Answers) -> PublishedTable:
         first = evaluators(one, "first_character")[:1] or readers(one)[:1]
         frames = {name: by_evaluator(one, name, model) for name in readers(one)}
         base = frames[first[0]]
-        drops = {e.cell.get("variant"): e for e in one.take("differences", base, by=[], between="variant")}
+        against = baseline(one)
+        drops = {
+            e.cell.get("variant"): e
+            for e in one.take("differences", base, by=[], between="variant", reference=against)
+        }
         for variant, shown in prompts(one, base):
             right = {
                 name: one.take("accuracy", of_prompt(frame, variant), by=[])[0].value
@@ -149,7 +145,8 @@ def repairs(answers: Answers) -> PublishedTable:
             drop = drops.get(variant)
             if drop is not None:
                 found.append((f"{one.name}, {model}, {shown}", drop))
-            shares = [_recovered(one, model, first[0], name, variant) for name in names if name != first[0]]
+            own = of_paper(one.of(model, one.every), variant)
+            shares = [_recovered(one, own, (first[0], name), variant) for name in names if name != first[0]]
             rows.append(
                 (
                     *(one.name, model, shown, *(percentage(right.get(name)) for name in names)),
@@ -176,21 +173,21 @@ def repairs(answers: Answers) -> PublishedTable:
         rows,
         text=3,
         notes=[
-            "paired drop: accuracy of the prompt less the mean of the other prompts, on the same items. "
-            "recovered: the "
-            "share of that gap that another rule closes; constrained asks the model once more, for a label "
-            "alone.",
+            "paired drop: accuracy of the prompt less that of paraphrase (surface_paraphrase in the paper) "
+            "on the same items; less the mean of the others where there is no such prompt. recovered: the "
+            "share of the prompt's gap to the mean of the paper's four that another rule closes; constrained "
+            "asks the model once more, for a label alone.",
             *reasons(found),
         ],
     )
 
 
-def _recovered(one: StoredAnswers, model: str, first: str, second: str, variant: str) -> Cell:
-    mine = one.of(model, one.every)
-    both = mine.filter(pl.col("evaluator").cast(pl.String).is_in([first, second]))
+def _recovered(one: StoredAnswers, frame: pl.DataFrame, pair: tuple[str, str], variant: str) -> Cell:
+    """The share of a prompt's gap to the paper's four that the second rule of a pair closes."""
+    both = frame.filter(pl.col("evaluator").cast(pl.String).is_in(pair))
     if both["evaluator"].n_unique() < 2:
         return NOTHING
-    made = one.take("recovered_share", both, by=[], first=first, second=second, variant=variant)
+    made = one.take("recovered_share", both, by=[], first=pair[0], second=pair[1], variant=variant)
     return decimal(next((e.value for e in made if e.measure == "recovered_share"), None))
 
 
@@ -200,7 +197,7 @@ def readiness(answers: Answers) -> PublishedTable:
     for one, model in each_model(answers):
         every = one.of(model, one.every)
         given = _asked(one)
-        both = [one.take("readiness", frame, by=[], **given) for frame in (without_reasoning(every), every)]
+        both = [one.take("readiness", frame, by=[], **given) for frame in (of_paper(every), every)]
         for paper, whole in zip(*both, strict=True):
             criterion = whole.measure.removeprefix("readiness_")
             limit = whole.details.get("limit", "all criteria met" if criterion == "readiness" else "")
@@ -220,7 +217,7 @@ def readiness(answers: Answers) -> PublishedTable:
         text=4,
         words=[6, 9],
         notes=[
-            _WITHOUT,
+            _PAPER,
             "A criterion is met or not met where its whole interval is on one side of the threshold.",
         ],
     )
@@ -268,7 +265,7 @@ def named_points(answers: Answers) -> list[tuple[str, str, float, float]]:
     """Data set, model, size and spread, for the figure."""
     found = []
     for one, model in each_model(answers):
-        made = one.one("spread", model, without_reasoning(one.frame))
+        made = one.one("spread", model, of_paper(one.frame))
         size = sizes(one).get(model)
         if size is not None and made.value is not None:
             found.append((one.name, model, size, made.value))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -174,10 +174,35 @@ def class_points(
 
 def items(answers: Answers) -> PublishedTable:
     """The plane by item: each item's S and its mean consistency with its class, and the baselines'."""
+    return _listed(answers, "items", "the most sensitive first", by_consistency=False)
+
+
+def inconsistent(answers: Answers) -> PublishedTable:
+    """The items with S above 0, those first that are least like their class (the paper's appendix C)."""
+    what = "those with S above 0, the least consistent first"
+    return _listed(answers, "inconsistent-items", what, by_consistency=True)
+
+
+def _in_order(
+    points: Mapping[str, tuple[str, str, float | None, float | None]], *, by_consistency: bool
+) -> list[str]:
+    """Items by S, the highest first; or those with S above 0 by C, the lowest first; the undefined last."""
+
+    def place(item: str) -> tuple[float, str]:
+        _, _, s, c = points[item]
+        value = c if by_consistency else s
+        return (np.inf if value is None else value if by_consistency else -value, item)
+
+    return sorted((item for item in points if points[item][2] or not by_consistency), key=place)
+
+
+def _listed(answers: Answers, name: str, what: str, *, by_consistency: bool) -> PublishedTable:
+    """The items of each strategy, in an order."""
     rows = []
     for one, model, level, own in each_strategy(answers):
         made = {kind: item_points(one, given) for kind, given in beside_baselines(one, own).items()}
-        for item, (gold, mode, s, c) in made["own"].items():
+        for item in _in_order(made["own"], by_consistency=by_consistency):
+            gold, mode, s, c = made["own"][item]
             others = [made[kind].get(item, ("", "", None, None))[2:] for kind in _BASELINES]
             rows.append(
                 (
@@ -186,8 +211,8 @@ def items(answers: Answers) -> PublishedTable:
                 )
             )
     return laid_out(
-        "items",
-        "Sensitivity of each item and its mean consistency with the items of its class.",
+        name,
+        f"Sensitivity of the items and mean consistency with the items of their class: {what}.",
         "data set | model | strategy | item | class | most frequent label | S | C | noisy S | noisy C | "
         "random S | random C",
         rows,
@@ -246,32 +271,36 @@ def matrix(answers: Answers, items: Sequence[str] = ()) -> PublishedTable:
     """
     rows: list[tuple[Cell, ...]] = []
     notes: list[str] = []
-    wanted: list[str] = []
+    each: list[list[str]] = []
     for one, model, level, own in each_strategy(answers):
         ids = list(items) or _most_moved(one, own)
-        known = [item for item in ids if item in set(own["item"].cast(pl.String))]
-        notes += [f"No such item in {one.name}: {item}." for item in ids if item not in known]
-        wanted = wanted or ids
+        there = set(own["item"].cast(pl.String))
+        known = [item for item in ids if item in there]
+        notes += [f"No such item in {one.name}: {item}." for item in ids if item not in there]
         alike = _matrix(one, _of_one_class(one, own, known), one.labels.codes[0]) if known else None
         if alike is None:
             continue
+        each.append(known)
         place = {item: at for at, item in enumerate(alike.items)}
         gold = {item.id: item.gold or NOTHING for item in one.study.experiment.items}
-        for item in known:
-            cells = [
-                decimal(float(alike.matrix[place[item], place[other]]))
-                if other in place and item in place
-                else NOTHING
-                for other in wanted
-            ]
-            rows.append((one.name, model, level, item, gold.get(item, NOTHING), *cells))
+        for number, item in enumerate(known, start=1):
+            cells = [decimal(float(alike.matrix[place[item], place[other]])) for other in known]
+            rows.append((one.name, model, level, str(number), item, gold.get(item, NOTHING), *cells))
+    width = max(map(len, each), default=0)
+    heads = [f"{number}" for number in range(1, width + 1)]
+    if each and all(ids == each[0] for ids in each):
+        heads = each[0]
     return laid_out(
         "matrix",
         "Consistency of each pair of items: 1 where paraphrases give both the same labels as often.",
-        ("data set", "model", "strategy", "item", "class", *wanted),
-        rows,
-        text=5,
-        notes=["An answer without a label is a class of its own (N/A). --item ID chooses the items.", *notes],
+        ("data set", "model", "strategy", "no.", "item", "class", *heads),
+        [(*row, *(NOTHING,) * (6 + width - len(row))) for row in rows],
+        text=6,
+        notes=[
+            "" if heads in each else "Column k is item no. k of the same data set, model and strategy.",
+            "An answer without a label is a class of its own (N/A). --item ID chooses the items.",
+            *dict.fromkeys(notes),
+        ],
     )
 
 

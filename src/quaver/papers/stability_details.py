@@ -11,6 +11,7 @@ from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.paired_differences import paired_differences
 from quaver.estimation.signature import OUTPUT
 from quaver.measures.stability.stability_curves import SHARES
+from quaver.papers.paper_answers import StoredAnswers
 from quaver.papers.published_table import (
     NOTHING,
     Cell,
@@ -174,28 +175,40 @@ def _cut(variant: Variant) -> str:
     return "yes" if variant.covariates.get("cut_off") else ""
 
 
+def _parts(one: StoredAnswers, cost: Cost) -> tuple[float | None, ...]:
+    """What the tokens read cost, those written, and both."""
+    price = one.study.source.prices.get(cost.model)
+    if cost.money is None or price is None:
+        return (None, None, cost.money)
+    read = price.of(cost.prompt_tokens, cost.cached_tokens, 0)
+    whole = price.of(cost.prompt_tokens, cost.cached_tokens, cost.completion_tokens)
+    share = read / whole if whole else 0.0  # a batch costs less of both alike
+    return (cost.money * share, cost.money * (1 - share), cost.money)
+
+
 def costs(answers: Answers) -> PublishedTable:
     """Calls, tokens and money of each data set and model, and of all."""
     rows: list[tuple[Cell, ...]] = []
-    every = [(one.name, cost) for one in answers for cost in one.costs()]
-    sums: list[tuple[str, str, list[Cost]]] = [(name, cost.model, [cost]) for name, cost in every]
+    every = [(one.name, cost, _parts(one, cost)) for one in answers for cost in one.costs()]
+    sums = [(name, cost.model, [cost], [parts]) for name, cost, parts in every]
     if len(every) > 1:
-        sums.append(("all", NOTHING, [cost for _, cost in every]))
-    for name, model, some in sums:
+        sums.append(("all", NOTHING, [cost for _, cost, _ in every], [parts for *_, parts in every]))
+    for name, model, some, parts in sums:
         calls = sum(cost.calls for cost in some)
         read, written = sum(c.prompt_tokens for c in some), sum(c.completion_tokens for c in some)
-        money = [cost.money for cost in some]
+        money = [None if None in each else sum(each) for each in zip(*parts, strict=True)]
         rows.append(
             (
                 *(name, model, decimal(calls, 0), decimal(read, 0), decimal(written, 0)),
                 decimal(read / calls if calls else None, 1),
-                decimal(None if None in money else sum(cost.money or 0.0 for cost in some), 2),
+                *(decimal(one, 2) for one in money),
             )
         )
     return laid_out(
         "costs",
         "Size, tokens and cost by data set.",
-        "data set | model | calls | tokens read | tokens written | tokens read per call | US dollars",
+        "data set | model | calls | tokens read | tokens written | tokens read per call | "
+        "US dollars, read | US dollars, written | US dollars",
         rows,
         text=2,
         notes=[

@@ -35,15 +35,11 @@ class PublishedPaper:
     """A paper and its tables.
 
     Attributes:
-        code: What recipes call it: ``paper-000``.
-        words: Its name in words.
-        citation: Authors, year, where.
+        code: What recipes call it: ``barrie-2025``; `study_kinds.PAPERS` says more of it.
         tables: Its tables, in its order.
     """
 
     code: str
-    words: str
-    citation: str
     tables: tuple[TableKind, ...]
 
 

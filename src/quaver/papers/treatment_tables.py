@@ -180,13 +180,13 @@ def temperatures(answers: Answers) -> PublishedTable:
 
 _FORMULAS = (
     ("as a number", "correct ~ {factor} * temperature"),
-    ("as a factor", "correct ~ {factor} + heat"),
+    ("as a factor", "correct ~ {factor} * heat"),
 )
 
 
 def mixed_model(answers: Answers) -> PublishedTable:
     """The logistic mixed model: treatment by temperature, the temperature as a number and as a factor."""
-    rows, found = [], []
+    rows, found, alike = [], [], []
     for one, model in each_model(answers):
         factors = [name for name in _columns(one) if name != TEMPERATURE]
         if not factors or not _temperatures(one):
@@ -197,6 +197,7 @@ def mixed_model(answers: Answers) -> PublishedTable:
             asked = formula.format(factor=factors[0])
             plain = one.take("mixed_effects", mine, by=[], formula=asked, random="intercept")
             full = one.take("mixed_effects", mine, by=[], formula=asked, random="auto")
+            alike += _without_slopes(f"{one.name}, {model}, temperature {kind}", full)
             beside = {(made.measure, made.cell.get("term", "")): made for made in full}
             for made in plain:
                 found.append((f"{model}, {made.cell.get('term', '')}", made))
@@ -218,10 +219,23 @@ def mixed_model(answers: Answers) -> PublishedTable:
             "small; quote those with them.",
             "interactions: likelihood-ratio χ² of all interactions together. sd: of the random intercept, "
             "in log odds.",
+            *alike,
             "" if rows else "This needs a factor of the prompt and several temperatures.",
             *reasons(found),
         ],
     )
+
+
+def _without_slopes(where: str, full: Sequence[Estimate]) -> list[str]:
+    """What is said of a model whose slopes do not vary, so that it is the model of the intercepts alone."""
+    deviations = [made for made in full if made.measure == "mixed_effects_sd"]
+    left = [f"{made.cell['term']} ({made.reason})" for made in deviations if made.value is None]
+    if len(deviations) - len(left) > 1 or not left:
+        return []
+    return [
+        f"{where}: the slopes have no variance that the answers show, so both models are one and the same: "
+        f"{'; '.join(left)}."
+    ]
 
 
 def _term(made: Estimate) -> str:

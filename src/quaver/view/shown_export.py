@@ -68,16 +68,11 @@ def frames(study: ViewedStudy, asked: Asked, *, whole: bool) -> Iterator[pl.Data
 
 
 def _schema(index: Index) -> dict[str, Any]:
-    names = ["item", "text", *(_own(name) for name in index.design.groups), "gold", "model", "prompt"]
-    names += [name for name in _factors(index) if name not in names]
+    names = ["item", "text", *index.design.groups, "gold", "model", "prompt", *_factors(index)]
     schema: dict[str, Any] = dict.fromkeys((*names, "decoding"), pl.String)
     schema["repeat"] = pl.Int32
     schema |= dict.fromkeys(("evaluator", "label", "status"), pl.String)
     return schema | {"confidence": pl.Float64, "answer": pl.String}
-
-
-def _own(name: str) -> str:
-    return f"group {name}" if name in ("item", "text", "gold", "model", "prompt") else name
 
 
 def _factors(index: Index) -> list[str]:
@@ -100,9 +95,7 @@ def _rows(study: ViewedStudy, asked: Asked, cells: list[tuple[int, int, int]]) -
                 texts = {item: out_of(index.item_text(item))}
             gold = int(index.gold[item])
             groups: dict[str, Any] = {
-                _own(name): index.design.groups[name][code - 1]
-                if (code := int(index.groups[name][item]))
-                else None
+                name: index.design.groups[name][code - 1] if (code := int(index.groups[name][item])) else None
                 for name in index.design.groups
             }
             variant = index.design.variants_by_id.get(about.prompt)

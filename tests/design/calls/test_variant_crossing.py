@@ -106,10 +106,10 @@ def test_a_wrong_grid_says_where(tmp_path: Path, values: str) -> None:
     assert found in str(caught.value)
 
 
-def test_a_grid_s_column_may_not_be_there_already(tmp_path: Path) -> None:
+def test_a_factor_gives_way_to_a_grid_s_column(tmp_path: Path) -> None:
     families = [FAMILIES[0] | {"factor": "temperature"}]
-    with pytest.raises(SpecError, match="temperature"):
-        study(tmp_path, variants=families, decoding={"hot": {"temperature": [0, 1]}})
+    made = study(tmp_path, variants=families, decoding={"hot": {"temperature": [0, 1]}})
+    assert {name for variant in made.variants for name in variant.factors} == {"factor_temperature"}
 
 
 # --------------------------------------------------------------------------- nesting

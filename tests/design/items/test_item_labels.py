@@ -55,7 +55,6 @@ def test_a_study_says_how_many_items_tie(tmp_path: Path) -> None:
         ("{p: pos", "{q: pos", ItemError, "items.csv:2: ben"),
         ("{p: pos", "{p: positive", UnknownName, "pos"),
         ("[anna, ben, cleo]", "[anna, ben, ben]", SpecError, "given twice"),
-        ("[anna, ben, cleo]", "[anna, ben, label]", SpecError, "rename"),
         ("{coders: majority,", "{coders: majority, column: anna,", SpecError, "coders: majority"),
         ("gold: {coders: majority, map", "gold: {map", SpecError, "column"),
     ],

@@ -102,17 +102,17 @@ def test_two_by_two_by_two_by_two_prompts_each_with_its_levels() -> None:
     variants = made(parts=SHORT)
     assert len(variants) == 16
     assert len({written(variant) for variant in variants}) == 16
-    columns = ("definition", "output", "explanation", "length")
+    columns = ("definition", "factor_output", "explanation", "factor_length")
     assert all(tuple(variant.factors) == columns for variant in variants)
     assert Counter(level for variant in variants for level in variant.factors.items()) == {
         ("definition", "no"): 8,
         ("definition", "yes"): 8,
-        ("output", "label"): 8,
-        ("output", "score"): 8,
+        ("factor_output", "label"): 8,
+        ("factor_output", "score"): 8,
         ("explanation", "no"): 8,
         ("explanation", "yes"): 8,
-        ("length", "standard"): 8,
-        ("length", "concise"): 8,
+        ("factor_length", "standard"): 8,
+        ("factor_length", "concise"): 8,
     }
     assert variants[0].id == "definition=no,output=label,explanation=no,length=standard"
     assert variants[-1].id == "definition=yes,output=score,explanation=yes,length=concise"
@@ -138,9 +138,11 @@ def test_what_the_first_and_the_last_of_them_say() -> None:
 def test_output_explanation_and_length_are_set_for_evaluators_and_engines() -> None:
     for variant in made(parts=SHORT):
         levels = variant.factors
-        assert variant.output == levels["output"]
+        assert variant.output == levels["factor_output"]
         assert variant.explains == (levels["explanation"] == "yes")
-        asked = {"label": 16, "score": 64}[levels["output"]] + {"no": 0, "yes": 96}[levels["explanation"]]
+        asked = {"label": 16, "score": 64}[levels["factor_output"]] + {"no": 0, "yes": 96}[
+            levels["explanation"]
+        ]
         assert variant.max_tokens == asked
 
 
@@ -366,7 +368,9 @@ def test_bad_input_is_one_clear_error(name: str) -> None:
 
 def test_a_score_part_says_whose_score_it_asks_for() -> None:
     asks = {"text": "How likely is it that it is positive?", "score_of": "pos"}
-    found = {v.factors["output"]: (v.output, v.score_of) for v in made(factors=TWO, parts={"score": asks})}
+    found = {
+        v.factors["factor_output"]: (v.output, v.score_of) for v in made(factors=TWO, parts={"score": asks})
+    }
     assert found == {"label": ("label", ""), "score": ("score", "pos")}
     for score in ({"score_of": "each", "text": "A number for each."}, {"text": "Of {{ answers }}."}, {}):
         assert {v.score_of for v in made(factors=TWO, parts={"score": score})} == {""}

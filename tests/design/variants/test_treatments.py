@@ -45,7 +45,7 @@ def written(variant: Variant) -> str:
 
 def test_there_are_six_and_each_ends_with_the_last_line_and_its_options() -> None:
     variants = made()
-    assert [variant.factors["treatment"] for variant in variants] == ["T1", "T2", "T3", "T4", "T5", "T6"]
+    assert [variant.factors["treatment"] for variant in variants] == ["T0", "T1", "T2", "T3", "T4", "T5"]
     for variant in variants:
         *lines, last = written(variant).split("\n")
         assert last == LAST
@@ -57,27 +57,27 @@ def test_there_are_six_and_each_ends_with_the_last_line_and_its_options() -> Non
 def test_what_each_of_them_adds() -> None:
     said = {variant.factors["treatment"]: variant.postfix for variant in made()}
     steps, quote, given = "step by step", "quote the option", "Use nothing but the background and the options"
-    assert {name for name, text in said.items() if steps in text} == {"T3", "T5"}
-    assert {name for name, text in said.items() if given in text} == {"T4", "T5"}
-    assert {name for name, text in said.items() if quote in text} == {"T4", "T5"}
-    assert {name for name, text in said.items() if "final answer only" in text} == {"T2"}
-    assert {name for name, text in said.items() if "in silence" in text} == {"T6"}
+    assert {name for name, text in said.items() if steps in text} == {"T2", "T4"}
+    assert {name for name, text in said.items() if given in text} == {"T3", "T4"}
+    assert {name for name, text in said.items() if quote in text} == {"T3", "T4"}
+    assert {name for name, text in said.items() if "final answer only" in text} == {"T1"}
+    assert {name for name, text in said.items() if "in silence" in text} == {"T5"}
 
 
 def test_an_answer_is_as_long_as_its_treatment_needs() -> None:
     length = {variant.factors["treatment"]: variant.max_tokens or 0 for variant in made()}
-    assert length["T2"] < length["T1"] < length["T3"] < length["T5"]
+    assert length["T1"] < length["T0"] < length["T2"] < length["T4"]
 
 
 def test_texts_and_lengths_are_the_study_s_own_where_it_says_so() -> None:
-    treatments = {"T3": {"text": "Reason first."}, "T1": {"max_tokens": 7}, "T7": {"text": "Hurry."}}
-    variants = made(treatments=treatments, which=["T7", "T3", "T1"], final="End: FINAL: <letter>.")
+    treatments = {"T2": {"text": "Reason first."}, "T0": {"max_tokens": 7}, "T6": {"text": "Hurry."}}
+    variants = made(treatments=treatments, which=["T6", "T2", "T0"], final="End: FINAL: <letter>.")
     assert [variant.postfix for variant in variants] == [
         "Hurry.\nEnd: FINAL: <letter>.",
         "Reason first.\nEnd: FINAL: <letter>.",
         "End: FINAL: <letter>.",
     ]
-    assert [variant.max_tokens for variant in variants] == [None, TREATMENTS["T3"].max_tokens, 7]
+    assert [variant.max_tokens for variant in variants] == [None, TREATMENTS["T2"].max_tokens, 7]
     by = [variant.origin["treatment"]["by"] for variant in variants]
     assert by == ["hand", "hand", "hand"]
     assert made()[0].origin["treatment"]["by"] == "built in"
@@ -94,7 +94,7 @@ def test_the_last_line_is_what_final_line_reads() -> None:
         ({"which": ["T9"]}, UnknownName, "unknown treatment 'T9'"),
         ({"treatments": {"X": {"max_tokens": 5}}}, SpecError, "the treatment 'X' has no text"),
         ({"final": "Answer with a letter."}, SpecError, "does not ask"),
-        ({"treatments": {"T1": {"max_tokens": 0}}}, SpecError, "this value does not fit"),
+        ({"treatments": {"T0": {"max_tokens": 0}}}, SpecError, "this value does not fit"),
         ({"which": []}, SpecError, "this factor has no level"),
     ],
 )

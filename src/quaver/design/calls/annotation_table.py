@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from quaver.core.annotations import ANNOTATION_COLUMNS
+from quaver.core.column_names import column_of
 from quaver.core.label_values import CellLabel, LabelCells, outside_label_set
 from quaver.core.records import Condition, Decoding, Item, LabelSet, Response, Variant
 from quaver.design.calls.experiment import Experiment
@@ -124,7 +125,7 @@ def imported_frame(
     extra: dict[str, list[Any]] = {}
     for factor in next(iter(variants.values())).factors if variants else ():
         extra[factor] = [variants[levels].factors[factor] for levels in cells.factors]
-    for group in asked.groups:
+    for group in (column_of("group", name) for name in asked.groups):
         extra[group] = [items[item].groups[group] for item in cells.item]
     kinds = {**ANNOTATION_COLUMNS, **dict.fromkeys(extra, pl.Categorical)}
     if asked.original is not None:
@@ -280,14 +281,6 @@ def _check_columns(asked: AnnotationsSpec, first: Row, source: Positions) -> Non
             continue
         if name is not None and name not in first:
             raise UnknownName("column", name, first, where=where)
-        if role in ("variant", "groups") and name in ANNOTATION_COLUMNS:
-            if role == "variant" and name == "variant":
-                continue
-            raise SpecError(
-                f"{name!r} is a column of every annotation frame",
-                where=where,
-                fix="rename it in the file",
-            )
 
 
 def _prompts(
@@ -325,11 +318,9 @@ def _variant(
     """A variant as far as the table shows it: how its prompt and the text were combined is not known."""
     text = asked.text
     factors = dict(zip(asked.variant, levels, strict=True))
-    if "variant" in factors:  # the frame's own column holds it
-        factors = {("prompt" if name == "variant" else name): level for name, level in factors.items()}
     return Variant(
         id=",".join(f"{name}={level}" for name, level in factors.items()) or ORIGINAL,
-        factors=factors,
+        factors={column_of("factor", name): level for name, level in factors.items()},
         system=literal(prompt),
         layout="{{ text }}",
         text=f"{{{{ item[{text!r}] }}}}" if text else "(the text was not imported)",
@@ -337,7 +328,7 @@ def _variant(
         postfix="",
         answers={code: code for code in labels.codes},
         covariates={} if original is None else {ORIGINAL: original},
-        origin={name: {"family": IMPORTED} for name in factors},
+        origin={column_of("factor", name): {"family": IMPORTED} for name in factors},
     )
 
 
@@ -367,7 +358,7 @@ def _items(asked: AnnotationsSpec, rows: Sequence[Row], labels: LabelSet) -> dic
             item,
             {name: values.get(name) for name in kept},
             _gold(asked, values, labels, item),
-            {name: values.text(name) for name in asked.groups if name in values},
+            {column_of("group", name): values.text(name) for name in asked.groups if name in values},
         )
         for item, values in fields.items()
     ]

@@ -132,7 +132,6 @@ def resolve(spec: StudySpec, source: Positions, keeper: Keeper = NOTHING_KEPT) -
     decodings = {
         name: given.decoding(name, derive(spec.seed, "decoding")) for name, given in spec.decoding.items()
     }
-    _check_grid_columns(spec, variants, decodings, source)
     conditions = conditions_of(spec, variants, source)
     check_constraints(spec, variants, conditions, source)
     follow_ups = follow_ups_of(spec, source)
@@ -173,18 +172,3 @@ def _check_options(labels: LabelSet, items: Sequence[Item], source: Positions) -
             raise UnknownName("column", column, items[0].fields, where=source.where("task", "options"))
     for item in items if labels.options else ():
         options_of(item, labels)
-
-
-def _check_grid_columns(
-    spec: StudySpec, variants: Sequence[Variant], decodings: Mapping[str, Decoding], source: Positions
-) -> None:
-    taken = {name for variant in variants for name in (*variant.factors, *variant.covariates)}
-    taken |= set(spec.items.columns)
-    for parameter in dict.fromkeys(name for one in decodings.values() for name in one.grid):
-        if parameter in taken:
-            raise SpecError(
-                f"{parameter!r} varies in a grid and would be a column that exists already",
-                where=source.where("decoding"),
-                found=parameter,
-                fix="give that column another name, or write the decodings out one by one",
-            )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from quaver.core import registry
-from quaver.core.annotations import ANNOTATION_COLUMNS
+from quaver.core.column_names import column_of
 from quaver.core.records import Condition, Item, LabelSet, Variant
 from quaver.core.seeds import derive
 from quaver.design.factors.prompt_edits import (
@@ -150,7 +150,8 @@ def check_constraints(
 
 def _check_only(only: Only, variants: Sequence[Variant], where: str) -> None:
     for factor, levels in only.items():
-        known = dict.fromkeys(v.factors[factor] for v in variants if factor in v.factors)
+        column = column_of("factor", factor)
+        known = dict.fromkeys(v.factors[column] for v in variants if column in v.factors)
         if not known:
             factors = {name for variant in variants for name in variant.factors}
             raise UnknownName("factor", factor, factors, where=where)
@@ -160,11 +161,11 @@ def _check_only(only: Only, variants: Sequence[Variant], where: str) -> None:
 
 
 def _fits(variant: Variant, only: Only) -> bool:
-    return all(variant.factors.get(factor) in levels for factor, levels in only.items())
+    return all(variant.factors.get(column_of("factor", name)) in levels for name, levels in only.items())
 
 
 def _has(variant: Variant, columns: Mapping[str, str]) -> bool:
-    return all(variant.factors.get(column) == level for column, level in columns.items())
+    return all(variant.factors.get(column_of("factor", name)) == level for name, level in columns.items())
 
 
 def _in_words(only: Only) -> str:
@@ -362,13 +363,6 @@ def _texts(spec: StudySpec, source: Positions) -> dict[str, Sequence[LevelOfFact
     """The factor of the items' text, where the study gives several templates of it."""
     if len(spec.items.text) == 1:
         return {}
-    if TEXT_FACTOR in spec.items.columns:
-        raise SpecError(
-            f"the factor {TEXT_FACTOR!r} of several text templates would be a column that exists already",
-            where=source.where("items", "groups"),
-            found=TEXT_FACTOR,
-            fix="rename the column",
-        )
     return {TEXT_FACTOR: [_text_level(name, text) for name, text in spec.items.text.items()]}
 
 
@@ -404,7 +398,7 @@ def _check_columns(
     factor: str, levels: Sequence[LevelOfFactor], known: Mapping[str, object], spec: StudySpec, where: str
 ) -> None:
     for column in columns_of(factor, levels) or [factor]:
-        if factor in known or column in ANNOTATION_COLUMNS or column in spec.items.columns:
+        if factor in known or column in spec.items.columns:
             raise SpecError(
                 f"the factor {column!r} would be a column that exists already",
                 where=where,

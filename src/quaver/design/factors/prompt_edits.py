@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from typing import Any
 
+from quaver.core.column_names import column_of
 from quaver.core.records import Variant
 from quaver.design.spec.former_names import former_factor
 from quaver.errors import SpecError
@@ -78,9 +79,13 @@ def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> li
                 variant,
                 id=",".join(_named(factor, level) for factor, level in chosen.items()) or ORIGINAL,
                 factors=_factors(chosen),
-                covariates={name: value for level in combination for name, value in level.covariates.items()},
+                covariates={
+                    column_of("factor", name): value
+                    for level in combination
+                    for name, value in level.covariates.items()
+                },
                 origin={
-                    factor or level.origin.get("family", ""): dict(level.origin)
+                    column_of("factor", factor or level.origin.get("family", "")): dict(level.origin)
                     for factor, level in chosen.items()
                 },
             )
@@ -100,7 +105,7 @@ def columns_of(factor: str, levels: Sequence[LevelOfFactor]) -> list[str]:
     """The columns that a factor's levels fill: the factor's own, if it has one, and theirs."""
     own = [factor] if factor else []
     theirs = (column for level in levels for column in (*level.columns, *level.covariates))
-    return list(dict.fromkeys([*own, *theirs]))
+    return list(dict.fromkeys(column_of("factor", name) for name in [*own, *theirs]))
 
 
 def _check_columns(factors: Mapping[str, Sequence[LevelOfFactor]]) -> None:
@@ -124,7 +129,7 @@ def _factors(chosen: Mapping[str, LevelOfFactor]) -> dict[str, str]:
     found: dict[str, str] = {}
     for factor, level in chosen.items():
         found |= {factor: level.name, **level.columns} if factor else dict(level.columns)
-    return found
+    return {column_of("factor", name): level for name, level in found.items()}
 
 
 PARTS = ("system", "layout", "instruction", "postfix")

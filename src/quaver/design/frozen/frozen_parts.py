@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
+from quaver.core.column_names import column_of
 from quaver.core.records import Item
 from quaver.design.calls.experiment import Experiment
 from quaver.design.spec import StudySpec
@@ -115,7 +116,7 @@ def _prompt(variant: Mapping[str, Any]) -> dict[str, Any]:
 
 def _covariates(item: Item, names: Sequence[str]) -> list[str | None]:
     """An item's covariates as text, as conclusions read them."""
-    values = [item.groups[name] if name in item.groups else item.fields.get(name) for name in names]
+    values = [item.groups.get(column_of("group", name), item.fields.get(name)) for name in names]
     return [None if value is None else str(value) for value in values]
 
 

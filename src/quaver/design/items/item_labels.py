@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from quaver.core.column_names import column_of
 from quaver.core.label_values import LabelCells, outside_label_set
 from quaver.core.number_format import text_of
 from quaver.core.records import Item, LabelSet
@@ -39,7 +40,8 @@ def with_labels(
             for number, item in enumerate(items, start=1)
         ]
     if asked.gold and asked.gold.coders:
-        return [replace(item, gold=majority([item.groups[name] for name in asked.coders])) for item in found]
+        names = asked.coder_columns
+        return [replace(item, gold=majority([item.groups[name] for name in names])) for item in found]
     return with_gold(found, asked.gold, spec, columns, source, loc)
 
 
@@ -71,7 +73,10 @@ def with_gold(
 
 
 def _given(reader: _Labels, item: Item, number: int, coders: Sequence[str]) -> dict[str, str]:
-    return {name: reader.label(item, number, name, f"the label of the coder {name}") for name in coders}
+    return {
+        column_of("coder", name): reader.label(item, number, name, f"the label of the coder {name}")
+        for name in coders
+    }
 
 
 def majority(labels: Sequence[str]) -> str | None:
@@ -95,7 +100,7 @@ def notes_on_gold(asked: ItemsSpec, items: Sequence[Item]) -> list[str]:
     if not (asked.gold and asked.gold.coders):
         return []
     *first, last = asked.coders
-    tied = ties(items, asked.coders)
+    tied = ties(items, asked.coder_columns)
     none = sum(item.gold is None for item in items) - tied
     more = f"; {none:,} have no coder's label" if none else ""
     tie = f"labels tie in {tied:,} of {len(items):,} items, which have none" if tied else "no labels tie"

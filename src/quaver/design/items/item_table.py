@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from quaver.core import registry
+from quaver.core.column_names import column_of
 from quaver.core.little_garbage import little_garbage
 from quaver.core.number_format import text_of
 from quaver.core.records import Item
@@ -182,6 +183,6 @@ def _identified(
                 fix="leave `id` out of the study file to number the rows" if id_column else None,
             )
         first_at[identity] = at
-        of = {group: text(row.get(group), at, group) for group in groups} if groups else {}
+        of = {column_of("group", one): text(row.get(one), at, one) for one in groups} if groups else {}
         items.append(Item(identity, row, None, of))
     return items

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from quaver.core.column_names import column_of
 from quaver.core.number_format import composed
 from quaver.design.spec.spec_part import Name, Part, PlacedError, Text, with_group
 
@@ -271,4 +272,9 @@ class ItemsSpec(TableSpec):
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that the items bring to the annotations."""
-        return (*self.groups, *self.coders)
+        return (*(column_of("group", name) for name in self.groups), *self.coder_columns)
+
+    @property
+    def coder_columns(self) -> tuple[str, ...]:
+        """Those of them that hold the coders' labels."""
+        return tuple(column_of("coder", name) for name in self.coders)

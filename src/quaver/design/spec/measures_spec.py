@@ -7,10 +7,11 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from quaver.core.column_names import column_among
 from quaver.core.records import Estimand
 from quaver.core.registry import Kind
 from quaver.design.spec.former_names import renamed_measure
-from quaver.design.spec.prompt_spec import TEXT_FACTOR
+from quaver.design.spec.prompt_spec import TEXT_COLUMN
 from quaver.design.spec.spec_part import Name, Only, Part, PluginSpec, Text
 
 
@@ -43,6 +44,10 @@ class EvaluatorSpec(PluginSpec):
         return self.name or self.use
 
 
+_COLUMNS = frozenset(["between", "factors", "interactions", "reference", "without"])
+"""Options of measures that name columns."""
+
+
 class MeasureSpec(PluginSpec):
     """A measure."""
 
@@ -70,6 +75,19 @@ class MeasureSpec(PluginSpec):
     def _of_today(cls, given: Any) -> Any:
         return renamed_measure(given)
 
+    def among(self, columns: Collection[str]) -> MeasureSpec:
+        """The same measure with the names that the frame has: ``output`` may be its ``factor_output``."""
+
+        def named(given: Any) -> Any:
+            if isinstance(given, str):
+                return column_among(given, columns)
+            if isinstance(given, Mapping):
+                return {column_among(name, columns): value for name, value in given.items()}
+            return tuple(map(named, given)) if isinstance(given, list | tuple) else given
+
+        names = ("by", "only", *(_COLUMNS & self.options.keys()))
+        return self.model_copy(update={name: named(getattr(self, name)) for name in names})
+
     def columns(self, factors: Collection[str], compared: Collection[str] = ()) -> tuple[str, ...]:
         """The columns whose levels are measured separately.
 
@@ -81,8 +99,8 @@ class MeasureSpec(PluginSpec):
         if self.by is not None:
             return self.by
         columns = ["model", "decoding", "variant"]
-        if "variant" in compared and TEXT_FACTOR in factors:
-            columns.append(TEXT_FACTOR)
+        if "variant" in compared and TEXT_COLUMN in factors:
+            columns.append(TEXT_COLUMN)
         return tuple(name for name in columns if name not in compared)
 
 

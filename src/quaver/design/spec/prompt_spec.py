@@ -7,12 +7,16 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from quaver.core.column_names import column_of
 from quaver.core.registry import Kind
 from quaver.design.spec.former_names import renamed_family
 from quaver.design.spec.spec_part import Name, Only, Part, PluginSpec, Text
 
 TEXT_FACTOR = "text"
 """The factor of the items' text, if the study gives several templates."""
+
+TEXT_COLUMN = column_of("factor", TEXT_FACTOR)
+"""Its column."""
 
 
 class PromptSpec(Part):

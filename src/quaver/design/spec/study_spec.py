@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from quaver.core.annotations import ANNOTATION_COLUMNS
+from quaver.core.column_names import column_of
 from quaver.design.spec.collection_spec import BudgetSpec, RunSpec, UntilSpec
 from quaver.design.spec.items_spec import ItemsSpec
 from quaver.design.spec.measures_spec import ConclusionSpec, EvaluatorSpec, FollowUpSpec, MeasureSpec
@@ -177,7 +177,8 @@ class StudySpec(Part):
     @property
     def group(self) -> str | None:
         """The column of the groups that every interval resamples; None where it is the items."""
-        return self.items.group if self.annotations is None else self.annotations.group
+        group = self.items.group if self.annotations is None else self.annotations.group
+        return None if group is None else column_of("group", group)
 
     @model_validator(mode="after")
     def _names_fit(self) -> StudySpec:
@@ -196,14 +197,9 @@ class StudySpec(Part):
             loc: tuple[str | int, ...] = ("items", "groups", index)
             if group == self.items.group and index == len(self.items.groups) - 1:
                 loc = ("items", "group")
-            if group in ANNOTATION_COLUMNS:
-                raise PlacedError(f"{group!r} is a column of every annotation frame; rename it", *loc)
             if group in self.items.groups[:index]:
                 raise PlacedError(f"the group {group!r} is given twice", *loc)
         for index, coder in enumerate(self.items.coders):
-            if coder in ANNOTATION_COLUMNS:
-                problem = f"{coder!r} is a column of every annotation frame; rename it"
-                raise PlacedError(problem, "items", "coders", index)
-            if coder in self.items.columns[: len(self.items.groups) + index]:
+            if coder in (*self.items.groups, *self.items.coders[:index]):
                 raise PlacedError(f"the column {coder!r} is given twice", "items", "coders", index)
         return self

@@ -167,14 +167,14 @@ _CONSTRAINT = (
 )
 
 TREATMENTS: Mapping[str, Treatment] = {
-    "T1": Treatment(text="", max_tokens=96),
-    "T2": Treatment(
+    "T0": Treatment(text="", max_tokens=96),
+    "T1": Treatment(
         text="Give the final answer only: no reasoning, no explanation, nothing else.", max_tokens=16
     ),
-    "T3": Treatment(text=_STEPS, max_tokens=320),
-    "T4": Treatment(text=_CONSTRAINT, max_tokens=128),
-    "T5": Treatment(text=f"{_STEPS} {_CONSTRAINT}", max_tokens=384),
-    "T6": Treatment(
+    "T2": Treatment(text=_STEPS, max_tokens=320),
+    "T3": Treatment(text=_CONSTRAINT, max_tokens=128),
+    "T4": Treatment(text=f"{_STEPS} {_CONSTRAINT}", max_tokens=384),
+    "T5": Treatment(
         text="Before you answer, check your choice in silence: does it answer the question, and does no "
         "other option do so better? Write nothing of this check.",
         max_tokens=96,
@@ -188,8 +188,8 @@ FINAL = "Let your last line be FINAL: and the answer, one of {{ answers | join('
 class Treatments:
     """The treatments of a multiple-choice study.
 
-    ``T1`` plain, ``T2`` final answer only, ``T3`` step by step, ``T4`` only the given options and background,
-    ``T5`` both (step by step, from what is given), ``T6`` silent self-check; T4 and T5 also ask for a line
+    ``T0`` plain, ``T1`` final answer only, ``T2`` step by step, ``T3`` only the given options and background,
+    ``T4`` both (step by step, from what is given), ``T5`` silent self-check; T3 and T4 also ask for a line
     that quotes the chosen option. The instruction stays; the treatment's text and the request for the last
     line are the postfix. Use the evaluator ``final_line``.
 

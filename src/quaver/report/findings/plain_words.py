@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from quaver.core.column_names import in_words
 from quaver.core.number_format import enumeration, percent, with_interval
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
@@ -192,7 +193,7 @@ def _missing(one: Recommendation) -> str:
         return ""
     (low, least), (high, most) = shares[0], shares[-1]
     ends = f"{percent(least)} ({quoted(low)}) and {percent(most)} ({quoted(high)})"
-    return f"Between {ends} of the answers are missing, depending on {_part(str(details['by']))}."
+    return f"Between {ends} of the answers are missing, depending on {_part(in_words(str(details['by'])))}."
 
 
 def _part(factor: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from quaver.core.column_names import in_words
 from quaver.core.number_format import percent, with_interval
 from quaver.report.findings.clusters import cluster_line
 from quaver.report.findings.verdicts import Issue, Quality
@@ -57,6 +58,5 @@ def _by_level(details: Mapping[str, Any]) -> str:
     if not shares or max(shares.values()) - min(shares.values()) < _RANGE:
         return ""
     least, *_, most = sorted(shares, key=lambda level: shares[level])
-    return (
-        f"; by {details['by']}, from {percent(shares[least])} ({least}) to {percent(shares[most])} ({most})"
-    )
+    by = in_words(details["by"])
+    return f"; by {by}, from {percent(shares[least])} ({least}) to {percent(shares[most])} ({most})"

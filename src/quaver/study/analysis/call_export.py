@@ -56,12 +56,12 @@ def export(path: Path, study: StudySource) -> int:
     """Write every answered call to a file: a row each, in the order in which the answers came.
 
     The columns: ``model``, ``variant``, ``decoding``, ``follow_up``, one for each factor, ``item``, one for
-    each group, ``repeat``, ``gold``, ``prompt`` (the messages: role and content), ``output`` (as it came),
-    ``thinking`` (from a field of its own, and from between marks in the output), ``finish``, ``error``,
-    tokens, ``latency`` (seconds), ``received`` (UTC), ``seed``, ``served_model``, ``fingerprint``,
-    ``reused_from``, ``key``; and for each evaluator ``NAME.label``, ``NAME.status``, ``NAME.reason``,
-    ``NAME.confidence`` and ``NAME.correct`` (empty where the item has no gold label; an answer without a
-    label is not correct).
+    each group (a factor ``output`` is ``factor_output``: see `core.column_names`), ``repeat``, ``gold``,
+    ``prompt`` (the messages: role and content), ``output`` (as it came), ``thinking`` (from a field of its
+    own, and from between marks in the output), ``finish``, ``error``, tokens, ``latency`` (seconds),
+    ``received`` (UTC), ``seed``, ``served_model``, ``fingerprint``, ``reused_from``, ``key``; and for each
+    evaluator ``NAME.label``, ``NAME.status``, ``NAME.reason``, ``NAME.confidence`` and ``NAME.correct``
+    (empty where the item has no gold label; an answer without a label is not correct).
 
     Args:
         path: The file: ``.jsonl``, ``.csv`` (nothing in it is a formula to a spreadsheet) or ``.parquet``.
@@ -147,7 +147,7 @@ class _Rows:
         columns: dict[str, pl.Series] = {}
 
         def put(name: str, values: Sequence[object], dtype: type[pl.DataType] = pl.String) -> None:
-            columns.setdefault(name, pl.Series(name, values, dtype=dtype))
+            columns[name] = pl.Series(name, values, dtype=dtype)
 
         for name in ("model", "variant", "decoding"):
             put(name, [getattr(one, name) for one in conditions])

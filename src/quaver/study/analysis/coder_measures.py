@@ -42,7 +42,7 @@ def with_coders(spec: StudySpec, measure: str, options: Mapping[str, Any]) -> Ma
     """A measure's options; one of coders is of the study's where it names none."""
     if measure not in _FEWEST or "coders" in options or not spec.items.coders:
         return options
-    return {"coders": spec.items.coders, **options}
+    return {"coders": spec.items.coder_columns, **options}
 
 
 def coder_measures_of_gold(study: StudySource, asked: Collection[str]) -> list[MeasureSpec]:
@@ -69,7 +69,7 @@ def with_gold_coders(
     A measure that names its coders, and any other measure, stay as they are. If all coders are the sample's,
     each item counts for those that it was drawn from.
     """
-    own = study.spec.items.coders
+    own = study.spec.items.coder_columns
     if one.measure not in _FEWEST or tuple(one.options.get("coders", own)) != tuple(own):
         return one, frame
     table = _shared_ratings(study)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from quaver.core.column_names import column_of
 from quaver.core.records import Variant
 from quaver.design.spec import MeasureSpec
 from quaver.design.spec.task_spec import IMPORTED
@@ -55,7 +56,7 @@ class Prompts(NamedTuple):
 
 def _is_sample(factor: str, families: set[str]) -> bool:
     known = families - {"", IMPORTED}
-    return bool(known & _FAMILIES) if known else factor in _NAMES
+    return bool(known & _FAMILIES) if known else factor in {column_of("factor", name) for name in _NAMES}
 
 
 def with_estimand(

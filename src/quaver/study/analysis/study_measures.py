@@ -43,6 +43,7 @@ def measurement(
     Raises:
         UnknownName: No measure, column or evaluator of that name exists.
     """
+    asked = asked.among(frame.columns)
     plugin, options = study.plugins.measure(asked, loc)
     evaluators = frame["evaluator"].unique().cast(pl.String).to_list()
     study.plugins.check_names(asked, frame.columns, evaluators, loc)

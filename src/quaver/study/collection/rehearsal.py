@@ -13,7 +13,7 @@ import polars as pl
 from quaver.core.annotations import Reading
 from quaver.core.records import Item, LabelSet, Response, Variant
 from quaver.design.spec import MeasureSpec
-from quaver.design.spec.prompt_spec import TEXT_FACTOR
+from quaver.design.spec.prompt_spec import TEXT_COLUMN
 from quaver.errors import QuaverError, UnknownName
 from quaver.estimation.gathered import Gathered
 from quaver.score.parsing.evaluator import Answer, Reader
@@ -41,7 +41,8 @@ def rehearse(study: StudyFile, asked: Iterable[tuple[tuple[str | int, ...], Meas
     every = Gathered.of(frame)
     some = [variant.id for variant in study.experiment.variants[:_FEW]]
     few = Gathered.of(frame.filter(pl.col("variant").is_in(some)))
-    for loc, one in asked:
+    for loc, given in asked:
+        one = given.among(frame.columns)
         for column, values in one.only.items():
             known = _values(study, frame, column)
             for value in values:
@@ -82,7 +83,7 @@ def _check_options(
     """
     between, original = asked.options.get("between", ()), asked.options.get("original")
     for column in (between,) if isinstance(between, str) else between:
-        if column not in frame.columns and column != TEXT_FACTOR:
+        if column not in frame.columns and column != TEXT_COLUMN:
             raise UnknownName(
                 "column", str(column), frame.columns, where=study.positions.where(*loc, "between")
             )

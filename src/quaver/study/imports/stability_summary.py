@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from quaver.core.column_names import column_among
 from quaver.core.records import Estimate
 from quaver.design.items.table_row import Row
 from quaver.study.imports.agreement_import import read_table
@@ -74,8 +75,9 @@ def stability_summary(study: Study) -> list[SummaryRow]:
         ks = Curve(np.arange(2.0, 2 + curve.values.size), *curve[1:])
         found += _beside(of_repeats(ks), of_repeats(_written(rows, "iteration", ("cumulative_", ""), 1)))
         found += _beside(of_neighbours(steps), of_neighbours(_written(rows, "iteration", ("adjacent_",))))
-    if "temperature" in frame.columns and frame["temperature"].n_unique() > 1:
-        hot = _of(study.measure("inter_pss", by=["temperature"]), "temperature")
+    heat = column_among("temperature", frame.columns)
+    if heat in frame.columns and frame[heat].n_unique() > 1:
+        hot = _of(study.measure("inter_pss", by=[heat]), heat)
         found += _beside(of_temperatures(hot), of_temperatures(_written(rows, "temperature", ("",))))
     return found
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from quaver.core.column_names import column_of
 from quaver.core.records import Estimate
 from quaver.core.seeds import derive
 from quaver.correction.regressions import Kind
@@ -92,7 +93,7 @@ class Conclusions:
                 labels = self._experiment.labels
                 given = (one.formula, one.effect, labels, categories, one.regression, one.weights)
                 check_conclusion(items, *given)
-                if one.group is not None and one.group not in self._groups:
+                if one.group is not None and column_of("group", one.group) not in self._groups:
                     raise UnknownColumn(one.group, self._groups, where="group")
 
     def measurements(self, names: Sequence[str] | None = None) -> list[Measurement]:
@@ -128,7 +129,7 @@ class Conclusions:
                     categories=categories,
                     weights=one.weights,
                     missing=one.missing,
-                    group=one.group or self._spec.group,
+                    group=column_of("group", one.group) if one.group else self._spec.group,
                     **options,
                 )
         return found
@@ -174,7 +175,9 @@ class Conclusions:
             if name not in known:
                 where = "formula" if name in explained else "weights"
                 raise UnknownColumn(name, dict.fromkeys(known), where=where)
-            values = [item.groups[name] if name in item.groups else item.fields.get(name) for item in items]
+            values = [item.groups.get(column_of("group", name), item.fields.get(name)) for item in items]
             columns[name] = [None if value is None else str(value) for value in values]
         schema = dict.fromkeys(columns, pl.String)
-        return pl.DataFrame(columns, schema=schema), [name for name in explained if name in self._groups]
+        return pl.DataFrame(columns, schema=schema), [
+            name for name in explained if column_of("group", name) in self._groups
+        ]

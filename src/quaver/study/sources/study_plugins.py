@@ -12,6 +12,7 @@ import polars as pl
 
 from quaver.core import registry
 from quaver.core.annotations import ANNOTATION_COLUMNS
+from quaver.core.column_names import column_among
 from quaver.core.model import Model
 from quaver.core.records import Estimate, LabelSet, Variant
 from quaver.design.spec import EvaluatorSpec, FollowUpSpec, MeasureSpec, ModelSpec, StudySpec
@@ -333,7 +334,7 @@ class Plugins:
         where = self._source.where(*loc)
         for key, names in (("by", asked.by or ()), ("only", asked.only)):
             for column in names:
-                if column not in columns:
+                if column_among(column, columns) not in columns:
                     raise UnknownName("column", column, columns, where=f"{where}: {key}")
         if asked.evaluator is not None and asked.evaluator not in evaluators:
             raise UnknownName("evaluator", asked.evaluator, evaluators, where=where)
