@@ -136,6 +136,28 @@ def test_a_fork_without_keys_is_skipped(repository: Repository) -> None:
     assert job.failed
 
 
+def test_without_a_bound_nothing_passes(repository: Repository) -> None:
+    job, outputs = repository.job(prompt="", comment="false", **{"fail-if": "", "in-rounds": "false"})
+    assert (job.failed, outputs["verdict"]) == (False, "reported")
+    assert job.summary.startswith("### Reported only")
+
+
+def test_the_action_installs_its_own_checkout(tmp_path: Path) -> None:
+    action = YAML(typ="safe").load(_text(ROOT / "action.yml"))
+    (step,) = [one for one in action["runs"]["steps"] if one["name"] == "Install Quaver"]
+    (tmp_path / "python").write_text('#!/bin/sh\necho "$@"\n')
+    (tmp_path / "python").chmod(0o755)
+    environment = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "GITHUB_ACTION_PATH": "/actions/quaver",
+        "REQUIREMENT": action["inputs"]["install"]["default"],
+    }
+    done = subprocess.run(
+        ["bash", "-e", "-c", step["run"]], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split()[-2:] == ["--", "/actions/quaver"]
+
+
 def test_other_peoples_code_with_the_repositorys_secrets_is_refused(repository: Repository) -> None:
     job, _ = repository.job(event="pull_request_target")
     assert job.failed

@@ -120,3 +120,10 @@ def test_losses_that_cannot_be_judged(before: quaver.Study) -> None:
         compare(before, before, fail_unless=["loss"])
     with pytest.raises(MeasureError):
         compare(before, before, fail_if=["recall[label=nobody] < 0"])
+
+
+def test_longer_answers_are_reported(before: quaver.Study, tmp_path: Path) -> None:
+    assert compare(before, before).notes == ()
+    after = study(tmp_path / "after", lambda text, _: f"I should say that it is this: {right(text, '')}")
+    (note,) = compare(before, after).notes
+    assert note.startswith("Characters of an answer: ")

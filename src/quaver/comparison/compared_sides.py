@@ -18,7 +18,7 @@ from quaver.comparison.alignment import (
     strings_of,
 )
 from quaver.comparison.bounds import CONCLUDED, LOSS, Bound
-from quaver.comparison.losses import family_of, of_first_evaluator
+from quaver.comparison.losses import family_of, of_first_evaluator, spending
 from quaver.core.column_names import column_among
 from quaver.core.presentation import measure_of
 from quaver.errors import MeasureError, UnknownName
@@ -108,6 +108,7 @@ def two_studies(
     sides = made_alike(frames[0], frames[1], left_out)
     sides, common = in_common(sides, changed_items(before, after), left_out, "")
     sides, notes = by_one_gold(sides)
+    notes += spending(before, after)
     judged = of_first_evaluator(after, sides)
     family = family_of(after, whole[after], judged, left_out)
     labels = [one for one in before.experiment.labels.codes if one in after.experiment.labels.codes]

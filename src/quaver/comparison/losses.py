@@ -8,9 +8,11 @@ from typing import Final
 
 import polars as pl
 
+from quaver.collect.store.tallies import WRITTEN
 from quaver.comparison.alignment import Sides
 from quaver.comparison.difference_verdict import FAMILY, LOST, Verdict
 from quaver.comparison.flipped_items import modal_labels
+from quaver.core.number_format import rounded
 from quaver.core.records import Estimate
 from quaver.estimation.intervals import clopper_pearson
 from quaver.study.analysis.study_estimates import own_measurements
@@ -111,3 +113,36 @@ def of_family(found: Sequence[Estimate], sides: Sides) -> list[Estimate]:
         for one in found
         if one.value is not None
     ]
+
+
+def spending(before: Study, after: Study) -> list[str]:
+    """What a call of the second study takes, where that is a tenth more or less than in the first."""
+    first, second = _of_a_call(before), _of_a_call(after)
+    found = []
+    for name, what in _SPENT.items():
+        old, new = first.get(name), second.get(name)
+        if old and new and abs(new / old - 1) >= _TENTH:
+            found.append(f"{what}: {rounded(new)} in the mean, before {rounded(old)} ({new / old - 1:+.0%}).")
+            if name == "completion":
+                break  # tokens say what characters would
+    return found
+
+
+def _of_a_call(study: Study) -> dict[str, float | None]:
+    """Means over a study's stored answers, but for errors; nothing where there are only labels."""
+    if not (study.source.has_answers and study.source.files.responses.exists()):
+        return {}
+    with study.source.answers() as store, store.reading() as reader:
+        row = reader.execute(_MEANS).fetchone()
+    return dict(zip(_SPENT, row, strict=True))
+
+
+_SPENT: Final = {
+    "prompt": "Tokens of a prompt",
+    "completion": "Tokens of an answer",
+    "characters": "Characters of an answer",
+}
+_MEANS: Final = f"""
+    SELECT avg(r.prompt_tokens), avg({WRITTEN}), avg(length(r.text))
+    FROM calls c JOIN responses r ON r.id = c.response WHERE r.finish != 'error'"""
+_TENTH: Final = 0.1
