@@ -3,6 +3,10 @@
 Pairs are drawn as a multinomial: right before and wrong after (a loss), the other way round (a gain), or
 alike. Run it as ``python benchmarks/gate.py [RUNS]``; a row of the table takes about 15 s for 400 runs.
 
+``python benchmarks/gate.py losses [RUNS]`` plants what a change may do (nothing but answers given afresh,
+losses of accuracy, a rare class or a group that is lost, refusals, corrected gold labels) and says how often
+guards fail without a loss, and from how many items on 90% of the losses are found.
+
 ``python benchmarks/gate.py smallest [RUNS]`` takes the smallest loss that runs say they could see, and says
 how many runs show a loss of that size: 80% are promised.
 """
@@ -17,11 +21,19 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from quaver.comparison.alignment import Sides, by_one_gold
+from quaver.comparison.bounds import read_bounds
+from quaver.comparison.compared_sides import Pair, Task
+from quaver.comparison.comparison_result import Comparison
+from quaver.comparison.paired_comparison import compared as compared_task
 from quaver.comparison.smallest_loss import smallest_loss
 from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.paired_differences import paired_differences
 from quaver.measures.correctness.accuracy import accuracy
+from quaver.measures.correctness.f1 import recall
+from quaver.measures.validity.answer_quality import compliance
+from quaver.study.sources.study_plugins import Measurement
 
 CASES = (
     # items, share of losses, share of gains
@@ -104,10 +116,131 @@ def smallest_table(runs: int) -> None:
         print(f"{items:5}  {noise:23.0%}  {loss:13.4f}  {shown:6.1%}", flush=True)
 
 
+LABELS = ("bug", "billing", "question", "legal")
+KEYS = ("model", "decoding", "variant", "evaluator")
+GUARDS = ("--fail-if loss", "--fail-if accuracy < 0", "--fail-unless accuracy > -0.02")
+QUIET = (0.0, 0.02, 0.05, 0.1)
+CHANGES = {
+    "a loss of 1 point": {"loss": 0.01},
+    "a loss of 2 points": {"loss": 0.02},
+    "a loss of 4 points": {"loss": 0.04},
+    "a loss of 8 points": {"loss": 0.08},
+    "a class of 2% is never answered": {"lost": True},
+    "a group of 20% loses 15 points": {"north": 0.15},
+    "4 points more refusals": {"refused": 0.04},
+}
+SIZES = (100, 200, 400, 800, 1600, 3200, 6400, 12800)
+
+
+def planted(
+    rng: np.random.Generator,
+    items: int,
+    churn: float,
+    *,
+    loss: float = 0.0,
+    lost: bool = False,
+    north: float = 0.0,
+    refused: float = 0.0,
+    corrected: float = 0.0,
+) -> Sides:
+    """The answers to so many items before and after a change, nine in ten of them right before.
+
+    Twice ``churn`` of the items waver: each time, they are answered rightly or wrongly by a toss of a coin,
+    so that ``churn`` of all items differ without a change.
+    """
+    gold = rng.choice(4, items, p=[0.32, 0.33, 0.33, 0.02])
+    wavers = rng.random(items) < 2 * churn
+    stable = rng.random(items) < (0.9 - churn) / (1 - 2 * churn)
+    wrong = (gold + rng.integers(1, 4, items)) % 4
+    wrong = np.where(wrong == 3, (gold + 1) % 3, wrong)  # nobody says legal where it is not
+    region = rng.choice(["north", "south", "west"], items, p=[0.2, 0.3, 0.5])
+    answers = [
+        np.where(np.where(wavers, rng.random(items) < 0.5, stable), gold, wrong).astype(np.int64)
+        for _ in range(2)
+    ]
+    after = answers[1]
+    spoilt = (rng.random(items) < loss / 0.9) | ((region == "north") & (rng.random(items) < north / 0.9))
+    after = np.where(spoilt & (after == gold), (gold + 1) % 3, after)
+    after = np.where(lost & (after == 3), 0, after)
+    silent = rng.random(items) < refused
+    mistaken = rng.random(items) < corrected
+    frames = []
+    for at, codes in enumerate((answers[0], after)):
+        truth = np.where(mistaken & (at == 0), (gold + 1) % 3, gold)
+        frame = pl.DataFrame(
+            {
+                "item": [f"i{number}" for number in range(items)],
+                "label": np.take(LABELS, codes),
+                "gold": np.take(LABELS, truth),
+                "region": region,
+                "repeat": np.zeros(items, np.int32),
+                "quiet": silent if at else np.zeros(items, bool),
+            }
+        ).with_columns(pl.lit(name).alias(name) for name in KEYS)
+        label = pl.when(~pl.col("quiet")).then(pl.col("label"))
+        status = pl.when(pl.col("quiet")).then(pl.lit("refused")).otherwise(pl.lit("valid"))
+        frames.append(frame.with_columns(label.alias("label"), status.alias("status")))
+    return by_one_gold(Sides(frames[0], frames[1], (), KEYS))[0]
+
+
+def guarded(sides: Sides, fail_if: Sequence[str], fail_unless: Sequence[str]) -> Comparison:
+    """What `quaver compare` makes of two sides."""
+
+    def asked(measure: Any, by: Sequence[str] = KEYS) -> Measurement:
+        return Measurement(measure.name, measure, None, {"by": by, "seed": 0})
+
+    family = [asked(accuracy), asked(recall), asked(compliance), asked(accuracy, (*KEYS, "region"))]
+    pair = Pair(sides, [asked(accuracy)], family, sides, LABELS)
+    task = Task("before", "after", [pair], sides.before.height)
+    return compared_task(task, read_bounds(fail_if, fail_unless), Resampling(resamples=100), 0.03)
+
+
+def alarms(runs: int) -> None:
+    """Print how often guards fail where nothing is lost."""
+    print("| items | answered differently | gold labels corrected |", " | ".join(GUARDS), "|")
+    for items, churn, corrected in (*itertools.product((240, 1000), QUIET, (0.0,)), (240, 0.05, 0.02)):
+        rng = np.random.default_rng([items, round(1e4 * churn), round(1e4 * corrected)])
+        failed = np.zeros(len(GUARDS))
+        for _ in range(runs):
+            sides = planted(rng, items, churn, corrected=corrected)
+            made = guarded(sides, ["loss", "accuracy < 0"], ["accuracy > -0.02"])
+            gone = any(one.kind == "loss" for one in made.lost)
+            failed += [gone or not one.held for one in made.judgements]
+        shares = " | ".join(f"{one / runs:.1%}" for one in failed)
+        print(f"| {items:,} | {churn:.0%} | {corrected:.0%} | {shares} |", flush=True)
+
+
+def enough(runs: int) -> None:
+    """Print from how many items on the bound by losses finds nine in ten of what was planted."""
+    print("| planted |", " | ".join(f"{churn:.0%}" for churn in QUIET), "|")
+    for name, change in CHANGES.items():
+        cells = []
+        for churn in QUIET:
+            rng = np.random.default_rng([len(name), round(1e4 * churn)])
+            cells.append(
+                next((f"{size:,}" for size in SIZES if found(rng, runs, size, churn, change)), "more")
+            )
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+def found(rng: np.random.Generator, runs: int, items: int, churn: float, change: dict[str, Any]) -> bool:
+    """Whether nine in ten such changes fail the bound by losses; no more runs than it takes to tell."""
+    missed = 0
+    for _ in range(runs):
+        missed += guarded(planted(rng, items, churn, **change), ["loss"], []).held
+        if missed > runs / 10:
+            return False
+    return True
+
+
 if __name__ == "__main__":
     runs = int(sys.argv[-1]) if sys.argv[-1].isdigit() else 400
     if "smallest" in sys.argv:
         smallest_table(runs)
+        sys.exit()
+    if "losses" in sys.argv:
+        alarms(runs)
+        enough(runs // 10)
         sys.exit()
     print("items  true difference  discordant  fails")
     for items, losses, gains in CASES:

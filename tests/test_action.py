@@ -102,15 +102,14 @@ def repository(pushed: Path, tmp_path: Path) -> Repository:
 def test_a_worse_prompt_fails_and_is_commented_once(repository: Repository) -> None:
     job, outputs = repository.job(prompt="")
     assert (job.failed, outputs["verdict"]) == (True, "fail")
-    (error,) = [one for one in commands_in(job.log) if one.name == "error"]
-    assert error.properties["file"] == "prompts/tickets.yaml"
+    errors = [one for one in commands_in(job.log) if one.name == "error"]
+    assert {one.properties["file"] for one in errors} == {"prompts/tickets.yaml"}
     (suite,) = JUnitXml.fromstring(Path(outputs["junit"]).read_bytes())
-    assert suite.failures == 1
-    assert "240 answers collected" in job.log
+    assert suite.failures >= 1
     first = repository.bodies[-1]
     assert len(repository.bodies) == 2
     assert job.summary in first
-    assert "Fails: accuracy" in cmarkgfm.github_flavored_markdown_to_html(first)
+    assert "Fails: " in cmarkgfm.github_flavored_markdown_to_html(first)
 
     job, outputs = repository.job(prompt=" Anything with money is billing.")
     assert (job.failed, outputs["verdict"]) == (False, "pass")
@@ -122,7 +121,7 @@ def test_a_worse_prompt_fails_and_is_commented_once(repository: Repository) -> N
 def test_a_fork_is_compared_without_a_comment_and_nothing_is_asked_twice(repository: Repository) -> None:
     job, outputs = repository.job(pull=FORKED)
     assert outputs["verdict"] == "pass"
-    assert "240 answers collected" not in job.log
+    assert "answers collected" not in job.log
     assert "Comment" not in job.ran
     assert job.summary.startswith("### Passes")
     assert repository.bodies == ["Nice."]
@@ -135,6 +134,28 @@ def test_a_fork_without_keys_is_skipped(repository: Repository) -> None:
     assert notice.name == "notice"
     job, outputs = repository.job(prompt="", function="")
     assert job.failed
+
+
+def test_without_a_bound_nothing_passes(repository: Repository) -> None:
+    job, outputs = repository.job(prompt="", comment="false", **{"fail-if": "", "in-rounds": "false"})
+    assert (job.failed, outputs["verdict"]) == (False, "reported")
+    assert job.summary.startswith("### Reported only")
+
+
+def test_the_action_installs_its_own_checkout(tmp_path: Path) -> None:
+    action = YAML(typ="safe").load(_text(ROOT / "action.yml"))
+    (step,) = [one for one in action["runs"]["steps"] if one["name"] == "Install Quaver"]
+    (tmp_path / "python").write_text('#!/bin/sh\necho "$@"\n')
+    (tmp_path / "python").chmod(0o755)
+    environment = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "GITHUB_ACTION_PATH": "/actions/quaver",
+        "REQUIREMENT": action["inputs"]["install"]["default"],
+    }
+    done = subprocess.run(
+        ["bash", "-e", "-c", step["run"]], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split()[-2:] == ["--", "/actions/quaver"]
 
 
 def test_other_peoples_code_with_the_repositorys_secrets_is_refused(repository: Repository) -> None:
@@ -154,12 +175,12 @@ def test_without_a_baseline_it_says_what_to_do(tmp_path: Path) -> None:
 def test_a_comment_that_may_not_be_written_fails_nothing(tmp_path: Path, forbidden: str) -> None:
     (tmp_path / "comment.md").write_text("### Passes\n")
     steps = {
-        "names": {"out": str(tmp_path), "key": "0123", "mode": "compare"},
+        "names": {"out": str(tmp_path), "key": "0123", "mode": "compare", "folder": "prompts/tickets"},
         "compare": {"verdict": "pass"},
     }
     repository = Repository(tmp_path)
     job, _ = repository.job(environment={"FAKE_GH_FORBIDS": forbidden}, steps=steps)
-    assert (job.failed, job.ran) == (False, ["Comment"])
+    assert (job.failed, job.ran[-1]) == (False, "Comment")
     (warning,) = commands_in(job.log)
     assert warning.name == "warning"
     assert repository.bodies == ["Nice."]
@@ -186,7 +207,7 @@ def test_nothing_of_a_pull_request_breaks_out(repository: Repository) -> None:
     html = cmarkgfm.github_flavored_markdown_to_html(
         repository.bodies[-1], options=cmarkgfm.cmark.Options.CMARK_OPT_UNSAFE
     )
-    assert html.count("</details>") == 1
+    assert html.count("</details>") == html.count("<details>") == 2
 
 
 def _hostile_study() -> dict[str, str]:

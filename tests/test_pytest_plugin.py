@@ -62,7 +62,7 @@ def test_no_loss_passes_and_a_loss_fails_with_the_items(fine: quaver.Study, poor
 
 
 def test_with_a_margin_a_loss_must_be_ruled_out(fine: quaver.Study) -> None:
-    with pytest.raises(AssertionError, match="cannot tell: with 60 items"):
+    with pytest.raises(AssertionError, match=r"a loss of up to 6 points could hide"):
         assert_no_loss(fine, fine, margin=0.02)
 
 
@@ -116,7 +116,7 @@ def test_the_example_repository_s_tests(tmp_path: Path) -> None:
     file.write_text(file.read_text().replace(RULE, ""))
     done = run_pytest(folder)
     assert done.returncode == 1
-    assert "AssertionError: Fails: accuracy, a loss of 7.9 points" in done.stdout
+    assert "AssertionError: Fails: accuracy, a loss of " in done.stdout
     assert "item 102: billing → bug (true: billing)" in done.stdout
 
 

@@ -30,6 +30,7 @@ def command(
     fail_if: options.FailIf = None,
     fail_unless: options.FailUnless = None,
     margin: options.Margin = None,
+    must_see: options.MustSee = None,
     anytime: options.Anytime = False,
     looks: options.PlannedLooks = None,
     in_rounds: options.InRounds = False,
@@ -53,7 +54,7 @@ def command(
       quaver compare before.quaver.zip study.yaml
       quaver compare study.yaml --by model
       quaver compare old new --in-rounds --fail-unless 'accuracy > -0.03'
-      quaver compare old new --anytime --fail-if 'accuracy < 0' --junit x.xml
+      quaver compare old new --anytime --fail-if loss --junit x.xml
     """
     from quaver.comparison.difference_verdict import MARGIN
     from quaver.comparison.kept_looks import PLANNED
@@ -70,6 +71,7 @@ def command(
         resamples=resamples,
         looks=(looks or PLANNED) if anytime or looks else None,
         in_rounds=in_rounds,
+        must_see=must_see,
     )
     _write(markdown, lambda: _comment(found, flips, both if texts else None))
     _write(junit, lambda: _junit(found, study_file(after or before)))
@@ -92,13 +94,13 @@ def _comment(found: Comparison, flips: int, quoted: Studies | Collections | None
 
 
 def _junit(found: Comparison, file: str) -> str:
-    from quaver.comparison.junit_report import junit
+    from quaver.comparison.ci_reports import junit
 
     return junit(found, file=file)
 
 
 def _annotate(found: Comparison, file: str) -> None:
-    from quaver.comparison.github_annotations import workflow_commands
+    from quaver.comparison.ci_reports import workflow_commands
 
     for line in workflow_commands(found, file=file):
         print_command(line)

@@ -35,7 +35,10 @@ Measures = Annotated[
 ]
 FailIf = Annotated[
     list[str] | None,
-    typer.Option(help="Exit with 1 if the whole interval is beyond this: 'accuracy < 0'.", metavar="BOUND"),
+    typer.Option(
+        help="Exit with 1 if the whole interval is beyond this: 'accuracy < 0'; loss: if any users lose.",
+        metavar="BOUND",
+    ),
 ]
 FailUnless = Annotated[
     list[str] | None,
@@ -44,6 +47,10 @@ FailUnless = Annotated[
 Margin = Annotated[
     float | None,
     typer.Option(min=0, help="The largest loss that you take for none; by default 0.03: three points."),
+]
+MustSee = Annotated[
+    float | None,
+    typer.Option(min=0, help="Exit with 1, too, if a loss of this size could have gone unseen: 0.05."),
 ]
 Anytime = Annotated[
     bool,

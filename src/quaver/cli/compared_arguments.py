@@ -31,7 +31,7 @@ class Studies(NamedTuple):
 
     def texts(self, wanted: Names[str]) -> dict[str, str]:
         """The texts of some items, by id."""
-        from quaver.comparison.item_texts import item_texts
+        from quaver.comparison.flipped_items import item_texts
 
         return item_texts(self.after or self.before, wanted)
 
@@ -58,7 +58,7 @@ class Collections(NamedTuple):
 
     def texts(self, wanted: Names[str]) -> dict[str, str]:
         """The texts of some items, by study and id."""
-        from quaver.comparison.item_texts import item_texts
+        from quaver.comparison.flipped_items import item_texts
 
         studies = (self.after or self.before).studies
         return {

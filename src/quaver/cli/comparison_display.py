@@ -21,6 +21,8 @@ def show_comparison(found: Comparison, most: int) -> None:
     say(f"{found.items:,} items in both: {found.before}, then {found.after}.")
     for line in found.left_out:
         say(f"Left out: {line}.")
+    for line in found.notes:
+        say(line)
     screen.print()
     known = [one for one in found.differences if one.value is not None]
     for measure in dict.fromkeys(one.measure for one in known):
@@ -46,6 +48,7 @@ def show_comparison(found: Comparison, most: int) -> None:
         screen.print()
     for measure, verdict in found.by_measure().items():
         say(f"{measure}: {verdict.words}.{_seen(verdict)}")
+    _say_losses(found)
     if found.look is not None:
         say(found.look.sentence)
     if found.round is not None:
@@ -55,9 +58,19 @@ def show_comparison(found: Comparison, most: int) -> None:
     _show_bounds(found)
 
 
+def _say_losses(found: Comparison) -> None:
+    """Classes and groups that lose, and how many do not."""
+    parts = [one for one in found.losses if one.of_part]
+    lost = [one for one in parts if one.kind == "loss" or one in found.lost]
+    for one in lost:
+        say(f"{one.sentence[:1].upper()}{one.sentence[1:]}.")
+    if rest := len(parts) - len(lost):
+        say(f"No loss is shown in {rest:,}{' other' * bool(lost)} classes and groups (--json has them all).")
+
+
 def _seen(verdict: Verdict) -> str:
-    """The smallest loss that the run could have seen, where the verdict does not say it."""
-    if verdict.kind == "cannot tell" or not verdict.seen:
+    """The smallest loss that the run could have seen."""
+    if not verdict.seen:
         return ""
     return f" The smallest {verdict.noun} that this run could see: {verdict.seen}."
 

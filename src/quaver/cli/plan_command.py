@@ -8,7 +8,7 @@ import typer
 
 from quaver.cli.collection_display import open_collection, show_plans
 from quaver.cli.completions import one_of_plugins
-from quaver.cli.console import screen, table
+from quaver.cli.console import say, screen, table
 from quaver.cli.run_display import say_making
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 from quaver.core.number_format import duration
@@ -55,6 +55,13 @@ def command(
         str | None,
         typer.Option(help="The measure that --width is about.", autocompletion=one_of_plugins("measures")),
     ] = None,
+    guard: Annotated[
+        str | None,
+        typer.Option(
+            help="Say how many items and repeats a bound of quaver compare needs: 'accuracy > -0.02'.",
+            metavar="BOUND",
+        ),
+    ] = None,
     function: FunctionOption = None,
 ) -> None:
     """Estimate calls, tokens, time and cost.
@@ -67,11 +74,18 @@ def command(
       quaver plan study.yaml --pilot 20
       quaver plan study.yaml --compare openai/gpt-4o-mini
       quaver plan study.yaml --width 0.1 --measure inter_pss
+      quaver plan study.yaml --guard 'accuracy > -0.02'
     """
     if (many := open_collection(study, function, small=small)) is not None:
         show_plans(many)
         return
     opened = open_study(study, function, small=small)
+    if guard is not None:
+        from quaver.comparison.guard_plan import plan_guard
+
+        for line in str(plan_guard(opened, guard)).splitlines():
+            say(line)
+        return
     if pilot:
         opened.variants.make(watch=say_making)
     if width is None or opened.source.can_ask:

@@ -129,10 +129,11 @@ def nothing_in_common(
 
 
 def changed_items(before: Study, after: Study) -> frozenset[str]:
-    """Items that share an id, and differ in a field that both sides know."""
+    """Items that share an id, and differ in a field that both sides know, but for what people labelled."""
     if before.experiment.items_hash == after.experiment.items_hash:
         return frozenset()
     known = {item.id: item.fields for item in before.experiment.items}
+    judged = {name for study in (before, after) for name in _of_people(study)}
     return frozenset(
         item.id
         for item in after.experiment.items
@@ -140,9 +141,29 @@ def changed_items(before: Study, after: Study) -> frozenset[str]:
         and any(
             str(known[item.id][name]) != str(value)
             for name, value in item.fields.items()
-            if name in known[item.id]
+            if name in known[item.id] and name not in judged
         )
     )
+
+
+def _of_people(study: Study) -> list[str]:
+    """The columns of gold labels and of coders."""
+    items = study.spec.items
+    return [*items.coders, *([items.gold.column] if items.gold and items.gold.column else [])]
+
+
+def by_one_gold(sides: Sides) -> tuple[Sides, list[str]]:
+    """Both sides with the gold labels of the second, and a note where these are others than the first's."""
+    if not all("gold" in frame.columns for frame in (sides.before, sides.after)):
+        return sides, []
+    newer = sides.after.group_by("item").agg(pl.col("gold").first().alias("newer"))
+    before = sides.before.join(newer, on="item", how="left", maintain_order="left")
+    changed = before.filter(pl.col("gold").ne_missing(pl.col("newer")))["item"].n_unique()
+    if not changed or before["newer"].null_count() == before.height:
+        return sides, []
+    before = before.with_columns(pl.col("newer").alias("gold")).drop("newer")
+    note = f"{changed:,} gold label{'s' * (changed > 1)} changed since: both sides are judged by today's."
+    return replace(sides, before=before), [note]
 
 
 def in_common(sides: Sides, changed: frozenset[str], left_out: list[str], which: str) -> tuple[Sides, int]:

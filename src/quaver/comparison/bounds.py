@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from quaver.comparison.difference_verdict import size_of
+from quaver.comparison.difference_verdict import FAMILY, size_of
 from quaver.comparison.smallest_loss import SEEN, smallest_loss
 from quaver.core import registry
 from quaver.core.number_format import is_level, short_name
@@ -17,6 +17,9 @@ from quaver.errors import MeasureError, QuaverError, UnknownName
 from quaver.estimation.bootstrap import Resampling
 from quaver.measures.validity.conclusion_cell import VERDICTS
 from quaver.measures.validity.conclusions import ESTIMATED, JOINT
+
+LOSS: Final = "loss"
+"""The bound by what users lose: overall, in each class and in each declared group."""
 
 CONCLUDED: Final = (*ESTIMATED, *VERDICTS, JOINT)
 """What a bound may name beside measures and their estimates: conclusions."""
@@ -30,7 +33,7 @@ class Bound:
     """What a difference may not be, or must be.
 
     Attributes:
-        measure: Whose difference: the name of an estimate or of a measure.
+        measure: Whose difference: the name of an estimate or of a measure; or ``loss``.
         where: In which cells, by column: ``accuracy[variant=plain] < 0`` (see `level_names.is_level`).
         sign: On which side of the limit.
         limit: In the measure's own unit.
@@ -51,10 +54,13 @@ class Bound:
         The name of a measure that gives no estimate of that name stands for the first that it gives in
         such cells: ``f1`` for ``f1_macro``.
         """
+        if self.measure == LOSS:
+            return [one for one in found if FAMILY in one.details]
         here = [
             one
             for one in found
-            if all(is_level(one.cell, column, level) for column, level in self.where.items())
+            if FAMILY not in one.details
+            and all(is_level(one.cell, column, level) for column, level in self.where.items())
         ]
         names = [one.measure for one in here if _owner(one.measure) == self.measure]
         name = self.measure if self.measure in names else next(iter(names), self.measure)
@@ -98,13 +104,14 @@ class Judgement:
         """The bound, and what came of it, in words."""
         count = len(self.judged)
         intervals = f"{count} interval{'s' * (count != 1)} of {self.judged[0].confidence_level:.4g}"
+        intervals += " judged together" * (self.bound.measure == LOSS)
         verdict = "holds" if self.held else "FAILS"
         return f"--fail-{self.bound.kind} {self.bound.text}: {verdict}, by {intervals}."
 
     @property
     def seen(self) -> str:
         """What would have failed a bound that held, in words; empty where there is nothing to say."""
-        if self.bound.kind == "unless" or not self.held:
+        if self.bound.kind == "unless" or not self.held or self.bound.measure == LOSS:
             return ""
         if self.smallest is None:
             return "With so few items it cannot fail, whatever the true difference."
@@ -153,6 +160,8 @@ def read_bound(text: str, kind: Literal["if", "unless"]) -> Bound:
     ('f1_label', {'label': 'legal'}, '<', -0.02)
     """
     where = f"--fail-{kind}"
+    if text.strip() == LOSS and kind == "if":
+        return Bound(LOSS, {}, "<", 0.0, kind, LOSS)
     match = _BOUND.fullmatch(text)
     parts = _PART.split(match[2] or "") if match else []
     pairs = [part.partition("=") for part in parts if part.strip()]
@@ -160,12 +169,12 @@ def read_bound(text: str, kind: Literal["if", "unless"]) -> Bound:
         raise QuaverError(
             "this is not a bound",
             where=where,
-            expected="a measure, < or >, and a number: accuracy < -0.02, recall[label=yes] < 0",
+            expected="a measure, < or >, and a number: accuracy < -0.02, recall[label=yes] < 0; or loss",
             found=text,
         )
     measure, _, sign, limit = match.groups()
     if measure not in CONCLUDED and measure_of(measure) is None:
-        raise UnknownName("measure", measure, [*registry.names("measures"), *CONCLUDED], where=where)
+        raise UnknownName("measure", measure, [*registry.names("measures"), *CONCLUDED, LOSS], where=where)
     levels = {column.strip(): level.strip() for column, _, level in pairs}
     return Bound(measure, levels, "<" if sign == "<" else ">", float(limit), kind, " ".join(text.split()))
 
@@ -193,15 +202,17 @@ def judged(
     """
     for bound in bounds:
         _check(bound, found)
-    judging = sum(len(bound.judged(found)) for bound in bounds if bound.kind == "if")
+    judging = sum(len(one.judged(found)) for one in bounds if one.kind == "if" and one.measure != LOSS)
     wider = found
     if judging > 1 and not shared:
         # Bonferroni: together they err as often as one interval would.
         wider = again(replace(resampling, confidence_level=1 - 2 * resampling.tail / judging))
     judgements = []
     for bound in bounds:
-        some = bound.judged(wider if bound.kind == "if" else found)
+        some = bound.judged(wider if bound.kind == "if" and bound.measure != LOSS else found)
         failed = [one for one in some if bound.beyond(one) == (bound.kind == "if")]
+        if bound.measure == LOSS and not shared:  # judged together (Holm), by their own intervals
+            failed = [one for one in failed if one.details["p_holm"] < 1 - one.confidence_level]
         judgements.append(Judgement(bound, some, failed, _smallest(bound, some)))
     return judgements
 
@@ -253,7 +264,7 @@ def _check(bound: Bound, found: Sequence[Estimate]) -> None:
 def _smallest(bound: Bound, about: Sequence[Estimate]) -> float | None:
     """The smallest true difference that a bound would mostly fail for, in every cell that it judges."""
     sign = -1 if bound.sign == "<" else 1
-    if bound.kind == "unless" or sign * bound.limit < 0:
+    if bound.kind == "unless" or bound.measure == LOSS or sign * bound.limit < 0:
         return None
     found = [smallest_loss(one, limit=abs(bound.limit)) for one in about]
     seen = [one for one in found if one is not None]

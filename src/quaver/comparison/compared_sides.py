@@ -10,13 +10,15 @@ import polars as pl
 from quaver.comparison.alignment import (
     ANSWERED,
     Sides,
+    by_one_gold,
     changed_items,
     in_common,
     labels_in_common,
     made_alike,
     strings_of,
 )
-from quaver.comparison.bounds import CONCLUDED, Bound
+from quaver.comparison.bounds import CONCLUDED, LOSS, Bound
+from quaver.comparison.losses import family_of, of_first_evaluator, spending
 from quaver.core.column_names import column_among
 from quaver.core.presentation import measure_of
 from quaver.errors import MeasureError, UnknownName
@@ -35,11 +37,17 @@ class Pair:
     Attributes:
         sides: The annotations before and after.
         asked: The measures.
+        family: What users may lose by the change.
+        judged: The annotations in which they may, those of the first evaluator.
+        labels: The labels that both sides know.
         place: What a difference's cell says besides, such as the study of a collection.
     """
 
     sides: Sides
     asked: Sequence[Measurement]
+    family: Sequence[Measurement]
+    judged: Sides
+    labels: Sequence[str]
     place: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -53,6 +61,7 @@ class Task:
         pairs: The sides to compare.
         items: How many items both have.
         left_out: What only one side has, in words.
+        notes: What a reader must know besides.
         whole: The annotations of two studies before they were made alike, by which looks know each other;
             None for the levels of one study.
     """
@@ -62,6 +71,7 @@ class Task:
     pairs: Sequence[Pair]
     items: int
     left_out: Sequence[str] = ()
+    notes: Sequence[str] = ()
     whole: tuple[pl.DataFrame, pl.DataFrame] | None = None
 
 
@@ -97,11 +107,17 @@ def two_studies(
             left_out.append(f"{calls - answered:,} calls of {called(one, other)} that are not answered yet")
     sides = made_alike(frames[0], frames[1], left_out)
     sides, common = in_common(sides, changed_items(before, after), left_out, "")
+    sides, notes = by_one_gold(sides)
+    notes += spending(before, after)
+    judged = of_first_evaluator(after, sides)
+    family = family_of(after, whole[after], judged, left_out)
+    labels = [one for one in before.experiment.labels.codes if one in after.experiment.labels.codes]
     asked = _asked(whole, measures, bounds)
     if cells is not None:
         asked = [one._replace(options={**one.options, "by": (*cells, "evaluator")}) for one in asked]
     names = called(before, after), called(after, before)
-    return Task(*names, [Pair(sides, asked, place or {})], common, left_out, (frames[0], frames[1]))
+    pair = Pair(sides, asked, family, judged, labels, place or {})
+    return Task(*names, [pair], common, left_out, notes, (frames[0], frames[1]))
 
 
 def levels_of_one(
@@ -139,7 +155,9 @@ def levels_of_one(
         sides = made_alike(here[0], here[1], left_out, by)
         sides, _ = in_common(sides, frozenset(), left_out, f"{other}: ")
         items.update(sides.before["item"].unique().to_list())
-        pairs.append(Pair(sides, asked, place or {}))
+        judged = of_first_evaluator(study, sides)
+        family = family_of(study, whole, judged, left_out)
+        pairs.append(Pair(sides, asked, family, judged, study.experiment.labels.codes, place or {}))
     last = f"{by} {others[0]}" if len(others) == 1 else f"{len(others)} others"
     return Task(f"{by} {first}", last, pairs, len(items), left_out)
 
@@ -217,7 +235,7 @@ def _asked(
                 fix="name one under conclusions in the study file",
             )
         asked += own_measurements(drawing[0].source, [CONCLUSIONS], whole[drawing[0]])
-    rest = [bound.measure for bound in bounds if bound not in concluded]
+    rest = [bound.measure for bound in bounds if bound not in concluded and bound.measure != LOSS]
     more = dict.fromkeys(measure_of(name) or name for name in rest)
     before, frame = next(iter(whole.items()))
     further = [name for name in more if name not in there]

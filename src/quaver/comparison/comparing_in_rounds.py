@@ -12,8 +12,7 @@ from functools import partial
 from typing import Final
 
 from quaver.comparison.bounds import Judgement
-from quaver.comparison.comparison_result import Comparison
-from quaver.comparison.comparison_round import RoundAt
+from quaver.comparison.comparison_result import Comparison, RoundAt
 from quaver.errors import QuaverError
 from quaver.sequential.planned_rounds import round_sizes, tails_of_rounds
 from quaver.sequential.spent_error import times_as_wide

@@ -4,21 +4,58 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal
 
 import polars as pl
 
 from quaver.comparison.bounds import Judgement
-from quaver.comparison.comparison_round import RoundAt
-from quaver.comparison.difference_verdict import Verdict, gravest
+from quaver.comparison.difference_verdict import FAMILY, LOST, Verdict, gravest
 from quaver.comparison.kept_looks import LookAt
 from quaver.core.estimate_frame import estimates_frame
+from quaver.core.number_format import count
 from quaver.core.records import Estimate
 from quaver.core.rows import Rows, html_table, short_lines
 
 FIXED: Final = "Differences hold for the prompts that were asked: items alone are resampled."
 """What the intervals of a comparison hold for."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundAt:
+    """The round after which a comparison ended.
+
+    Attributes:
+        number: From 1.
+        rounds: How many were planned.
+        asked: Items that were asked.
+        items: Items that there are.
+        clear: Whether the verdict ended it.
+        tail: What its intervals leave out on either side.
+        wider: How many times as wide they are as those of a comparison of all items at once.
+    """
+
+    number: int
+    rounds: int
+    asked: int
+    items: int
+    clear: bool
+    tail: float
+    wider: float
+
+    def document(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    @property
+    def sentence(self) -> str:
+        """Why it ended, and what that cost, in words."""
+        left = self.items - self.asked
+        why = f"; the verdict is clear without the other {count(left, 'item')}" if left else ""
+        return (
+            f"Round {self.number} of {self.rounds}: {self.asked:,} of {count(self.items, 'item')} were asked"
+            f"{why}. Its intervals are {self.wider:.2f} times as wide as those of a single look."
+        )
 
 
 @dataclass(frozen=True)
@@ -36,6 +73,10 @@ class Comparison(Rows):
         judgements: What came of the bounds.
         verdicts: What each difference amounts to, in their order, and the smallest loss that would have been
             seen.
+        losses: What users lose: classes that are no longer answered, then the differences overall, in each
+            class and in each declared group, judged together.
+        must_see: The size of a loss that must not have gone unseen; None where any may.
+        notes: What a reader must know besides.
         look: Which of many looks at the same baseline this is; None where it is judged by itself.
         round: After which round it ended, where the second study was asked in rounds.
     """
@@ -48,13 +89,54 @@ class Comparison(Rows):
     left_out: Sequence[str] = ()
     judgements: Sequence[Judgement] = ()
     verdicts: Sequence[Verdict] = ()
+    losses: Sequence[Verdict] = ()
+    must_see: float | None = None
+    notes: Sequence[str] = ()
     look: LookAt | None = None
     round: RoundAt | None = None
 
     @property
     def held(self) -> bool:
-        """Whether every bound held."""
+        """Whether every bound held, no class is shown to be lost, and no loss went unseen that must not.
+
+        A class that is no longer answered fails every bound, since none on a mean can speak for it.
+        """
+        if self.unseen or (self.judgements and any(one.kind == "loss" for one in self.lost)):
+            return False
         return all(one.held for one in self.judgements)
+
+    @property
+    def outcome(self) -> Literal["pass", "fail", "reported"]:
+        """What came of it: without a bound nothing passes, it is only reported."""
+        if not self.judgements and self.must_see is None:
+            return "reported"
+        return "pass" if self.held else "fail"
+
+    @property
+    def lost(self) -> list[Verdict]:
+        """The classes that are no longer answered."""
+        return [one for one in self.losses if LOST in one.estimate.details]
+
+    @property
+    def unseen(self) -> list[Verdict]:
+        """Where a loss that must not go unseen could have: of the bounds' measures, if there are any."""
+        if self.must_see is None:
+            return []
+        bounded = {each.measure for one in self.judgements for each in one.judged}
+        return [
+            one
+            for one in self.verdicts
+            if one.better is not None
+            and one.estimate.value is not None
+            and (not bounded or one.estimate.measure in bounded)
+            and (one.smallest is None or one.smallest > self.must_see)
+        ]
+
+    @property
+    def judgeable(self) -> list[Estimate]:
+        """The differences that bounds may be about."""
+        family = [one.estimate for one in self.losses if FAMILY in one.estimate.details]
+        return [*self.differences, *family]
 
     @property
     def verdict(self) -> Verdict | None:
@@ -122,7 +204,12 @@ class Comparison(Rows):
             "differences": [one.document() for one in self.differences],
             "verdicts": [one.document() for one in self.verdicts],
             "flips": self.flips.to_dicts(),
+            "losses": [
+                one.estimate.document() | one.document() | {"subject": one.subject} for one in self.losses
+            ],
+            "notes": list(self.notes),
             "held": self.held,
+            "outcome": self.outcome,
             "look": None if self.look is None else self.look.document(),
             "round": None if self.round is None else self.round.document(),
             "bounds": [

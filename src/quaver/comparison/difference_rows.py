@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from quaver.comparison.bounds import Bound
+from quaver.comparison.bounds import LOSS, Bound
 from quaver.comparison.comparison_result import Comparison
-from quaver.comparison.difference_verdict import Verdict, size_of, verdict_on
+from quaver.comparison.difference_verdict import FAMILY, Verdict, gravest, size_of, verdict_on
 from quaver.core.number_format import decimals, short_name
 from quaver.core.presentation import presented
 from quaver.core.records import Estimate
@@ -78,17 +78,26 @@ def rows_of(found: Comparison) -> list[Row]:
 
 
 def judged_rows(found: Comparison) -> list[Row]:
-    """A row for each bound and each difference that it was judged by, with the interval that judged."""
+    """A row for each class that is lost, each bound and each difference that judged it, with its interval."""
     margin = found.verdicts[0].margin if found.verdicts else 0.0
-    return _varying(
+    lost = [Row(one, dict(one.estimate.cell), None, one.kind == "loss") for one in found.lost]
+    judged = [
         Row(verdict_on(_alone(one), margin), dict(one.cell), judgement.bound, one in judgement.failed)
         for judgement in found.judgements
         for one in judgement.judged
-    )
+    ]
+    return _varying([*lost, *judged]) if judged else []
+
+
+def loss_rows(found: Comparison) -> list[Row]:
+    """A row for each class that is no longer answered, and for what users lose."""
+    return _varying(Row(one, dict(one.estimate.cell)) for one in found.losses)
 
 
 def _alone(one: Estimate) -> Estimate:
     """A difference by its interval alone, which is wide enough for all that bounds judge."""
+    if FAMILY in one.details:  # which are judged together, not by wider intervals
+        return one
     return replace(one, details={name: value for name, value in one.details.items() if name != "p_holm"})
 
 
@@ -128,12 +137,39 @@ def _number(measure: str, value: float | None) -> str:
 
 
 def headline(found: Comparison) -> str:
-    """The comparison in one line: whether its bounds hold, and the verdict that matters most."""
-    failed = [row for row in judged_rows(found) if row.failed]
-    gravest = found.verdict
-    if failed:
-        row = failed[0]
-        more = f", and {len(failed) - 1} more" * (len(failed) > 1)
-        return f"Fails: {row.measure}, {row.verdict.words}{more}"
-    words = "nothing to compare" if gravest is None else f"{gravest.estimate.measure}, {gravest.words}"
-    return f"Passes: {words}" if found.judgements else f"{words[:1].upper()}{words[1:]}"
+    """The comparison in one line: classes and groups that are lost, then what came of the bounds."""
+    lost = [one for one in found.losses if one.of_part and (one.kind == "loss" or one in found.lost)]
+    lead = [one.sentence for one in lost if one in found.lost or "label" not in one.estimate.cell]
+    classes = [one.sentence for one in lost if one.sentence not in lead]
+    if found.outcome == "fail":
+        lead += [row.verdict.sentence for row in judged_rows(found) if row.failed]
+        for one in found.unseen:
+            size = size_of(one.estimate.measure, found.must_see or 0.0)
+            lead.append(f"{one.subject}, a {one.noun} of {size} could have gone unseen")
+        return f"Fails: {_few([*lead, *classes])}"
+    main = gravest(_judged_overall(found)) or found.verdict
+    words = "nothing to compare" if main is None else main.sentence
+    if found.outcome == "reported":
+        return f"Reported only: {_few([*lead, words, *classes])}"
+    if main is not None and main.kind == "cannot tell":
+        words = f"Not shown to be worse: {main.subject}{main.words.removeprefix('not shown to be worse')}"
+    else:
+        words = f"Passes: {words}"
+    if any(one.bound.measure == LOSS for one in found.judgements):
+        open_ = [one for one in found.losses if one.of_part and one.kind == "cannot tell" and one not in lost]
+        widest = max(open_, key=lambda one: one.at_most, default=None)
+        words += f"; in {widest.part}, up to {widest.hidden} could hide" if widest is not None else ""
+    return f"{_few([*lead, *classes])}. {words}" if lost else words
+
+
+def _judged_overall(found: Comparison) -> list[Verdict]:
+    """The verdicts on what bounds judge, but for single classes and groups."""
+    margin = found.verdicts[0].margin if found.verdicts else 0.0
+    judged = [each for one in found.judgements for each in one.judged if not each.details.get(FAMILY)]
+    return [verdict_on(_alone(each), margin) for each in judged]
+
+
+def _few(parts: list[str]) -> str:
+    """The first three of them, each once."""
+    once = list(dict.fromkeys(parts))
+    return "; ".join(once[:3]) + f", and {len(once) - 3} more" * (len(once) > 3)

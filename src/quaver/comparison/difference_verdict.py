@@ -8,7 +8,7 @@ from math import ceil
 from typing import Any, Final, Literal, get_args
 
 from quaver.comparison.smallest_loss import Made, smallest_loss
-from quaver.core.number_format import count, rounded
+from quaver.core.number_format import count, rounded, short_name
 from quaver.core.presentation import presented
 from quaver.core.records import Estimate
 
@@ -18,6 +18,13 @@ KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 MARGIN: Final = 0.03
 """The largest loss that is taken for none, in the measure's own unit, where you name no other."""
+
+
+LOST: Final = "lost"
+"""In the details of a class that is no longer answered: how many items had it before."""
+
+FAMILY: Final = "family"
+"""In the details of a difference that the bound ``loss`` alone is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +54,35 @@ class Verdict:
         return self._amount + _ABOUT.get(self.estimate.measure, "")
 
     @property
+    def subject(self) -> str:
+        """What it is about: the measure, with the class or the group where it is one of a family."""
+        one = self.estimate
+        return f"{one.measure} of {self.part}" if self.part else one.measure
+
+    @property
+    def part(self) -> str:
+        """The class or group that it is about, one of a family; empty where it is about all."""
+        one = self.estimate
+        parts = [(column, short_name(one.cell[column])) for column in one.details.get(FAMILY, ())]
+        return ", ".join(level if column == "label" else f"{column} {level}" for column, level in parts)
+
+    @property
+    def of_part(self) -> bool:
+        """Whether it is about users of one class or one group: a class that is lost among them."""
+        return LOST in self.estimate.details or bool(self.estimate.details.get(FAMILY))
+
+    @property
+    def sentence(self) -> str:
+        """What it is about, and what it amounts to, in words."""
+        return self.words if LOST in self.estimate.details else f"{self.subject}, {self.words}"
+
+    @property
     def _amount(self) -> str:
         one, (worse, better) = self.estimate, _NOUNS[self.better]
+        if LOST in one.details:
+            had = count(one.details[LOST], "item")
+            few = "" if self.kind == "loss" else ": too few to say that it is no accident"
+            return f"{one.cell['label']} is no longer answered ({had} before{few})"
         if one.value is None:
             return f"not defined: {one.reason}"
         if one.low is None or one.high is None:
@@ -58,13 +92,12 @@ class Verdict:
             low, high = (_bare(one.measure, end) for end in sorted((abs(one.low), abs(one.high))))
             return f"a {noun} of {size_of(one.measure, abs(one.value))} ({low} to {high})"
         if self.kind in ("no loss", "no change"):
-            return f"no {worse} larger than {size_of(one.measure, self._at_most, up=True)}"
+            return f"no {worse} larger than {self.hidden}"
         if one.low > 0 or one.high < 0:
             tests = one.details.get("comparisons", 1)
             return f"cannot tell: of {tests} differences, one as large as this may well be chance"
-        if self.smallest is None:
-            return f"cannot tell: {self._units} are too few to see any {worse}"
-        return f"cannot tell: with {self._units} a {worse} under {self.seen} can go unseen"
+        shown = "no change is shown" if self.better is None else "not shown to be worse"
+        return f"{shown} (a {worse} of up to {self.hidden} could hide)"
 
     @property
     def seen(self) -> str:
@@ -74,20 +107,20 @@ class Verdict:
         return size_of(self.estimate.measure, self.smallest, up=True)
 
     @property
+    def hidden(self) -> str:
+        """The largest loss that the interval leaves room for, in words."""
+        return size_of(self.estimate.measure, self.at_most, up=True)
+
+    @property
     def noun(self) -> str:
         """What a change for the worse is called."""
         return _NOUNS[self.better][0]
 
     @property
-    def _at_most(self) -> float:
+    def at_most(self) -> float:
         """The largest loss that the interval holds."""
         low, high = self.estimate.low or 0.0, self.estimate.high or 0.0
         return {"higher": -low, "lower": high, None: max(-low, high)}[self.better]
-
-    @property
-    def _units(self) -> str:
-        one = self.estimate
-        return count(one.n, "item") if one.unit == "item" else f"{count(one.n, 'group')} ({one.unit})"
 
     def document(self) -> dict[str, Any]:
         """Its numbers and words, for JSON."""
@@ -123,7 +156,8 @@ def verdict_on(one: Estimate, margin: float = MARGIN, made: Made | None = None) 
     """
     how = presented(one.measure)
     better = how.better if how else None
-    return Verdict(_kind(one, margin, better), one, margin, smallest_loss(one, made=made), better)
+    smallest = None if FAMILY in one.details else smallest_loss(one, made=made)  # which takes a while
+    return Verdict(_kind(one, margin, better), one, margin, smallest, better)
 
 
 def _kind(one: Estimate, margin: float, better: Literal["higher", "lower"] | None) -> Kind:

@@ -1,12 +1,16 @@
-"""The items whose labels differ between two sides: which they are, and how many in each cell."""
+"""The items whose labels differ between two sides: which they are, their texts, and how many in each cell."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 
 import polars as pl
 
 from quaver.comparison.alignment import Sides
+from quaver.design.prompts.rendering import PromptWriter
+from quaver.errors import QuaverError
+from quaver.study.session import Study
 
 
 class Changes:
@@ -49,11 +53,7 @@ def _counted_changes(sides: Sides, by: Sequence[str]) -> dict[tuple[str, ...], i
 def flips_of(sides: Sides) -> pl.DataFrame:
     """The items whose modal label differs, in every cell, and whether that is a gain or a loss."""
     shown = [name for name in sides.compared if name not in sides.keys]
-    keys = [*sides.keys, *shown, "item"]
-    both = _modal(sides.before, keys, "before").join(
-        _modal(sides.after, keys, "after"), on=keys, maintain_order="left"
-    )
-    flipped = both.filter(pl.col("before").ne_missing(pl.col("after")))
+    flipped = modal_labels(sides, shown).filter(pl.col("before").ne_missing(pl.col("after")))
     gold = pl.col("gold") if "gold" in sides.before.columns else pl.lit(None, pl.String).alias("gold")
     change = (
         pl.when(pl.col("gold").is_null())
@@ -70,6 +70,25 @@ def flips_of(sides: Sides) -> pl.DataFrame:
         .with_columns(change.alias("change"))
         .select("item", *sides.keys, *shown, "before", "after", "gold", "change")
     )
+
+
+def modal_labels(sides: Sides, shown: Sequence[str] = ()) -> pl.DataFrame:
+    """Each item's modal label ``before`` and ``after``, in every cell."""
+    keys = [*sides.keys, *shown, "item"]
+    after = _modal(sides.after, keys, "after")
+    return _modal(sides.before, keys, "before").join(after, on=keys, maintain_order="left")
+
+
+def item_texts(study: Study, wanted: Collection[str]) -> dict[str, str]:
+    """The texts of some items, as the first prompt shows them; of those that have one."""
+    experiment = study.experiment
+    writer = PromptWriter(experiment.variants[0], experiment.labels)
+    texts: dict[str, str] = {}
+    for item in experiment.items:
+        if item.id in wanted:
+            with suppress(QuaverError):  # a bundle without texts
+                texts[item.id] = writer.text(item)
+    return texts
 
 
 def _modal(frame: pl.DataFrame, keys: Sequence[str], name: str) -> pl.DataFrame:

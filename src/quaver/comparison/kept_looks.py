@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from quaver.comparison.bounds import Bound
+from quaver.comparison.difference_verdict import FAMILY
 from quaver.core.records import Estimate
 from quaver.sequential.spent_error import Look, share_of_look, tail_of_look, times_as_wide
 from quaver.study.sources.study_folder import StudyFolder
@@ -177,7 +178,8 @@ def judged_differences(bounds: Sequence[Bound], found: Sequence[Estimate]) -> di
         for one in bound.judged(found):
             sides.setdefault(id(one), set()).add(bound.sign)
     for one in found:
-        here = sides.get(id(one), set()) if bounds else {"<", ">"}
+        alone = set() if FAMILY in one.details else {"<", ">"}
+        here = sides.get(id(one), set()) if bounds else alone
         cell = ", ".join(f"{column}={level}" for column, level in sorted(one.cell.items()))
         if one.low is not None:
             judged |= {f"{one.measure} {side}: {cell}": one for side in sorted(here)}

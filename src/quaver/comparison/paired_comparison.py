@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import polars as pl
 from pydantic import Field
 
-from quaver.comparison.alignment import strings_of
+from quaver.comparison.alignment import Sides, strings_of
 from quaver.comparison.bounds import Bound, judged, read_bounds
 from quaver.comparison.compared_sides import Pair, Task, called, levels_of_one, two_studies
 from quaver.comparison.comparing_in_rounds import compare_in_rounds
@@ -17,6 +17,7 @@ from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.difference_verdict import MARGIN, verdict_on
 from quaver.comparison.flipped_items import Changes, flips_of
 from quaver.comparison.kept_looks import Looks, judged_differences
+from quaver.comparison.losses import lost_classes, of_family
 from quaver.core.arguments import guarded
 from quaver.core.records import Estimate
 from quaver.errors import QuaverError
@@ -27,6 +28,7 @@ from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.paired_differences import paired_differences
 from quaver.study.session import Study
 from quaver.study.sources.study_folder import StudyFolder
+from quaver.study.sources.study_plugins import Measurement
 
 _RESAMPLES = 2000
 
@@ -48,6 +50,7 @@ def compare(
     cells: Sequence[str] | None = None,
     looks: Annotated[int, Field(ge=1)] | None = None,
     in_rounds: bool = False,
+    must_see: float | None = None,
 ) -> Comparison:
     """Compare two studies on the items that both have, or the conditions of one study with each other.
 
@@ -73,6 +76,7 @@ def compare(
             (without bounds: all differences) then err together as often as one interval would, at
             ``1 - confidence_level``. The second study's folder keeps the looks as ``looks.json``.
         in_rounds: Ask the second study in rounds, and no more once the verdict is clear.
+        must_see: Fail, too, if a loss of this size could have gone unseen, in the measure's own unit.
 
     Raises:
         MeasureError: There are no items, or no cells, that both have; or a bound cannot be judged.
@@ -84,14 +88,14 @@ def compare(
         if looks is not None or in_rounds:
             raise one_alone("in_rounds" if looks is None else "looks")
         task = levels_of_one(before, by or "variant", reference, measures, bounds)
-        return compared(task, bounds, resampling, margin)
+        return compared(task, bounds, resampling, margin, must_see=must_see)
     if by is not None or reference is not None:
         raise both_asked(called(before, after), called(after, before), by)
     kept = None if looks is None else (_folder(after), looks)
     if in_rounds:
-        return _in_rounds(before, after, measures, bounds, resampling, margin, items, cells, kept)
+        return _in_rounds(before, after, measures, bounds, resampling, margin, items, cells, kept, must_see)
     task = two_studies(before, after, measures, bounds, items, cells)
-    return compared(task, bounds, resampling, margin, kept)
+    return compared(task, bounds, resampling, margin, kept, must_see=must_see)
 
 
 def _folder(study: Study) -> StudyFolder:
@@ -130,6 +134,7 @@ def _in_rounds(
     items: Collection[str] | None,
     cells: Sequence[str] | None,
     kept: tuple[StudyFolder, int] | None,
+    must_see: float | None,
 ) -> Comparison:
     """Ask the second study in rounds until the comparison is decided; the arguments are `compare`'s."""
     error, single = 1 - resampling.confidence_level, resampling.tail
@@ -140,7 +145,7 @@ def _in_rounds(
         some = wanted if items is None else [one for one in wanted if one in items]
         task = two_studies(before, after, measures, bounds, some, cells)
         wider = replace(resampling, confidence_level=1 - 2 * tail)
-        return compared(task, bounds, wider, margin, shared=True)
+        return compared(task, bounds, wider, margin, must_see=must_see, shared=True)
 
     whole = strings_of(before)
     if items is not None:
@@ -148,14 +153,14 @@ def _in_rounds(
     looks = None if kept is None else Looks(kept[0], whole, kept[1], error)
 
     def share(first: Comparison) -> float:
-        judging = len(judged_differences(bounds, first.differences))
+        judging = len(judged_differences(bounds, first.judgeable))
         return single / max(1, judging if bounds else 1) if looks is None else looks.allowed(judging)
 
     found = compare_in_rounds(after, single, share, at)
     if looks is None or found.round is None or task is None or task.whole is None:
         return found
     ids = task.pairs[0].sides.before["item"].unique().to_list()
-    look = looks.look(task.whole[1], bounds, found.differences, ids, found.round.tail)
+    look = looks.look(task.whole[1], bounds, found.judgeable, ids, found.round.tail)
     return replace(found, look=look)
 
 
@@ -166,6 +171,7 @@ def compared(
     margin: float,
     kept: tuple[StudyFolder, int] | None = None,
     *,
+    must_see: float | None = None,
     shared: bool = False,
 ) -> Comparison:
     """What differs between the two sides of each pair, and whether the bounds hold.
@@ -176,21 +182,33 @@ def compared(
         resampling: Draws and level of the intervals.
         margin: The largest loss that counts for none.
         kept: Where looks at this baseline are kept, and how many are planned; None for a single look.
+        must_see: The size of a loss that must not have gone unseen.
         shared: Whether the level is one at which all bounds together err rarely enough.
     """
 
     def differences(resampling: Resampling) -> list[Estimate]:
-        return [one for pair in task.pairs for one in _differences(pair, resampling)]
+        return [one for pair in task.pairs for one in _differences(pair, pair.sides, pair.asked, resampling)]
+
+    def family(resampling: Resampling) -> list[Estimate]:
+        found = [
+            one
+            for pair in task.pairs
+            for one in of_family(_differences(pair, pair.judged, pair.family, resampling), pair.sides)
+        ]
+        return adjusted(found)
 
     looks, look = None, None
     if kept is not None and task.whole is not None:
         looks = Looks(kept[0], task.whole[0], kept[1], 1 - resampling.confidence_level)
-    found = differences(resampling)
+    found, lost = differences(resampling), family(resampling)
     if looks is not None and task.whole is not None:
         items = [item for pair in task.pairs for item in pair.sides.before["item"].unique().to_list()]
-        look = looks.look(task.whole[1], bounds, found, items)
+        look = looks.look(task.whole[1], bounds, [*found, *lost], items)
         resampling = replace(resampling, confidence_level=look.level)
-        found = differences(resampling)
+        found, lost = differences(resampling), family(resampling)
+    tail = resampling.tail / len(task.pairs)
+    gone = [one for pair in task.pairs for one in lost_classes(pair.judged, pair.labels, pair.place, tail)]
+    shared = shared or look is not None
     return Comparison(
         task.before,
         task.after,
@@ -198,8 +216,11 @@ def compared(
         flips=pl.concat([_flips(pair) for pair in task.pairs], how="diagonal"),
         items=task.items,
         left_out=tuple(dict.fromkeys(task.left_out)),
-        judgements=judged(bounds, found, differences, resampling, shared=shared or look is not None),
+        notes=tuple(dict.fromkeys(task.notes)),
+        judgements=judged(bounds, [*found, *lost], differences, resampling, shared=shared),
         verdicts=[verdict_on(one, margin) for one in found],
+        losses=[*gone, *(verdict_on(one, margin) for one in lost)],
+        must_see=must_see,
         look=look,
     )
 
@@ -210,10 +231,12 @@ def _flips(pair: Pair) -> pl.DataFrame:
     return found.select("item", *place, pl.exclude("item")) if place else found
 
 
-def _differences(pair: Pair, resampling: Resampling) -> list[Estimate]:
-    found, sides = [], pair.sides
+def _differences(
+    pair: Pair, sides: Sides, asked: Sequence[Measurement], resampling: Resampling
+) -> list[Estimate]:
+    found = []
     first, second, changes = Gathered(sides.before), Gathered(sides.after), Changes(sides)
-    for one in pair.asked:
+    for one in asked:
         by = tuple(dict.fromkeys((*one.options["by"], *sides.compared)))
         by = tuple(name for name in by if name in sides.before.columns and name in sides.after.columns)
         how: dict[str, Any] = {

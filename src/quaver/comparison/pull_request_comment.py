@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from quaver.comparison.comparison_result import FIXED, Comparison
-from quaver.comparison.difference_rows import Row, headline, judged_rows, rows_of
+from quaver.comparison.difference_rows import Row, headline, judged_rows, loss_rows, rows_of
 from quaver.comparison.difference_verdict import KINDS
 from quaver.core.number_format import short_name, visible_line
 from quaver.core.records import NO_LABEL
@@ -40,6 +40,7 @@ def markdown(found: Comparison, *, flips: int = _MOST_FLIPS, texts: Mapping[str,
     parts = [
         f"### {_plain(headline(found))}",
         f"{code(found.before)}, then {code(found.after)}: {found.items:,} items in both.",
+        _losses(found),
         _differences(found),
         _bounds(found),
         _flipped(found, flips, texts or {}),
@@ -97,6 +98,28 @@ def _line(row: Row, columns: Sequence[str]) -> list[str]:
     return [code(row.measure), *cells, *numbers, shown, row.verdict.seen or "nothing"]
 
 
+def _losses(found: Comparison) -> str:
+    """Classes and groups that lose; the others behind a line that counts them."""
+    rows = [row for row in loss_rows(found) if row.verdict.of_part]
+    if not rows:
+        return ""
+    heads = ("class or group", "before", "after", "difference", "interval", "verdict")
+    lost = [row for row in rows if row.verdict.kind == "loss" or row.verdict in found.lost]
+    rest = [row for row in rows if row not in lost]
+    parts = [_table(heads, [_loss_line(row) for row in lost[:_MOST_ROWS]], heads[1:4])] if lost else []
+    if rest:
+        shown = _table(heads, [_loss_line(row) for row in rest[:_MOST_ROWS]], heads[1:4])
+        head = f"No loss is shown in {len(rest):,}{' other' * bool(lost)} classes and groups"
+        parts.append(f"<details><summary>{head}</summary>\n\n{shown}\n\n</details>")
+    return "\n\n".join(parts)
+
+
+def _loss_line(row: Row) -> list[str]:
+    words = _plain(row.verdict.words)
+    shown = f"**{words}**" if row.verdict.kind == "loss" else words
+    return [code(f"{row.measure} {row.where}"), *row.side_values, row.difference, row.interval, shown]
+
+
 def _bounds(found: Comparison) -> str:
     lines = []
     rows = judged_rows(found)
@@ -150,6 +173,7 @@ def _notes(found: Comparison) -> str:
         *([_plain(found.look.sentence)] if found.look is not None else []),
         *([_plain(found.round.sentence)] if found.round is not None else []),
         FIXED,
+        *(_plain(line) for line in found.notes),
         *(f"Left out: {code(line, 300)}." for line in found.left_out),
         *(_plain(line) for line in found.undefined),
     ]

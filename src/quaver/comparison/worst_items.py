@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from quaver.comparison.alignment import ITEMS_ALIKE, nothing_in_common, strings_of
-from quaver.comparison.item_texts import item_texts
+from quaver.comparison.flipped_items import item_texts
 from quaver.comparison.paired_comparison import compare
 from quaver.core.arguments import guarded
 from quaver.core.records import Estimate

@@ -148,6 +148,7 @@ class Collection(OpenedStudies):
         resamples: int = 2000,
         margin: float = 0.03,
         looks: Annotated[int, Field(ge=1)] | None = None,
+        must_see: float | None = None,
     ) -> Comparison:
         """Compare each study with the one of its name in another version, or the prompts of each.
 
@@ -163,6 +164,7 @@ class Collection(OpenedStudies):
             resamples: As for `quaver.compare`.
             margin: As for `quaver.compare`.
             looks: As for `quaver.compare`; they are kept in the other version's folder.
+            must_see: As for `quaver.compare`.
 
         Returns:
             One comparison, with the study in each difference's cell.
@@ -185,6 +187,7 @@ class Collection(OpenedStudies):
             resampling=Resampling(confidence_level, resamples),
             margin=margin,
             looks=looks,
+            must_see=must_see,
         )
 
     @guarded

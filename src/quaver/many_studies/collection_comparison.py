@@ -30,6 +30,7 @@ def compare_collections(
     resampling: Resampling,
     margin: float,
     looks: int | None,
+    must_see: float | None,
 ) -> Comparison:
     """Compare collections; arguments and errors are those of `Collection.compare`."""
     bounds = read_bounds(fail_if, fail_unless)
@@ -40,12 +41,13 @@ def compare_collections(
             name: levels_of_one(study, by or "variant", reference, measures, bounds, {"study": name})
             for name, study in before.studies.items()
         }
-        return compared(_together(tasks, None), bounds, resampling, margin)
+        return compared(_together(tasks, None), bounds, resampling, margin, must_see=must_see)
     if by is not None or reference is not None:
         raise both_asked(*_names(before, after), by)
     tasks, left_out = _in_both(before, after, measures, bounds)
     kept = None if looks is None else (StudyFolder(after.folder), looks)
-    return compared(_together(tasks, _names(before, after), left_out), bounds, resampling, margin, kept)
+    task = _together(tasks, _names(before, after), left_out)
+    return compared(task, bounds, resampling, margin, kept, must_see=must_see)
 
 
 def _in_both(
@@ -95,6 +97,7 @@ def _together(tasks: dict[str, Task], names: tuple[str, str] | None, left_out: S
         [pair for one in tasks.values() for pair in one.pairs],
         sum(one.items for one in tasks.values()),
         [*left_out, *(f"{name}: {line}" for name, one in tasks.items() for line in one.left_out)],
+        [f"{name}: {line}" for name, one in tasks.items() for line in one.notes],
         _whole(tasks),
     )
 

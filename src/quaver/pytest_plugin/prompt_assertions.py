@@ -100,29 +100,22 @@ def assert_no_loss(
     if margin is not None:
         bounds = {"fail_unless": [f"{measure} {better} {sign}{margin:.9f}"], "margin": margin}
     first, second = (study, None) if before is None else (before, study)
-    found = compare(first, second, measures=[measure], **bounds, **options)
-    unseen = [
-        one
-        for one in found.verdicts
-        if must_see is not None
-        and one.estimate.value is not None
-        and (one.smallest is None or one.smallest > must_see)
-    ]
-    if not found.held or unseen:
-        raise AssertionError(_loss(found, must_see if unseen else None))
+    found = compare(first, second, measures=[measure], must_see=must_see, **bounds, **options)
+    if not found.held:
+        raise AssertionError(_loss(found))
     return found
 
 
-def _loss(found: Comparison, must_see: float | None) -> str:
+def _loss(found: Comparison) -> str:
     """What a comparison found, for people who read a failed test."""
     from quaver.comparison.difference_rows import headline, judged_rows
     from quaver.core.number_format import visible_line
     from quaver.core.records import NO_LABEL
 
     lines = [headline(found), f"  {found.items:,} items in both: {found.before}, then {found.after}."]
-    if must_see is not None:
-        lines.append(f"  A loss of {must_see:g} could have gone unseen: use more items.")
-    rows = [row for row in judged_rows(found) if row.failed or must_see is not None]
+    if found.unseen:
+        lines.append(f"  A loss of {found.must_see:g} could have gone unseen: use more items.")
+    rows = [row for row in judged_rows(found) if row.failed or found.unseen]
     lines += [f"  {row.where + ': ' if row.cell else ''}{row.words}" for row in rows[:_SHOWN]]
     flips = found.flips
     for row in flips.head(_SHOWN).iter_rows(named=True):
