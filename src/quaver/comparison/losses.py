@@ -12,6 +12,7 @@ from quaver.collect.store.tallies import WRITTEN
 from quaver.comparison.alignment import Sides
 from quaver.comparison.difference_verdict import FAMILY, LOST, Verdict
 from quaver.comparison.flipped_items import modal_labels
+from quaver.core.column_names import column_of
 from quaver.core.number_format import rounded
 from quaver.core.records import Estimate
 from quaver.estimation.intervals import clopper_pearson
@@ -39,12 +40,13 @@ def family_of(study: Study, frame: pl.DataFrame, sides: Sides, left_out: list[st
     first = {one.measure: one for one in reversed(own_measurements(study.source, names, frame))}
     of = {name: _over(first[name], sides.keys) for name in names if first[name].failed is None}
     found = list(of.values())
-    for column in study.spec.items.groups if "accuracy" in of else ():
-        if column == study.spec.group or column not in sides.before.columns:
+    for name in study.spec.items.groups if "accuracy" in of else ():
+        column = column_of("group", name)
+        if name == study.spec.group or column not in sides.before.columns:
             continue
         levels = sides.before[column].n_unique()
         if levels > _MOST_LEVELS:
-            left_out.append(f"losses by {column}, which has {levels} levels")
+            left_out.append(f"losses by {name}, which has {levels} levels")
         elif levels > 1:
             found.append(_over(of["accuracy"], (*sides.keys, column)))
     return found
