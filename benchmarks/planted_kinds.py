@@ -409,6 +409,36 @@ _COPIES = {
     ),
 }
 
+_THIN = {
+    "twenty labels, 200 texts": Kind(Plan(shares=_even(20)), (USE,)),
+    "forty labels, 400 texts": Kind(Plan(texts=400, prompts=3, shares=_even(40)), (USE,)),
+    "five ordinal labels, 100 texts, a quarter of a step of noise": Kind(
+        Plan(texts=100, shares=_FIVE, scale=Scale("ordinal", noise=0.25)), (USE,)
+    ),
+    "three labels, 100 texts, without gold": Kind(Plan(texts=100, gold=0), (USE,)),
+    "twenty groups to compare, 400 texts, all good": Kind(
+        Plan(texts=400, groups=Groups(20, declared="groups")), (USE,)
+    ),
+    "six groups to compare, 100 texts, all good": Kind(
+        Plan(texts=100, groups=Groups(6, declared="groups")), (USE,)
+    ),
+    "twelve groups of 40 texts, one misread": Kind(
+        Plan(texts=480, wrong=0.02, groups=Groups(12, bad=(7,), wrong=0.6, declared="groups")),
+        (EXCEPT,),
+        names_groups=True,
+    ),
+    "forty authors that nobody declared, half of them a little harder": Kind(
+        Plan(texts=400, groups=Groups(40, misread=0.5, wrong=0.06)), (USE,)
+    ),
+    "one label of four (20%) found in half": Kind(
+        Plan(texts=600, shares=(0.3, 0.3, 0.2, 0.2), confused={3: (0, 0.5)}, wrong=0.02),
+        (EXCEPT, NOT),
+        bad=(3,),
+        doubtful=(0,),
+        causes=("gold", "class"),
+    ),
+}
+
 _SEVERAL = {
     "two models, the good one": Kind(Plan(), (USE,), beside=0.4, of="m"),
     "two models, the bad one": Kind(Plan(wrong=0.4), (NOT,), beside=0.03, of="m", causes=("gold", "class")),
@@ -428,5 +458,6 @@ KINDS: Mapping[str, Kind] = {
     **_GOLD,
     **_SIZES,
     **_COPIES,
+    **_THIN,
     **_SEVERAL,
 }
