@@ -99,8 +99,13 @@ def test_a_call_that_fails_is_an_error_response_and_many_end_the_run() -> None:
     (failed,), *_ = ask(mock(fail), request())
     assert failed.finish == "error"
     assert "no such deployment" in (failed.error or "")
-    with pytest.raises(ModelError, match="20 times"):
-        ask(mock(fail), *(request() for _ in range(40)))
+    with pytest.raises(ModelError, match="20 items"):
+        ask(mock(fail), *(_about(item) for item in range(40)))
+
+
+def _about(item: int) -> Any:
+    asked = request()
+    return asked._replace(calls=tuple(call._replace(item=item) for call in asked.calls))
 
 
 def test_what_is_under_way_is_given_up_when_the_requests_end() -> None:

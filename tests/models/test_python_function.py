@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from quaver.core.records import Response
+from quaver.core.records import Request, Response
 from quaver.errors import ModelError
 from quaver.models.python_function import Function
 from quaver.testing.requests import ask, one, request
@@ -58,7 +58,19 @@ def test_what_it_raises_becomes_an_error_response() -> None:
     assert len(response.error) == 500
 
 
-def test_twenty_failures_in_a_row_end_it_and_fewer_do_not() -> None:
+def about(item: int) -> Request:
+    asked = request()
+    return asked._replace(calls=tuple(call._replace(item=item) for call in asked.calls))
+
+
+def test_one_text_that_fails_with_every_prompt_ends_nothing() -> None:
+    def fails(text: str, prompt: str) -> str:
+        raise ValueError("never this text")
+
+    assert len(list(model(fails).answer(about(7) for _ in range(100)))) == 100
+
+
+def test_twenty_items_that_fail_in_a_row_end_it_and_fewer_do_not() -> None:
     calls: list[int] = []
 
     def fails(text: str, prompt: str) -> str:
@@ -67,16 +79,16 @@ def test_twenty_failures_in_a_row_end_it_and_fewer_do_not() -> None:
             raise ValueError("no")
         return "yes"
 
-    responses = [response for (response,) in ask(model(fails), *(request() for _ in range(40)))]
+    responses = [response for (response,) in ask(model(fails), *(about(item) for item in range(40)))]
     assert sum(response.finish == "error" for response in responses) == 38
 
     def always(text: str, prompt: str) -> str:
         raise ValueError("never")
 
-    answers = model(always).answer(request() for _ in range(100))
+    answers = model(always).answer(about(item) for item in range(100))
     for _ in range(20):
         next(answers)
-    with pytest.raises(ModelError, match="20 times") as caught:
+    with pytest.raises(ModelError, match="20 items") as caught:
         next(answers)
     assert caught.value.found == "ValueError: never"
 

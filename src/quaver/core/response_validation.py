@@ -18,6 +18,10 @@ from quaver.core.records import Response, Token
 MOST_TOKENS: Final = 10**9
 """More than any prompt or answer has; a higher count is not a count."""
 
+MOST_FAILED_ITEMS: Final = 20
+"""Different items, without an answer in between, after whose failures a model is given up: one text that a
+model cannot take fails with every prompt."""
+
 _LONGEST_ERROR, _LONGEST_NAME = 500, 300
 """Characters."""
 

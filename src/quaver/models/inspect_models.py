@@ -16,14 +16,13 @@ from typing import Any
 
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Decoding, Message, Request, Response, Token
-from quaver.core.response_validation import failed_response
+from quaver.core.response_validation import MOST_FAILED_ITEMS, failed_response
 from quaver.errors import MissingKey, ModelError, SpecError
 from quaver.models._coroutines import side_by_side
 from quaver.models._defaults import Defaults, sendable
 from quaver.models.local.extras import require
 from quaver.models.served.server_options import checked_body, checked_url
 
-_MOST_FAILURES = 20
 _LOGPROBS = ("google", "grok", "hf", "openai")
 _SEEDS = ("google", "groq", "hf", "mistral", "openai", "vllm")
 _TOP_K = ("google", "hf")
@@ -92,21 +91,23 @@ class Inspect(Defaults):
 
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
         """Keep as many calls in flight as there are connections; answers come as they finish."""
-        model, failures = self._model, 0
+        model, failed = self._model, set[int]()
 
         async def answers(request: Request) -> list[Response]:
             return await self._answers(model, request)
 
         for request, responses in side_by_side(requests, answers, self._connections):
-            in_vain = all(response.finish == "error" for response in responses)
-            failures = failures + 1 if in_vain else 0
+            if all(response.finish == "error" for response in responses):
+                failed.add(request.calls[0].item)
+            else:
+                failed.clear()
             yield request, responses
-            self._check(failures, responses[-1].error)
+            self._check(len(failed), responses[-1].error)
 
-    def _check(self, failures: int, last: str | None) -> None:
-        if failures >= _MOST_FAILURES:
+    def _check(self, failed: int, last: str | None) -> None:
+        if failed >= MOST_FAILED_ITEMS:
             raise ModelError(
-                f"{self._name} failed {failures} times in a row",
+                f"{self._name} failed for {failed} items in a row",
                 found=last,
                 fix="fix the cause, then ask for the failed calls again: `quaver run --retry-errors`",
             )

@@ -18,12 +18,10 @@ from pydantic import PositiveInt
 
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Prompt, Request, Response, constructor
-from quaver.core.response_validation import failed_response, is_interrupt
+from quaver.core.response_validation import MOST_FAILED_ITEMS, failed_response, is_interrupt
 from quaver.errors import ModelError
 from quaver.models._coroutines import finished, side_by_side
 from quaver.models._defaults import Defaults
-
-_MOST_FAILURES = 20
 
 _GROUP, _TOGETHER = 256, 0.001
 """Requests, and seconds, that are answered together at most; a slow function's are passed on singly."""
@@ -126,7 +124,7 @@ class Function(Defaults):
             and system message). If it has an argument ``messages``, that receives everything a chat model
             would see, as a list of ``{"role": …, "content": …}``; follow-ups need it. An exception becomes an
             error response, and so does any result but a text, a number or None (an empty answer). Twenty
-            failures in a row end the run. An ``async def`` is called concurrently.
+            different items in a row that fail end the run. An ``async def`` is called concurrently.
         version: A version of the function, for what its source does not show (a server behind it, a global).
             A new version asks everything again.
         concurrency: Maximum number of concurrent calls of an ``async def``.
@@ -181,17 +179,20 @@ class Function(Defaults):
             else ((request, [self._call(request.prompt) for _ in request.calls]) for request in requests)
         )
         clock = time.perf_counter
-        failures, group, began = 0, list[Answered](), clock()
+        failed, group, began = set[int](), list[Answered](), clock()
         for one in answered:
             group.append(one)
             for response in one[1]:
-                failures = failures + 1 if response.finish == "error" else 0
-            if len(group) >= most or failures or clock() - began > _TOGETHER:
+                if response.finish == "error":
+                    failed.add(one[0].calls[0].item)
+                elif failed:
+                    failed.clear()
+            if len(group) >= most or failed or clock() - began > _TOGETHER:
                 yield group
                 group, began = [], time.perf_counter()
-            if failures >= _MOST_FAILURES:
+            if len(failed) >= MOST_FAILED_ITEMS:
                 raise ModelError(
-                    f"the function failed {failures} times in a row",
+                    f"the function failed for {len(failed)} items in a row",
                     where=self.identity(),
                     found=one[1][-1].error,
                     fix="fix it, then ask for the failed calls again: `quaver run --retry-errors`",

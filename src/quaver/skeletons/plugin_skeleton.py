@@ -35,6 +35,11 @@ class _Kind:
     is_class: bool
 
 
+_LONGEST_NAME = 60
+_NO_FILES = frozenset(
+    ["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))]
+)
+
 KINDS = {
     "measure": _Kind("measures", "", is_class=False),
     "model": _Kind("models", "models", is_class=True),
@@ -135,6 +140,13 @@ def _check_name(group: registry.Kind, name: str) -> None:
             where="name",
             expected="lower-case letters, digits and underscores, such as last_word",
             found=name,
+        )
+    if len(name) > _LONGEST_NAME or name in _NO_FILES:
+        raise QuaverError(
+            "no file can have this name everywhere",
+            where="name",
+            expected=f"at most {_LONGEST_NAME} letters, and no name that Windows keeps for a device",
+            found=name[:_LONGEST_NAME],
         )
     if name in registry.names(group):
         raise QuaverError(

@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from tests.spreadsheet_bombs import bomb, ending
 from tests.spreadsheets import replaced, write_ods, write_xlsx
 
 from quaver.design.items import spreadsheet_parts
@@ -127,3 +128,34 @@ def test_what_no_table_needs_is_left_out(tmp_path: Path) -> None:
 
 def test_columns_have_letters() -> None:
     assert [letters(number) for number in (1, 26, 27, 703, 16_384)] == ["A", "Z", "AA", "AAA", "XFD"]
+
+
+def test_small_files_that_would_take_gigabytes_end_in_rows_or_an_error(tmp_path: Path) -> None:
+    """In a process with 1 GB; ``python -m tests.spreadsheet_bombs`` tries more of them."""
+    found = ending(*(bomb(seed, tmp_path) for seed in range(10)))
+    assert found.count("rows") + found.count("error") == len(range(10)), found
+
+
+def test_a_text_that_stands_in_thousands_of_cells_counts_as_often(tmp_path: Path) -> None:
+    path = write_xlsx(tmp_path / "t.xlsx", [("a",), ("x" * 30_000,)])
+    replaced(
+        path, SHEET, sheet('<row><c t="s"><v>0</v></c></row>' + '<row><c t="s"><v>1</v></c></row>' * 5_000)
+    )
+    with pytest.raises(ItemError, match="too large"):
+        read_rows(path)
+
+
+def test_spaces_that_are_counted_in_one_element_count_as_often(tmp_path: Path) -> None:
+    path = write_ods(tmp_path / "t.ods", [("a",), ("b",)])
+    with zipfile.ZipFile(path) as archive:
+        content = archive.read("content.xml")
+    spaces = b'<text:p>b<text:s text:c="2000000000"/></text:p>'
+    with pytest.raises(ItemError, match="too large"):
+        read_rows(replaced(path, "content.xml", content.replace(b"<text:p>b</text:p>", spaces)))
+
+
+def test_sheets_by_the_thousand_are_refused_and_not_listed(tmp_path: Path) -> None:
+    path = write_ods(tmp_path / "t.ods", {f"sheet {at}": [("a",), (1,)] for at in range(1_001)})
+    with pytest.raises(ItemError, match="too large") as caught:
+        read_rows(path)
+    assert len(str(caught.value)) < 1_000

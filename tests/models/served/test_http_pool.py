@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import resource
+import zlib
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 import aiohttp
 import pytest
 
-from quaver.models.served.http_pool import Endpoint, HttpPool
+from quaver.models.served.http_pool import MOST_REPLY, Endpoint, HttpPool, TooLong
 from quaver.models.served.server_faults import lost, was_dropped
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -186,3 +188,44 @@ def test_no_redirect_is_followed() -> None:
         assert (await pool.post(to, b"")).status == (await pool.get(to.url, {})).status == 307
 
     assert served(elsewhere, work) == 1
+
+
+def _packed() -> bytes:
+    packer = zlib.compressobj(wbits=31)
+    return b"".join(packer.compress(b"x" * 2**20) for _ in range(256)) + packer.flush()
+
+
+def _small_values() -> bytes:
+    return b"[" + b"[]," * 2**21 + b"0]"
+
+
+@pytest.mark.parametrize("status", [200, 500])
+@pytest.mark.parametrize("kind", ["chunked", "packed", "values"])
+def test_a_reply_that_goes_on_is_read_up_to_a_size(kind: str, status: int) -> None:
+    sent = 0
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        head = await reader.readuntil(b"\r\n\r\n")
+        await reader.readexactly(int(head.rpartition(b"Content-Length: ")[2]))
+        writer.write(b"HTTP/1.1 %d x\r\n" % status)
+        if kind != "chunked":
+            body = _packed() if kind == "packed" else _small_values()
+            encoding = b"Content-Encoding: gzip\r\n" if kind == "packed" else b""
+            writer.write(encoding + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            await writer.drain()
+            return
+        writer.write(b"Transfer-Encoding: chunked\r\n\r\n")
+        while sent < 2**32:
+            writer.write(b"10000\r\n" + b"x" * 2**16 + b"\r\n")
+            await writer.drain()
+            sent += 2**16
+
+    async def work(pool: HttpPool, to: Endpoint) -> None:
+        with pytest.raises(TooLong):
+            await pool.post(to, b"{}")
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    served(serve, work)
+    assert sent < MOST_REPLY * 4
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 < 200_000_000

@@ -12,6 +12,7 @@ from typing import Any, cast
 from quaver.core.model import Answered, Checked, Grouped, Model
 from quaver.core.records import Call, Request, Response
 from quaver.core.response_validation import (
+    MOST_FAILED_ITEMS,
     error_line,
     failed_response,
     is_bare,
@@ -20,9 +21,6 @@ from quaver.core.response_validation import (
     valid_response,
 )
 from quaver.errors import ModelError, QuaverError
-
-_MOST_FAILURES = 20
-"""Failures in a row after which a model is given up."""
 
 _NONE = Response("", finish="error", error="no answer: the model stopped before this request")
 
@@ -42,11 +40,11 @@ def taken_in_groups(model: Model, requests: Iterable[Request]) -> Iterator[Seque
         ModelError: The model cannot be used, keeps failing, or answers requests that it was not given.
     """
     given = _Given(requests, checked=isinstance(model, Checked))
-    failures, last = 0, ""
-    while failures < _MOST_FAILURES:
+    failed, last = set[int](), ""
+    while len(failed) < MOST_FAILED_ITEMS:
         try:
             for group in _groups(model, given):
-                failures = 0
+                failed.clear()
                 yield from given.settled(group)
             yield from given.rest(_NONE)
             return
@@ -61,10 +59,11 @@ def taken_in_groups(model: Model, requests: Iterable[Request]) -> Iterator[Seque
                     where=printable(model.identity()),
                     found=error_line(error),
                 ) from error
-            failures, last = failures + 1, error_line(error)
+            failed.add(given.latest.item)
+            last = error_line(error)
             yield from given.rest(failed_response(error))
     raise ModelError(
-        f"the model failed {failures} times in a row",
+        f"the model failed for {len(failed)} items in a row",
         where=printable(model.identity()),
         found=last,
         fix="fix the cause, then ask for the failed calls again: `quaver run --retry-errors`",
@@ -95,6 +94,11 @@ class _Given:
         self._requests, self._checked = iter(requests), checked
         self.outstanding: dict[int, Request] = {}
         self.raised: BaseException | None = None
+
+    @property
+    def latest(self) -> Call:
+        """A call of the request that was drawn last, of those without an answer."""
+        return next(reversed(self.outstanding.values())).calls[0]
 
     def __next__(self) -> Request:
         return next(iter(self))

@@ -15,6 +15,9 @@ from quaver.errors import ItemError, QuaverError, UnknownName
 
 Cells = Sequence[str | None]
 
+_SHOWN = 12
+"""Sheets that an error names."""
+
 _MIDNIGHT = re.compile(r"(\d{4,}-\d\d-\d\d) 00:00:00")
 _NO_DAY = re.compile(r"(?:1899-12-3[01]|1904-01-01) (\d\d:\d\d:\d\d)")
 """A time without a date, which a spreadsheet stores as one of its first day."""
@@ -70,7 +73,7 @@ def _sheet(path: Path, reader: fastexcel.ExcelReader, parts: Parts, sheet: str |
             "several sheets of this file hold something",
             where=path.name,
             expected="the name of the sheet with the table",
-            found=", ".join(filled),
+            found=", ".join(filled[:_SHOWN]) + (", …" if len(filled) > _SHOWN else ""),
             fix=f"say which one: {choose.format(value=_written(filled[0]))}",
         )
     return (filled or names)[0]

@@ -1,8 +1,9 @@
 """The parts of a spreadsheet file, checked before an engine reads them: a small file can exhaust the memory.
 
 An .xlsx or .ods file is a ZIP archive of XML. A part may be packed a thousand to one, and two cells at
-opposite corners of a sheet make an engine that keeps every cell between them allocate gigabytes. The engine
-therefore reads a copy that holds only parts whose real size and extent were counted here.
+opposite corners of a sheet make an engine that keeps every cell between them allocate gigabytes. So does one
+text that stands in thousands of cells. The engine ends the process where it gets no memory, so it reads a
+copy that holds only parts whose real size and extent, and the memory that their cells need, were counted.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 import struct
 import zipfile
 import zlib
+from array import array
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -25,9 +27,19 @@ MOST_BYTES = 512 * 2**20
 MOST_CELLS = 10_000_000
 """Cells between the first and the last that holds something; an engine takes 32 bytes for each of them."""
 
+MOST_MEMORY = 512 * 2**20
+"""Bytes that an engine and the rows after it may need, as they are estimated here."""
+
+MOST_ROWS, MOST_COLUMNS, MOST_SHEETS = 2**20, 2**14, 1_000
+"""Rows and columns of a sheet, as spreadsheets have them at most, and sheets of a file."""
+
+_ELEMENT, _FILLED, _BETWEEN, _LETTER, _WIDE = 64, 96, 32, 4, 8
+"""Bytes for an element, a filled cell, a cell between such, and a letter within ASCII or not."""
+
 _MOST_PARTS = 10_000
 _CHUNK = 2**20
 _KEPT = (".xml", ".rels")
+_TEXTS = "xl/sharedstrings.xml"
 _ELSEWHERE = ("docProps/", "customXml/", "xl/drawings/", "xl/charts/", "xl/theme/")
 """Where parts lie that no table needs."""
 _DAMAGED = (
@@ -35,6 +47,14 @@ _DAMAGED = (
     *(ValueError, LookupError, OverflowError, expat.ExpatError),
 )
 """What reading a damaged archive raises."""
+
+_NO_VALUES = frozenset(
+    [
+        *("table:style-name", "table:number-columns-repeated", "table:content-validation-name"),
+        *("table:number-columns-spanned", "table:number-rows-spanned"),
+    ]
+)
+"""What is said of a cell and kept by no engine."""
 
 _REFERENCE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
 
@@ -55,19 +75,46 @@ class Extent:
     merged: list[str] = field(default_factory=list)
     truths: set[int] = field(default_factory=set)
 
-    def reach(self, row: int, column: int) -> None:
+    def reach(self, row: int, column: int, budget: _Budget) -> None:
         """Note a cell that holds something.
 
         Raises:
             _TooLarge: The sheet is too large with it.
         """
+        if row <= self.rows and column <= self.columns:
+            return
+        before = self.rows * self.columns
         self.rows, self.columns = max(self.rows, row), max(self.columns, column)
-        if self.rows * self.columns > MOST_CELLS:
+        cells = self.rows * self.columns
+        if cells > MOST_CELLS or self.rows > MOST_ROWS or self.columns > MOST_COLUMNS:
             raise _TooLarge(f"{self.rows:,} rows by {self.columns:,} columns")
+        budget.spend((cells - before) * _BETWEEN)
 
 
 class _TooLarge(Exception):
     """The file holds more than is read."""
+
+
+class _Budget:
+    """The memory that is left for a file."""
+
+    def __init__(self) -> None:
+        self._left = MOST_MEMORY
+
+    def spend(self, size: int) -> None:
+        """Take bytes away.
+
+        Raises:
+            _TooLarge: There are not so many.
+        """
+        self._left -= size
+        if self._left < 0:
+            raise _TooLarge(f"cells whose texts need more than {MOST_MEMORY:,} bytes")
+
+
+def _size(text: str) -> int:
+    """Bytes that a text takes, in the engine and after it."""
+    return len(text) * (_LETTER if text.isascii() else _WIDE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +146,7 @@ def checked_parts(path: Path) -> Parts:
         raise ItemError(
             "this spreadsheet is too large",
             where=str(path),
-            expected=f"a sheet of at most {MOST_CELLS:,} cells, {MOST_BYTES:,} bytes unpacked",
+            expected=f"at most {MOST_SHEETS:,} sheets, {MOST_CELLS:,} cells, {MOST_BYTES:,} bytes unpacked",
             found=str(error),
             fix="delete what is far from the table, or save the table as CSV or Parquet",
         ) from None
@@ -115,27 +162,30 @@ def checked_parts(path: Path) -> Parts:
 
 
 def _xlsx(path: Path) -> Parts:
-    book = _Workbook()
-    content = _copied(path, book.watch)
+    budget = _Budget()
+    book = _Workbook(budget)
+    content = _copied(path, book.watch, budget)
     return Parts(content, book.sheets())
 
 
 def _ods(path: Path) -> Parts:
     sheets: dict[str, Extent] = {}
+    budget = _Budget()
 
     def watch(name: str, parser: expat.XMLParserType) -> None:
         if name == "content.xml":
-            _watch_tables(parser, sheets)
+            _watch_tables(parser, sheets, budget)
 
-    return Parts(_copied(path, watch), sheets)
+    return Parts(_copied(path, watch, budget), sheets)
 
 
-def _copied(path: Path, watch: Callable[[str, expat.XMLParserType], None]) -> bytes:
+def _copied(path: Path, watch: Callable[[str, expat.XMLParserType], None], budget: _Budget) -> bytes:
     """A copy of the parts that are XML, each parsed from its first byte to its last.
 
     Args:
         path: The file.
         watch: Sets what happens at the elements of a part.
+        budget: What the copy takes memory from.
     """
     copy, left = io.BytesIO(), MOST_BYTES
     with (
@@ -146,7 +196,7 @@ def _copied(path: Path, watch: Callable[[str, expat.XMLParserType], None]) -> by
         names = {member.filename.casefold() for member in members}
         if len(members) > _MOST_PARTS or len(names) < len(members):
             raise ValueError(f"{len(members)} parts, {len(names)} different names")
-        for member in members:
+        for member in sorted(members, key=_comes_first, reverse=True):
             name = member.filename
             if name.startswith(_ELSEWHERE) or (name != "mimetype" and not name.endswith(_KEPT)):
                 continue
@@ -162,11 +212,18 @@ def _copied(path: Path, watch: Callable[[str, expat.XMLParserType], None]) -> by
                         parser.Parse(chunk, False)
             if parser:
                 parser.Parse(b"", True)
+    budget.spend(2 * copy.tell())  # the engine makes a copy of its own
     return copy.getvalue()
+
+
+def _comes_first(member: zipfile.ZipInfo) -> bool:
+    """Whether a part holds the texts that cells refer to by number."""
+    return member.filename.casefold() == _TEXTS
 
 
 def _parser(name: str, watch: Callable[[str, expat.XMLParserType], None]) -> expat.XMLParserType:
     parser = expat.ParserCreate()
+    parser.buffer_text = True  # a number comes whole
     parser.StartDoctypeDeclHandler = _no_doctype
     watch(name, parser)
     return parser
@@ -179,42 +236,71 @@ def _no_doctype(*_: object) -> None:
 class _Workbook:
     """What the parts of an .xlsx file say: its sheets' names, their parts, and the cells in these."""
 
-    def __init__(self) -> None:
+    def __init__(self, budget: _Budget) -> None:
+        self._budget = budget
         self._keys: dict[str, str] = {}
         self._parts: dict[str, str] = {}
         self._extents: dict[str, Extent] = {}
+        self._texts = array("Q")  # the size of each text that cells refer to by its number
 
     def watch(self, name: str, parser: expat.XMLParserType) -> None:
         """Follow the elements of a part, whatever it says it is."""
         extent = self._extents[PurePosixPath(name).name] = Extent()
         row = column = 0
+        refers = False
+        budget, texts, held = self._budget, self._texts, name.casefold() == _TEXTS
 
         def start(tag: str, found: dict[str, str]) -> None:
-            nonlocal row, column
+            nonlocal row, column, refers
             kind = _local(tag)
             if kind == "row":
                 row, column = int(found.get("r", row + 1)), 0
             elif kind == "c":
                 row, column = _place(found["r"]) if "r" in found else (row, column + 1)
+                refers = found.get("t") == "s"
                 if found.get("t") == "b":
                     extent.truths.add(column)
+                budget.spend(_FILLED)
             elif kind in ("v", "is"):
-                extent.reach(row, column)
-            elif kind == "mergeCell" and len(extent.merged) < _MOST_PARTS:
-                extent.merged.append(found.get("ref", "")[:40])
-            elif kind == "sheet" and "name" in found:
-                keys = [value for key, value in found.items() if _local(key) == "id"]
-                self._keys[found["name"]] = (keys or [""])[0]
-            elif kind == "Relationship" and name.endswith("workbook.xml.rels"):
-                self._parts[found.get("Id", "")] = PurePosixPath(found.get("Target", "")).name
+                extent.reach(row, column, budget)
+            else:
+                budget.spend(_ELEMENT + sum(map(len, found.values())))
+                if kind == "si" and held:
+                    texts.append(0)
+                else:
+                    self._note(kind, name, found, extent)
 
-        parser.StartElementHandler = start
+        def text(data: str) -> None:
+            budget.spend(_size(data))
+            if held and texts:
+                texts[-1] += _size(data)
+            elif refers and not data.isspace():
+                at = int(data) if data.strip().isdecimal() else len(texts)
+                budget.spend(texts[at] if at < len(texts) else 0)
+
+        parser.StartElementHandler, parser.CharacterDataHandler = start, text
+
+    def _note(self, kind: str, name: str, found: dict[str, str], extent: Extent) -> None:
+        """Follow an element that is rare."""
+        if kind == "mergeCell" and len(extent.merged) < _MOST_PARTS:
+            extent.merged.append(found.get("ref", "")[:40])
+        elif kind == "sheet" and "name" in found:
+            keys = [value for key, value in found.items() if _local(key) == "id"]
+            self._keys[found["name"]] = (keys or [""])[0]
+            _check_sheets(self._keys)
+        elif kind == "Relationship" and name.endswith("workbook.xml.rels"):
+            self._parts[found.get("Id", "")] = PurePosixPath(found.get("Target", "")).name
 
     def sheets(self) -> dict[str, Extent]:
         """The extent of each sheet."""
         return {
             name: self._extents.get(self._parts.get(key, ""), Extent()) for name, key in self._keys.items()
         }
+
+
+def _check_sheets(names: Mapping[str, object]) -> None:
+    if len(names) > MOST_SHEETS:
+        raise _TooLarge(f"more than {MOST_SHEETS:,} sheets")
 
 
 def _local(tag: str) -> str:
@@ -232,25 +318,35 @@ def _place(reference: str) -> tuple[int, int]:
     return int(found[2]), column
 
 
-def _watch_tables(parser: expat.XMLParserType, sheets: dict[str, Extent]) -> None:
+def _watch_tables(parser: expat.XMLParserType, sheets: dict[str, Extent], budget: _Budget) -> None:
     """Follow the cells of all sheets of an .ods file, where a row or a cell may stand for many."""
     extent, row, rows, column, cells = Extent(), 0, 1, 0, 1
+    holds = False
 
     def start(tag: str, found: dict[str, str]) -> None:
-        nonlocal extent, row, rows, column, cells
+        nonlocal extent, row, rows, column, cells, holds
         match tag:
             case "table:table":
                 extent = sheets.setdefault(found.get("table:name", ""), Extent())
+                _check_sheets(sheets)
+                budget.spend(_ELEMENT)
                 row = column = 0
                 rows = cells = 1
+                holds = False
             case "table:table-row":
                 row, column = row + rows if row else 1, 0
                 rows, cells = int(found.get("table:number-rows-repeated", 1)), 1
+                holds = False
             case "table:table-cell" | "table:covered-table-cell":
                 column = column + cells if column else 1
                 cells = int(found.get("table:number-columns-repeated", 1))
+                values = [value for name, value in found.items() if name not in _NO_VALUES]
+                holds = bool(values)
                 if "office:value-type" in found or "table:formula" in found:
-                    extent.reach(row + rows - 1, column + cells - 1)
+                    extent.reach(row + rows - 1, column + cells - 1, budget)
+                if holds:
+                    size = _FILLED + sum(map(_size, values))
+                    budget.spend(size * max(1, rows) * max(1, cells))
                 if found.get("office:value-type") == "boolean":
                     extent.truths.update(range(column, column + cells))
                 down = int(found.get("table:number-rows-spanned", 1))
@@ -260,9 +356,18 @@ def _watch_tables(parser: expat.XMLParserType, sheets: dict[str, Extent]) -> Non
                     extent.merged.append(f"{letters(column)}{row}:{last}")
             case "text:p":
                 if column:
-                    extent.reach(row + rows - 1, column + cells - 1)
+                    holds = True
+                    extent.reach(row + rows - 1, column + cells - 1, budget)
+            case "text:s":
+                spend(_LETTER * max(1, int(found.get("text:c", 1))))
+            case _:
+                budget.spend(_ELEMENT)
+
+    def spend(size: int) -> None:
+        budget.spend(size * (max(1, rows) * max(1, cells) if holds else 1))
 
     parser.StartElementHandler = start
+    parser.CharacterDataHandler = lambda data: spend(_size(data))
 
 
 def letters(column: int) -> str:

@@ -146,6 +146,12 @@ def _translated(path: Path, encoding: str, hint: str) -> Iterator[None]:
             found=encoding[:60],
             fix="leave it out for UTF-8, or name the one that the file was saved in",
         ) from None
+    except MemoryError:
+        raise ItemError(
+            "this file needs more memory than there is",
+            where=str(path),
+            fix="split it, or use a larger machine",
+        ) from None
     except OSError as error:
         raise ItemError("the file of items cannot be read", where=str(path), found=str(error)) from None
 

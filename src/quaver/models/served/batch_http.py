@@ -20,6 +20,7 @@ from quaver.core.meter import Meter
 from quaver.core.records import Request, Response
 from quaver.core.response_validation import printable, token_count
 from quaver.errors import ModelError, RateLimited
+from quaver.models.served.http_pool import MOST_REPLY, TooLong, check_parts
 from quaver.models.served.presets import Preset
 from quaver.models.served.request_body import CHAT, PLAIN, body_of, is_plain
 from quaver.models.served.server_faults import Address, Passing, Refused, lost, read_failure
@@ -28,7 +29,7 @@ from quaver.models.served.server_reply import reading, reply_to
 _CONNECT, _QUIET = 10.0, 120.0
 """Seconds for connecting, and without a byte."""
 
-MOST_DOCUMENT, MOST_LINE, MOST_RESULTS = 2**24, 2**24, 2**31
+MOST_DOCUMENT, MOST_LINE, MOST_RESULTS = MOST_REPLY, MOST_REPLY, 2**31
 """Bytes of a reply that is one document, of a line of results, and of all results."""
 
 
@@ -133,6 +134,10 @@ class BatchHttp:
             whole += chunk
             if len(whole) > MOST_DOCUMENT:
                 raise NotNow(f"the reply is larger than {MOST_DOCUMENT:,} bytes", unsure=changes)
+        try:
+            check_parts(whole)
+        except TooLong as error:
+            raise NotNow(str(error), unsure=changes) from None
         return self._secret.out_of_bytes(whole)
 
     def _failure(self, reply: httpx2.Response, *, changes: bool) -> Exception:
@@ -160,8 +165,9 @@ def opened() -> httpx2.Client:
 def object_of(line: bytes) -> dict[str, Any]:
     """A line of results as an object; an empty one if it is none."""
     try:
+        check_parts(line)
         found = json.loads(line)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, TooLong):
         return {}
     return found if isinstance(found, dict) else {}
 

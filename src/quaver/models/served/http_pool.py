@@ -17,6 +17,13 @@ from urllib.parse import urlsplit
 import aiohttp
 from yarl import URL
 
+MOST_REPLY = 2**23
+"""Bytes of a reply, without compression; long answers with all their log-probabilities have a tenth."""
+
+_MOST_PARSED = 96 * 2**20
+_PART = 64
+"""Bytes that a reply may take once it is parsed, and those of each value in it."""
+
 _BUFFER = 2**16
 _CONTINUES, _SWITCHES = range(100, 200), 101
 
@@ -98,7 +105,7 @@ class HttpPool:
             message, payload = await protocol.read()
             while message.code in _CONTINUES and message.code != _SWITCHES:
                 message, payload = await protocol.read()
-            content = await payload.read()
+            content = await _whole(payload)
         except BaseException:
             connection.close()
             raise
@@ -129,7 +136,7 @@ class HttpPool:
             method, URL(url), headers=headers, data=body, proxy=_proxy(url), allow_redirects=False
         )
         async with sent as reply:
-            return HttpReply(reply.status, reply.headers, await reply.read())
+            return HttpReply(reply.status, reply.headers, await _whole(reply.content))
 
     def _open(self, scheme: str) -> None:
         """Encrypt as httpx2 does, which heeds SSL_CERT_FILE and the like."""
@@ -143,6 +150,37 @@ class HttpPool:
             await self._session.close()
         if self._connector is not None:
             await self._connector.close()
+
+
+class TooLong(Exception):
+    """A reply holds more than is read."""
+
+
+async def _whole(payload: aiohttp.StreamReader) -> bytes:
+    """A reply's body, read up to a size.
+
+    Raises:
+        TooLong: It goes on.
+    """
+    whole = bytearray()
+    while chunk := await payload.readany():
+        whole += chunk
+        if len(whole) > MOST_REPLY:
+            raise TooLong(f"the reply is larger than {MOST_REPLY:,} bytes")
+    content = bytes(whole)
+    check_parts(content)
+    return content
+
+
+def check_parts(content: bytes) -> None:
+    """Refuse JSON of so many small values that it takes a multiple of its size.
+
+    Raises:
+        TooLong: It is such.
+    """
+    parts = sum(map(content.count, (b"[", b"{", b",", b":")))
+    if parts * _PART > _MOST_PARSED:
+        raise TooLong(f"the reply holds {parts:,} values")
 
 
 def _trusted() -> ssl.SSLContext:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from quaver.core.response_validation import error_line
 from quaver.errors import QuaverError
 
 
@@ -45,9 +46,11 @@ def function_of(target: str, expected: str = "MODULE:FUNCTION") -> Any:
     sys.path.insert(0, str(Path.cwd()))
     try:
         return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:  # the module is a user's: it may exit, or hold a byte that is no Python
         raise QuaverError(
-            "the function cannot be imported", where="--function", found=f"{target}: {error}"
+            "the function cannot be imported", where="--function", found=f"{target}: {error_line(error)}"
         ) from error
     finally:
         sys.path.pop(0)
