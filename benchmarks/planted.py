@@ -72,7 +72,6 @@ class Said:
     sentence: str = ""
 
 
-_KINDS = {"use this prompt": "use one prompt only"}
 _QUANTITIES = {
     "wrong_labels": "off gold",
     "flips_prompts": "prompts",
@@ -82,11 +81,16 @@ _QUANTITIES = {
 _CAUSES = {
     "one label": "constant",
     "wrong": "gold",
+    "biased": "gold",
     "unsteady": "prompts",
+    "moved by order": "prompts",
+    "moved by format": "prompts",
     "odd prompts": "prompts",
     "best prompt": "prompts",
     "repetition": "repeats",
     "unreadable": "missing",
+    "cut off": "missing",
+    "empty field": "missing",
 }
 
 
@@ -100,11 +104,14 @@ def said(study: Study) -> dict[str, Said]:
             for estimate in one.evidence
             if estimate.measure in _QUANTITIES and estimate.low is not None and estimate.high is not None
         ]
+        bare = any(estimate.measure == "unlabelled_texts" for estimate in one.unvouched)
         found[one.model] = Said(
-            kind=_KINDS.get(one.kind, one.kind),
+            kind=one.kind,
             cause=_CAUSES.get(one.reason, one.reason),
             prompt=one.prompt.rpartition("=")[2],
-            missing=any(quantity == "missing" for quantity, _, _ in quoted),
+            classes=frozenset(one.classes),
+            groups=frozenset(level for _, level in one.groups),
+            missing=bare or any(quantity == "missing" for quantity, _, _ in quoted),
             quoted=tuple(quoted),
             sentence=card.lines[0],
         )

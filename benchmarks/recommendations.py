@@ -127,16 +127,16 @@ STUDIES: Mapping[str, tuple[Truth, tuple[str, ...]]] = {
     "calls fail": (replace(_GOOD, failed=0.6), ("do not use",)),
     "stable and wrong": (replace(_GOOD, wrong=0.35), ("do not use",)),
     "one label always": (replace(_GOOD, constant=True), ("do not use",)),
-    "one bad prompt of five": (replace(_BARE, flips=(0.02, 0.02, 0.7, 0.02, 0.02)), ("use this prompt",)),
+    "one bad prompt of five": (replace(_BARE, flips=(0.02, 0.02, 0.7, 0.02, 0.02)), ("use one prompt only",)),
     "one bad prompt of five, with gold labels": (
         replace(_GOOD, flips=(0.02, 0.02, 0.7, 0.02, 0.02)),
-        ("use this prompt",),
+        ("use one prompt only",),
     ),
     "one prompt of five without labels": (
         replace(_BARE, none=(0.0, 0.0, 0.9, 0.0, 0.0)),
-        ("use this prompt",),
+        ("use one prompt only",),
     ),
-    "one good prompt of five": (replace(_GOOD, flips=(0.6, 0.6, 0.02, 0.6, 0.6)), ("use this prompt",)),
+    "one good prompt of five": (replace(_GOOD, flips=(0.6, 0.6, 0.02, 0.6, 0.6)), ("use one prompt only",)),
     "one good prompt of five, without gold labels": (
         replace(_BARE, flips=(0.6, 0.6, 0.02, 0.6, 0.6)),
         ("do not use",),
@@ -158,19 +158,19 @@ BORDER: Mapping[str, tuple[Truth, str]] = {
     "10% wrong, 100 texts": (Truth(wrong=0.1), "do not use"),
     "five prompts alike, 12% of labels at random, 100 texts": (
         replace(_GOOD, flips=(0.12,)),
-        "use this prompt",
+        "use one prompt only",
     ),
     "five prompts alike, 25% of labels at random, 40 texts": (
         replace(_GOOD, items=40, flips=(0.25,)),
-        "use this prompt",
+        "use one prompt only",
     ),
     "twenty prompts alike, 12% of labels at random, 40 texts": (
         replace(_GOOD, prompts=20, items=40, repeats=1, flips=(0.12,)),
-        "use this prompt",
+        "use one prompt only",
     ),
     "twenty prompts alike, 12%, 40 texts, without gold labels": (
         replace(_BARE, prompts=20, items=40, repeats=1, flips=(0.12,)),
-        "use this prompt",
+        "use one prompt only",
     ),
     "one label in twenty, which is missed two times in three": (
         Truth(items=400, labels=(0.95, 0.05), missed=0.67),

@@ -29,7 +29,7 @@ def test_python_example(
     right = {one.cell["variant"]: one.value for one in found.study.measure("accuracy")}
     assert {name: 0.5 if "choose" in name else 1.0 for name in right} == right
     assert len(right) == 10
-    assert found.verdict.kind == "use this prompt"
+    assert found.verdict.kind == "use one prompt only"
     printed = capsys.readouterr().out
     assert all(line in printed for line in found.verdict.lines)
     assert "accuracy (" in printed

@@ -19,6 +19,7 @@ def movement_of(lock: Mapping[str, Any], annotations: pl.DataFrame) -> list[Esti
         labels=LabelSet(tuple(Label(one["code"], one["name"]) for one in lock["labels"]["labels"])),
         variants=[SimpleNamespace(factors=one["factors"]) for one in lock["variants"]],
         decodings=lock["decodings"],
+        items=[],
         conditions=[SimpleNamespace(model=name) for name in lock["models"]],
     )
     return moved(cast(Experiment, experiment), list(lock["evaluators"]), annotations, lock["study"]["seed"])

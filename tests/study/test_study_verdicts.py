@@ -130,16 +130,16 @@ STUDIES: dict[str, Truth] = {
     "steady and wrong": Truth(steady_and_wrong, "do not use", "wrong", "correct the prompt"),
     "one label always": Truth(always_none, "do not use", "one label", "name the labels"),
     "one bad prompt among good ones": Truth(
-        one_bad_prompt, "use this prompt", "odd prompts", "keep this prompt"
+        one_bad_prompt, "use one prompt only", "odd prompts", "keep this prompt"
     ),
     "one bad prompt, without gold labels": Truth(
-        one_bad_prompt, "use this prompt", "odd prompts", "label by hand", gold=False
+        one_bad_prompt, "use one prompt only", "odd prompts", "label by hand", gold=False
     ),
     "one prompt without labels": Truth(
-        one_mute_prompt, "use this prompt", "odd prompts", "label by hand", gold=False
+        one_mute_prompt, "use one prompt only", "odd prompts", "label by hand", gold=False
     ),
     "one prompt clearly better": Truth(
-        one_good_prompt, "use this prompt", "best prompt", "keep this prompt", "c"
+        one_good_prompt, "use one prompt only", "best prompt", "keep this prompt", "c"
     ),
     "one good prompt, without gold labels": Truth(
         one_good_prompt, "do not use", "unsteady", "revise the prompt", gold=False
@@ -147,7 +147,7 @@ STUDIES: dict[str, Truth] = {
     "too few items": Truth(good, "cannot tell", "too few items", "add items", items=8),
     "one prompt": Truth(perfect, "cannot tell", "one prompt", "add prompts", gold=False, prompts=1),
     "one prompt, and right": Truth(
-        perfect, "use this prompt", "only prompt", "add prompts", "original", prompts=1
+        perfect, "use one prompt only", "only prompt", "add prompts", "original", prompts=1
     ),
 }
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from tests.report.findings.test_verdicts import CASES, answers, estimates
 
 from quaver.core.records import Estimate
-from quaver.report.findings.recommendation import Recommended, recommendations
+from quaver.report.findings.recommendation import Recommendation, Recommended, recommendations
+from quaver.report.findings.verdict_words import best_of
 
 EXPECTED: dict[str, Recommended] = {
     "constant": "do not use",
@@ -105,10 +107,10 @@ BOUNDARIES: dict[str, tuple[dict[str, Ends | None], str, str]] = {
     "surely more": (_STEADY | {"unlabelled_answers": (0.101, 0.2)}, "do not use", "unreadable"),
     "surely more than a tenth failed": (_STEADY | {"failed_calls": (0.101, 0.2)}, "cannot tell", "failed"),
     "half failed": (_STEADY | {"failed_calls": (0.4, 0.6)}, "do not use", "failed"),
-    "the best prompt is better": (_MOVED | _BEST, "use this prompt", "best prompt"),
+    "the best prompt is better": (_MOVED | _BEST, "use one prompt only", "best prompt"),
     "perhaps it is not": (_MOVED | _BEST | {"best_prompt_better": (0.0, 0.2)}, "do not use", "unsteady"),
     "it is perhaps wrong": (_MOVED | _BEST | {"best_prompt_wrong": (0.05, 0.25)}, "do not use", "unsteady"),
-    "the rest agrees": (_MOVED | _NO_GOLD | _REST, "use this prompt", "odd prompts"),
+    "the rest agrees": (_MOVED | _NO_GOLD | _REST, "use one prompt only", "odd prompts"),
     "the rest does not": (
         _MOVED | _NO_GOLD | _REST | {"rest_agreement": (0.79, 1.0)},
         "do not use",
@@ -126,7 +128,7 @@ BOUNDARIES: dict[str, tuple[dict[str, Ends | None], str, str]] = {
     ),
     "the rest is right": (
         _MOVED | _REST | {"rest_wrong": (0.02, 0.1), "rest_gold_agreement": (0.6, 0.8)},
-        "use this prompt",
+        "use one prompt only",
         "odd prompts",
     ),
     "repeats change as much as prompts": (
@@ -136,7 +138,7 @@ BOUNDARIES: dict[str, tuple[dict[str, Ends | None], str, str]] = {
     ),
     "one prompt": (
         _STEADY | {"flips_prompts": None, "flips_agreement": None},
-        "use this prompt",
+        "use one prompt only",
         "only prompt",
     ),
     "one prompt that is perhaps wrong": (
@@ -179,4 +181,113 @@ def test_the_study_s_own_threshold_holds_for_one_prompt_too() -> None:
         profile = Estimate("readiness_accuracy", 0.5, cell={"model": "m"}, details={"threshold": threshold})
         return recommended(_MOVED | _BEST | {"best_prompt_wrong": (0.02, 0.15)}, more=[profile])[0]
 
-    assert [chosen(threshold) for threshold in (0.8, 0.85, 0.9)] == ["use this prompt"] * 2 + ["do not use"]
+    assert [chosen(threshold) for threshold in (0.8, 0.85, 0.9)] == ["use one prompt only"] * 2 + [
+        "do not use"
+    ]
+
+
+def part(measure: str, low: float, high: float, *, texts: int = 40, found: int = 30, **cell: str) -> Estimate:
+    """What gold labels show of a class or a group, one of three that are looked at."""
+    details = {"texts": texts, "found": found, "parts": 3}
+    return Estimate(measure, (low + high) / 2, low, high, cell={"model": "m", **cell}, details=details)
+
+
+EXCEPTIONS: dict[str, tuple[list[Estimate], str, tuple[str, ...]]] = {
+    "a class surely missed": ([part("class_found", 0.0, 0.49, label="a")], "use except for", ("a",)),
+    "a class that is perhaps found": ([part("class_found", 0.0, 0.5, label="a")], "use", ()),
+    "never given to four texts": (
+        [part("class_found", 0.0, 0.7, texts=4, found=0, label="a")],
+        "use except for",
+        ("a",),
+    ),
+    "never given to three": ([part("class_found", 0.0, 0.8, texts=3, found=0, label="a")], "use", ()),
+    "a group surely wrong": (
+        [part("group_wrong", 0.11, 0.4, group="party", level="x")],
+        "use except for",
+        ("x",),
+    ),
+    "a group that is perhaps wrong": ([part("group_wrong", 0.1, 0.4, group="party", level="x")], "use", ()),
+    "a class missed in one group": (
+        [part("group_class_found", 0.0, 0.3, group="party", level="x", label="a")],
+        "use except for",
+        ("x",),
+    ),
+    "of another prompt alone": ([part("class_found", 0.0, 0.2, label="a", variant="w")], "use", ()),
+}
+
+
+@pytest.mark.parametrize("name", EXCEPTIONS)
+def test_classes_and_groups_are_excepted_where_they_surely_go_wrong(name: str) -> None:
+    parts, kind, named = EXCEPTIONS[name]
+    found = recommendation(_STEADY, parts)
+    assert found.kind == kind
+    assert (*found.classes, *(level for _, level in found.groups)) == named
+
+
+def recommendation(known: dict[str, Ends | None], more: Sequence[Estimate]) -> Recommendation:
+    """The recommendation for estimates with these intervals."""
+    used = Estimate(
+        "label_in_use", 0.6, 0.5, 0.7, n=50, cell={"model": "m"}, details={"labels": 2, "label": "a"}
+    )
+    made = [used]
+    for name in (*("flips_noise", "flips_chance", "truncated_answers"), *known):
+        low, high = known.get(name) or (None, None)
+        value = None if low is None or high is None else (low + high) / 2
+        made.append(Estimate(name, value, low, high, n=50, cell={"model": "m"}))
+    (found,) = recommendations([*made, *more])[:1]
+    return found
+
+
+def test_labels_that_are_wrong_in_one_small_group_are_used_elsewhere() -> None:
+    wrong = _STEADY | {"wrong_labels": (0.11, 0.2)}
+    groups = [part("group_wrong", 0.01, 0.05, group="party", level=level) for level in "xyz"]
+    bad = part("group_wrong", 0.6, 0.9, group="party", level="w")
+    assert recommendation(wrong, [*groups, bad]).kind == "use except for"
+    large = part("group_wrong", 0.6, 0.9, texts=400, group="party", level="w")
+    assert recommendation(wrong, [*groups, large]).kind == "do not use"
+    assert recommendation(wrong, groups).kind == "do not use"
+
+
+def test_on_a_scale_agreement_and_bias_decide() -> None:
+    scale = _STEADY | {"wrong_labels": (0.3, 0.5), "gold_bias": (-0.1, 0.1)}
+    cases = {
+        "right": scale | {"gold_agreement": (0.7, 0.9)},
+        "wrong": scale | {"gold_agreement": (0.4, 0.66)},
+        "unclear": scale | {"gold_agreement": (0.6, 0.9)},
+        "biased": scale | {"gold_agreement": (0.7, 0.9), "gold_bias": (-0.9, -0.41)},
+    }
+    assert {name: recommendation(known, []).correctness for name, known in cases.items()} == {
+        name: name for name in cases
+    }
+
+
+def test_labels_that_differ_from_coders_no_more_than_these_do_are_not_wrong() -> None:
+    wrong = _STEADY | {"wrong_labels": (0.12, 0.2)}
+    found = {
+        ends: recommendation(wrong | {"coders_differ": ends}, []).kind
+        for ends in ((0.02, 0.11), (0.08, 0.13), (0.15, 0.25))
+    }
+    assert [*found.values()] == ["do not use", "cannot tell", "use"]
+
+
+def test_a_field_that_is_never_filled_comes_first() -> None:
+    empty = Estimate(
+        "unfilled_field",
+        1.0,
+        0.9,
+        1.0,
+        cell={"model": "m", "field": "topic"},
+        details={"first": "tone"},
+    )
+    used = recommendation(_STEADY, [empty])
+    assert (used.kind, used.field) == ("use", "tone")
+    assert best_of([used, replace(used, kind="do not use", reason="empty field")]).kind == "do not use"
+
+
+def test_what_interval_allows_for_groups_asks_to_declare_them() -> None:
+    few = Estimate(
+        "wrong_labels", 0.1, 0.02, 0.3, n=15, cell={"model": "m"}, details={"grouped": "author", "groups": 15}
+    )
+    known = {name: ends for name, ends in _STEADY.items() if name != "wrong_labels"}
+    found = recommendation(known, [few])
+    assert (found.kind, found.next_step) == ("cannot tell", "declare the groups")

@@ -26,7 +26,7 @@ def test_each_recommendation_has_a_badge_that_needs_no_colour(
     one = replace(known.recommendations[0], kind=kind, prompt=study.lock["variants"][0]["id"])
     monkeypatch.setattr(module, "card", lambda _: replace(known, recommendations=(one,)))
     (badge,) = shown(study).badges
-    assert badge.tone == {"use": "good", "use this prompt": "good", "do not use": "bad"}.get(kind, "open")
+    assert badge.tone == {"do not use": "bad", "cannot tell": "open"}.get(kind, "good")
     assert badge.sign in "✓✕?"
     assert badge.model == ""
     assert badge.prompt == "plain · names"

@@ -115,7 +115,7 @@ def test_a_function_with_a_prompt_of_its_own_is_asked_again_only(texts: Path) ->
 
     found = quaver.check(texts, gold="stance", model=own)
     assert found.study.experiment.calls == 30 * 5
-    assert found.verdict.kind in ("use", "use this prompt")
+    assert found.verdict.kind in ("use", "use one prompt only")
     other = quaver.check(texts, gold="stance", model=lambda text: "favor", to="other")
     identities = {one.study.source.models.popitem()[1].identity() for one in (found, other)}  # type: ignore[attr-defined]
     assert len(identities) == 2, "two functions are two models"

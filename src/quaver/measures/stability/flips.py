@@ -8,9 +8,11 @@ Every one of these is the share of pairs of labels that differ. Pairs are of one
 
 How far the labels follow the items is what the second is short of the third, 1 − D_prompts / D_chance: 1
 where prompts never change a label, 0 where two prompts agree about an item no more often than about two
-different ones. Marginal shares say nothing of it: labels that swap among the items leave them as they were.
-Where labels do change, `shifts` says whether they change in a direction: whether a factor moves the share of
-a label further than its levels would by chance, and how much of the change that is.
+different ones. There, labels that have an order differ by the disagreement of their level of measurement
+(`label_pairs.likeness`), so that a step between neighbours weighs little. Marginal shares say nothing of it:
+labels that swap among the items leave them as they were. Where labels do change, `shifts` says whether they
+change in a direction: whether a factor moves the share of a label further than its levels would by chance,
+and how much of the change that is.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from quaver.agreement.disagreement import scale
 from quaver.core.records import Estimate, LabelSet
 from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.gaps import gap, within
@@ -33,10 +36,18 @@ from quaver.estimation.noise_floor import level_deviations
 from quaver.estimation.signature import Frame, guarded
 from quaver.estimation.statistic import Sampler, Statistic
 from quaver.measures.stability.gold_agreement import gold_agreement
-from quaver.measures.stability.label_pairs import LabelPairs, Pairs, counted, share_differing, tabulated
+from quaver.measures.stability.label_pairs import (
+    LabelPairs,
+    Pairs,
+    counted,
+    likeness,
+    share_differing,
+    tabulated,
+)
 
 _RESAMPLES = 500
-_KAPPA = "Cohen's kappa of labels and gold labels"
+_KAPPA = "Cohen's kappa of labels and gold labels, weighted by the level of measurement"
+_BIAS = "mean difference of labels and gold labels, in standard deviations of the gold labels"
 _HOW = "share of pairs of labels that differ: "
 _WHAT = {
     "flips_repeats": "one item, one prompt, two repeats",
@@ -81,9 +92,12 @@ def label_flips(
     Answers without a label take no part: they are counted by `validity.answer_quality`. For each model
     (in the cell): ``flips_repeats``, ``flips_prompts`` and ``flips_chance``, D of the module's docstring;
     ``flips_agreement``, 1 − D_prompts / D_chance; ``flips_noise``, D_repeats / D_prompts where there are
-    repeats; ``label_in_use``, the share of the most frequent label (``label`` in the details); and
+    repeats; ``label_in_use``, the share of the most frequent label (``label`` in the details);
     ``wrong_labels``, the share of labels that are not the item's gold label, with the most frequent wrong one
-    in the details; ``gold_agreement``, what they agree beyond chance. For each model and factor:
+    in the details; ``gold_agreement``, what they agree beyond chance; ``gold_bias``, of labels that have an
+    order, how much higher than the gold labels they are, in standard deviations of these; and
+    ``correct_answers``, the share of answers that are the gold label, one without a label being wrong: what
+    the measure ``accuracy`` with ``missing: wrong`` is over all prompts. For each model and factor:
     ``label_shift`` (see `_shift`).
 
     Args:
@@ -117,7 +131,12 @@ def label_flips(
         answers, codes = part.filter(pl.col("label").is_not_null()), labels.codes
         by_factor = [_shift(answers, factor, codes, groups, resampling) for factor in factors]
         shifts = [one for one in by_factor if one is not None]
-        alone = [one(answers, codes, groups) for one in (_flips, _in_use, _wrong)]
+        alone = [
+            _flips(answers, labels, groups),
+            _in_use(answers, codes, groups),
+            _wrong(answers, labels, groups),
+            _correct(part, groups),
+        ]
         found += [one for some in alone for one in some.estimated(str(model), resampling)]
         found += adjusted([one for some in shifts for one in some.estimated(str(model), resampling)])
     return found
@@ -137,7 +156,7 @@ def _labelled(frame: pl.DataFrame, factors: Sequence[str], labels: LabelSet) -> 
     return frame.select(*there, *gone, code.alias("label"))
 
 
-def _flips(answers: pl.DataFrame, labels: Sequence[str], groups: ItemGroups) -> _Group:
+def _flips(answers: pl.DataFrame, labels: LabelSet, groups: ItemGroups) -> _Group:
     """The shares of pairs that differ, and what they say together."""
     items, variants = (answers[name].unique().sort().to_list() for name in ("item", "variant"))
     units = groups.units(items)
@@ -155,7 +174,8 @@ def _flips(answers: pl.DataFrame, labels: Sequence[str], groups: ItemGroups) -> 
     parts = [part for _, part in answers.group_by("decoding", maintain_order=True)]
     if not parts:
         return _Group(units, [replace(one, reason="no answer has a label") for one in said])
-    pairs = LabelPairs(tuple(Pairs(tabulated(part, items, variants, labels)) for part in parts))
+    strata = tuple(Pairs(tabulated(part, items, variants, labels.codes)) for part in parts)
+    pairs = LabelPairs(strata, likeness(labels))
     spreads = {f"flips_{name}": spread for name, spread in pairs.spreads().items()}
     differ = units.touched(pairs.moved > 0)
     varying = [
@@ -180,14 +200,16 @@ def _in_use(answers: pl.DataFrame, labels: Sequence[str], groups: ItemGroups) ->
     return _mean(said, groups.units(items), counts[:, 0, most], counts[:, 0].sum(1))
 
 
-def _wrong(answers: pl.DataFrame, labels: Sequence[str], groups: ItemGroups) -> _Group:
+def _wrong(answers: pl.DataFrame, labels: LabelSet, groups: ItemGroups) -> _Group:
     """The share of labels that are not the gold label, which is the most frequent, and what chance gives."""
+    codes = labels.codes
     said = Statistic(part="wrong_labels", method="share of labels that differ from the gold label")
     judged = answers.filter(pl.col("gold").is_not_null())
     if judged.is_empty():
         why = "no gold labels" if answers.height else "no answer has a label"
         beyond = Statistic(part="gold_agreement", method=_KAPPA, n=0, reason=why)
-        return _Group(Units(0), [replace(said, n=0, reason=why), beyond])
+        bias = Statistic(part="gold_bias", method=_BIAS, n=0, reason=why)
+        return _Group(Units(0), [replace(said, n=0, reason=why), beyond, bias])
     differ = pl.col("label") != pl.col("gold")
     wrong = judged.filter(differ)
     if wrong.height:
@@ -195,15 +217,48 @@ def _wrong(answers: pl.DataFrame, labels: Sequence[str], groups: ItemGroups) -> 
         label, times = counts.row(0)
         share, sizes = times / wrong.height, {"wrong": wrong.height, "judged": judged.height}
         said = replace(said, details={"label": label, "share": share, **sizes})
-    table, items = counted(judged.with_columns(all=pl.lit(0)), ["all"], labels)
+    table, items = counted(judged.with_columns(all=pl.lit(0)), ["all"], codes)
     of = dict(judged.select("item", "gold").unique("item").iter_rows())
-    gold = np.array([[float(of[item] == label) for label in labels] for item in items])
+    gold = np.array([[float(of[item] == label) for label in codes] for item in items])
     given, units = table[:, 0], groups.units(items)
     not_gold = (given * (1 - gold)).sum(1)
     found = _mean(said, units, not_gold, given.sum(1))
     few = units.touched(not_gold > 0)
     beyond = Statistic(part="gold_agreement", method=_KAPPA, n=units.count, differing=few)
-    return _Group(units, [*found.statistics, gold_agreement(beyond, given, gold)])
+    beside = gold_agreement(beyond, given, gold, likeness(labels))
+    return _Group(units, [*found.statistics, beside, _bias(labels, given, gold, units)])
+
+
+def _bias(labels: LabelSet, given: Floats, gold: Floats, units: Units) -> Statistic:
+    """How much higher than the gold labels the labels are, in standard deviations of the gold labels."""
+    said = Statistic(part="gold_bias", method=_BIAS, n=units.count)
+    if labels.level == "nominal":
+        return replace(said, reason="labels without an order")
+    values = scale(labels.codes, labels.level, labels)
+    at = np.arange(len(labels.codes), dtype=np.float64) if values is None else values
+    true = gold @ at
+    spread = float(true.std())
+    if spread <= 0:
+        return replace(said, reason="every gold label is the same")
+    whole = given.sum(1)
+    apart = (given @ at - whole * true) / spread
+    return replace(
+        said,
+        under=ratio(apart[:, None], whole[:, None]),
+        differing=differing(np.where(whole > 0, apart / np.maximum(whole, 1), np.nan), units),
+    )
+
+
+def _correct(answers: pl.DataFrame, groups: ItemGroups) -> _Group:
+    """The share of answers that are the gold label; an answer without a label is wrong."""
+    said = Statistic(part="correct_answers", method="share of right answers, unanswered ones wrong")
+    judged = answers.filter(pl.col("gold").is_not_null())
+    if judged.is_empty():
+        return _Group(Units(0), [replace(said, n=0, reason="no gold labels")])
+    right = (pl.col("label") == pl.col("gold")).fill_null(value=False)
+    counts = judged.group_by("item").agg(right=right.sum(), n=pl.len()).sort("item")
+    units = groups.units(counts["item"].to_list())
+    return _mean(said, units, counts["right"].to_numpy().astype(float), counts["n"].to_numpy().astype(float))
 
 
 def _mean(said: Statistic, units: Units, part: Floats, whole: Floats) -> _Group:

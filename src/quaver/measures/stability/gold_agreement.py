@@ -12,8 +12,8 @@ from quaver.estimation.intervals import Interval, mean_within
 from quaver.estimation.statistic import Statistic
 
 
-def gold_agreement(said: Statistic, counts: Floats, gold: Floats) -> Statistic:
-    """Cohen's kappa of labels and gold labels: 1 − D_wrong / D_chance.
+def gold_agreement(said: Statistic, counts: Floats, gold: Floats, alike: Floats | None = None) -> Statistic:
+    """Cohen's kappa of labels and gold labels: 1 − D_wrong / D_chance; weighted where labels have an order.
 
     D_wrong is the share of labels that are not the item's gold label, and D_chance what it would be if labels
     had nothing to do with the items: 1 − Σ_k p_k q_k, with p_k the share of label k among the labels and q_k
@@ -24,6 +24,7 @@ def gold_agreement(said: Statistic, counts: Floats, gold: Floats) -> Statistic:
         said: The statistic so far.
         counts: How often each item has each label, shape (items, labels).
         gold: Each item's gold label, as ones and zeros of the same shape.
+        alike: How alike two labels are (`label_pairs.likeness`); None where only the same label agrees.
 
     Of ten items two are b; one of these is called a: 1 − 0.1 / (1 − 0.9 · 0.8 − 0.1 · 0.2):
 
@@ -31,8 +32,9 @@ def gold_agreement(said: Statistic, counts: Floats, gold: Floats) -> Statistic:
     >>> round(float(found.under(np.ones((1, 10)))[0, 0]), 4)
     0.6154
     """
-    each, right = counts.sum(1), (counts * gold).sum(1)
-    true = gold * each[:, None]
+    like = gold if alike is None else gold @ alike
+    each, right = counts.sum(1), (counts * like).sum(1)
+    true = like * each[:, None]
 
     def shares(weights: Floats) -> tuple[Floats, Floats]:
         total = np.maximum(weights @ each, 1e-12)

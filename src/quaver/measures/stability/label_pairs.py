@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from quaver.agreement.disagreement import Disagreement
+from quaver.agreement.disagreement import Disagreement, scale
 from quaver.agreement.stratified_alpha import (
     alpha_losses,
     ranged,
@@ -55,35 +55,64 @@ def tabulated(
     return counts
 
 
+def likeness(labels: LabelSet) -> Floats | None:
+    """How alike two labels are, by their level of measurement: 1 − δ² / max δ², shape (labels, labels).
+
+    δ is the number of steps between two labels of an ordinal scale, the difference of two values, or for a
+    ratio scale (a − b) / (a + b); a label without a value has its place. None for nominal
+    labels, which are the same or not.
+
+    >>> from quaver.core.records import Label
+    >>> likeness(LabelSet(tuple(Label(code, code) for code in "123"), "ordinal"))[0].tolist()
+    [1.0, 0.75, 0.0]
+    """
+    if labels.level == "nominal" or len(labels.codes) < 2:
+        return None
+    values = scale(labels.codes, labels.level, labels)
+    at = np.arange(len(labels.codes), dtype=np.float64) if values is None else values
+    apart = at[:, None] - at[None, :]
+    if labels.level == "ratio":
+        total = np.abs(at)[:, None] + np.abs(at)[None, :]
+        apart = apart / np.where(total > 0, total, 1.0)
+    return np.asarray(1 - apart**2 / (apart**2).max())
+
+
 @dataclass(frozen=True, slots=True)
 class Pairs:
     """Pairs of labels of one decoding, counted: how many there are, and how many agree.
 
     Attributes:
         counts: n_uvk, shape (items, prompts, labels).
+        alike: How alike two labels are (`likeness`); None where only the same label agrees.
     """
 
     counts: Floats
+    alike: Floats | None = None
+
+    def _agreeing(self, labels: Floats, others: Floats) -> Floats:
+        """How many of the pairs of two counts of labels agree, over the last axis."""
+        return np.asarray((labels * (others if self.alike is None else others @ self.alike)).sum(-1))
 
     @property
     def repeats(self) -> tuple[Floats, Floats]:
         """Pairs of repeats by item, and those that agree."""
         whole = self.counts.sum(2)
-        return (whole * (whole - 1)).sum(1), (self.counts * (self.counts - 1)).sum((1, 2))
+        agree = self._agreeing(self.counts, self.counts) - whole
+        return (whole * (whole - 1)).sum(1), agree.sum(1)
 
     @property
     def prompts(self) -> tuple[Floats, Floats]:
         """Pairs of prompts by item, and those that agree."""
         own, whole = self.counts.sum(1), self.counts.sum(2)
         pairs = whole.sum(1) ** 2 - (whole**2).sum(1)
-        return pairs, (own**2).sum(1) - (self.counts**2).sum((1, 2))
+        return pairs, self._agreeing(own, own) - self._agreeing(self.counts, self.counts).sum(1)
 
     @property
     def with_each(self) -> tuple[Floats, Floats]:
         """Pairs of each prompt with the others, shape (items, prompts), and those that agree."""
         whole = self.counts.sum(2)
         others = self.counts.sum(1, keepdims=True) - self.counts
-        return whole * others.sum(2), (self.counts * others).sum(2)
+        return whole * others.sum(2), self._agreeing(self.counts, others)
 
     def chance(self, weights: Floats) -> tuple[Floats, Floats]:
         """Pairs of two prompts and two items under item weights, and those that agree."""
@@ -91,8 +120,9 @@ class Pairs:
         by_prompt = (weights @ self.counts.reshape(items, -1)).reshape(len(weights), prompts, labels)
         square = weights**2
         own, whole = self.counts.sum(1), self.counts.sum(2)
-        agree = (by_prompt.sum(1) ** 2).sum(1) - (by_prompt**2).sum((1, 2))
-        agree += square @ ((self.counts**2).sum((1, 2)) - (own**2).sum(1))
+        total = by_prompt.sum(1)
+        agree = self._agreeing(total, total) - self._agreeing(by_prompt, by_prompt).sum(1)
+        agree += square @ (self._agreeing(self.counts, self.counts).sum(1) - self._agreeing(own, own))
         each = by_prompt.sum(2)
         pairs = each.sum(1) ** 2 - (each**2).sum(1)
         return pairs + square @ ((whole**2).sum(1) - whole.sum(1) ** 2), agree
@@ -104,13 +134,15 @@ class LabelPairs:
 
     Attributes:
         strata: The pairs of each decoding, over the same items and prompts.
+        alike: How alike two labels are, in agreement and noise: shares are of pairs that differ at all.
     """
 
     strata: tuple[Pairs, ...]
+    alike: Floats | None = None
 
     def among(self, prompts: Sequence[int]) -> LabelPairs:
         """The pairs of some of the prompts."""
-        return LabelPairs(tuple(Pairs(one.counts[:, list(prompts)]) for one in self.strata))
+        return LabelPairs(tuple(Pairs(one.counts[:, list(prompts)]) for one in self.strata), self.alike)
 
     @property
     def moved(self) -> Floats:
@@ -119,14 +151,14 @@ class LabelPairs:
 
     def under(self, weights: Floats) -> Floats:
         """D repeats, D prompts, D chance, agreement and noise (see `flips`) under item weights."""
-        repeats, prompts = _share(self.strata, "repeats", weights), _share(self.strata, "prompts", weights)
-        sums = [sum(part) for part in zip(*(one.chance(weights) for one in self.strata), strict=True)]
-        chance = share_differing(np.asarray(sums[0]), np.asarray(sums[1]))
-        repeated = [one for one in self.strata if one.repeats[0].any()]
-        beside = _share(repeated, "prompts", weights) if repeated else np.full(len(weights), np.nan)
+        shares = _shares(self.strata, weights)
+        by_level = shares
+        if self.alike is not None:
+            by_level = _shares([Pairs(one.counts, self.alike) for one in self.strata], weights)
+        repeats, prompts, chance, beside = by_level
         agreement = np.where(chance > 1e-12, 1 - prompts / np.where(chance > 1e-12, chance, 1), np.nan)
         noise = np.where(beside > 1e-12, repeats / np.where(beside > 1e-12, beside, 1), np.nan)
-        return np.stack([repeats, prompts, chance, agreement, noise], 1)
+        return np.stack([*shares[:3], agreement, noise], 1)
 
     def spreads(self) -> Mapping[str, Callable[[float, float], Interval]]:
         """Where a share may lie, by its value and the share of further items that may differ."""
@@ -135,8 +167,11 @@ class LabelPairs:
         worst = prompts / (prompts - 1) * (1 - 1 / min(prompts, max(2, labels))) if prompts > 1 else 1.0
 
         def agreement(value: float, share: float) -> Interval:
+            by_level = [Pairs(one.counts, self.alike) for one in self.strata]
             with np.errstate(divide="ignore", invalid="ignore"):
-                _, other, chance, *_ = self.under(np.ones((1, len(self.strata[0].counts))))[0].tolist()
+                _, other, chance, _ = (
+                    float(part[0]) for part in _shares(by_level, np.ones((1, len(self.strata[0].counts))))
+                )
             ends = mean_within(other, share, 0.0, worst)
             return Interval(1 - ends.high / chance, 1 - ends.low / chance)
 
@@ -145,6 +180,15 @@ class LabelPairs:
             "prompts": partial(mean_within, high=worst),
             "agreement": agreement,
         }
+
+
+def _shares(strata: Sequence[Pairs], weights: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """What differs between repeats, between prompts, by chance, and between prompts that were asked again."""
+    sums = [sum(part) for part in zip(*(one.chance(weights) for one in strata), strict=True)]
+    chance = share_differing(np.asarray(sums[0]), np.asarray(sums[1]))
+    repeated = [one for one in strata if one.repeats[0].any()]
+    beside = _share(repeated, "prompts", weights) if repeated else np.full(len(weights), np.nan)
+    return _share(strata, "repeats", weights), _share(strata, "prompts", weights), chance, beside
 
 
 def _share(strata: Sequence[Pairs], of: str, weights: Floats) -> Floats:
@@ -243,6 +287,7 @@ class PromptAnswers:
         groups: What is resampled.
         model: The model.
         resampling: How intervals are made.
+        alike: How alike two labels are (`likeness`); None where only the same label agrees.
     """
 
     frame: pl.DataFrame
@@ -250,6 +295,7 @@ class PromptAnswers:
     groups: ItemGroups
     model: str
     resampling: Resampling
+    alike: Floats | None = None
 
     @cached_property
     def items(self) -> list[str]:

@@ -26,7 +26,14 @@ from quaver.estimation.means import differing, ratio
 from quaver.estimation.signature import Frame, guarded
 from quaver.estimation.statistic import Statistic
 from quaver.measures.stability.gold_agreement import gold_agreement
-from quaver.measures.stability.label_pairs import NO_LABEL_CODE, LabelPairs, Pairs, PromptAnswers, prepared
+from quaver.measures.stability.label_pairs import (
+    NO_LABEL_CODE,
+    LabelPairs,
+    Pairs,
+    PromptAnswers,
+    likeness,
+    prepared,
+)
 
 _RESAMPLES = 500
 _MUTE = 0.1
@@ -98,7 +105,9 @@ def prompt_choice(
     if not resamples:
         return found
     for (model,), part in prepared(given, labels).group_by("model", maintain_order=True):
-        answers = PromptAnswers(part, (*labels.codes, NO_LABEL_CODE), groups, str(model), resampling)
+        answers = PromptAnswers(
+            part, (*labels.codes, NO_LABEL_CODE), groups, str(model), resampling, likeness(labels)
+        )
         if len(answers.variants) > 1:
             found += [*_rest(answers), *_best(answers)]
     return found
@@ -112,7 +121,7 @@ def _rest(answers: PromptAnswers) -> Iterator[Estimate]:
     kept = [at for at in kept if at not in odd]
     if not (mute or odd) or len(kept) < 2:
         return
-    pairs = LabelPairs(tuple(Pairs(one[:, kept, :-1]) for one in answers.strata))
+    pairs = LabelPairs(tuple(Pairs(one[:, kept, :-1]) for one in answers.strata), answers.alike)
     details = {
         "without": [answers.variants[at] for at in (*mute, *odd)],
         "mute": [answers.variants[at] for at in mute],
@@ -154,7 +163,7 @@ def _odd(answers: PromptAnswers, kept: Sequence[int]) -> list[int]:
     odd: list[int] = []
     for _ in range(len(kept) // _ODD):
         left = [at for at in kept if at not in odd]
-        apart = _apart([one[:, left, :-1] for one in answers.strata])
+        apart = _apart([one[:, left, :-1] for one in answers.strata], answers.alike)
         values = apart(np.ones((1, len(answers.items))))[0]
         if len(left) <= _ODD - 1 or not np.isfinite(values).any():
             break
@@ -169,9 +178,9 @@ def _odd(answers: PromptAnswers, kept: Sequence[int]) -> list[int]:
     return odd
 
 
-def _apart(strata: Sequence[Floats]) -> Weighted:
+def _apart(strata: Sequence[Floats], alike: Floats | None) -> Weighted:
     """How far each prompt's labels differ more from the others' than these do among themselves."""
-    each = [Pairs(one).with_each for one in strata]
+    each = [Pairs(one, alike).with_each for one in strata]
     pairs = np.asarray(sum(one[0] for one in each))
     agree = np.asarray(sum(one[1] for one in each))
 
@@ -223,7 +232,11 @@ def _correct(answers: PromptAnswers, name: str, counts: Floats, prompts: int = 1
         n=answers.units.touched(whole > 0),
         differing=answers.units.touched(wrong > 0),
     )
-    beyond = gold_agreement(said, counts, gold)
+    alike = answers.alike
+    if alike is not None and len(alike) < counts.shape[1]:  # no label is like no other
+        alike = np.pad(alike, (0, 1))
+        alike[-1, -1] = 1.0
+    beyond = gold_agreement(said, counts, gold, alike)
     yield answers.estimated(f"{name}_gold_agreement", beyond, prompts=prompts)
 
 

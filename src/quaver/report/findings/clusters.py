@@ -55,8 +55,8 @@ def cluster_line(one: Clusters) -> str:
     >>> like = Estimate("item_clusters", 0.33, 0.2, 0.6, n=150, cell={"column": "author"}, details=details)
     >>> print(cluster_line(clusters([like])[0]))  # doctest: +NORMALIZE_WHITESPACE
     Items of one author are labelled alike: the intraclass correlation of their accuracy is 0.33 [0.20 to
-    0.60], 150 items in 15 groups. Intervals that resample items are too narrow, by a factor of about 2.0. To
-    resample these groups, put `group: author` under items.
+    0.60], 150 items in 15 groups. Its intervals are too narrow where items are resampled, by a factor of
+    about 2.0. To resample these groups, put `group: author` under items.
     """
     like, details = one.estimate, one.estimate.details
     who = f"Items of one {one.column}" if one.kind == "columns" else "Items whose texts are nearly the same"
@@ -67,8 +67,8 @@ def cluster_line(one: Clusters) -> str:
     )
     said = (
         f"{who} are labelled alike: the intraclass correlation of their {details['quantity']} is "
-        f"{rounded(like.value or 0.0)}{ends}, {like.n:,} items in {details['groups']:,} groups. Intervals "
-        f"that resample items are too narrow, by a factor of about {one.wider:.1f}"
+        f"{rounded(like.value or 0.0)}{ends}, {like.n:,} items in {details['groups']:,} groups. Its "
+        f"intervals are too narrow where items are resampled, by a factor of about {one.wider:.1f}"
     )
     shown = "; ".join(_both(row) for row in details.get("again", ()))
     shown = f": {shown}" if shown else ""

@@ -118,7 +118,8 @@ def _clause(results: Results, one: Verdict) -> Markup:
         return words.format(every, "is" if used.value == 1 else "are", named(results, used.details["label"]))
     if one.kind == "steady and wrong":
         wrong = number(one.evidence["wrong_labels"].value or 0.0, percent=True)
-        return Markup("the labels hardly change with the prompt, but {} are wrong").format(wrong)
+        words = "the labels hardly change with the prompt, but {} differ from the gold labels"
+        return Markup(words).format(wrong)
     if one.kind == "follows the item" and one.factor:
         return Markup("the labels depend on the texts, but on the {} too").format(one.factor)
     if one.kind == "flips without a direction" and one.factor:
@@ -214,7 +215,7 @@ def _wrong(results: Results, one: Verdict) -> list[Markup]:
     wrong = one.evidence["wrong_labels"]
     if wrong.value is None:
         return []
-    sentence = Markup("{} of the labels are wrong").format(value_and_interval(wrong))
+    sentence = Markup("{} of the labels differ from the gold labels").format(value_and_interval(wrong))
     if wrong.value:
         share, label = wrong.details["share"], named(results, wrong.details["label"])
         sentence += Markup("; {} of these are {}").format(percent(share), label)

@@ -1,33 +1,36 @@
 """Recommendations: whether a model's labels may be used, with which prompt, and what to do next.
 
-A recommendation rests on the verdict (`findings.verdicts`), on how many labels are correct where gold labels
-are known, and on how the labels of single prompts do. It is a pure function of estimates, and claims no more
-than their intervals:
+A recommendation is a decision with declared inputs: the verdict (`findings.verdicts`), how many labels are
+correct where gold labels are known, how often each class is found and how each group is labelled, and how the
+labels of single prompts do. It is a pure function of estimates, and claims no more than their intervals:
 
 | kind | holds where |
 | --- | --- |
 | use | another prompt hardly changes a label, and nothing shows that the labels are wrong |
-| use this prompt | they change with the prompt, but those of one prompt can be used |
+| use except for | the same, but classes that are surely missed, or groups that are surely wrong, are named |
+| use one prompt only | they change with the prompt, but those of one prompt can be used |
 | do not use | calls failed, answers have no label, labels are wrong, all the same, or change too much |
 | cannot tell | the answers are too few for any of these |
 
-``docs/verdicts.md`` has the whole table.
+What it says nothing about stands beside it (`Recommendation.unvouched`). ``docs/verdicts.md`` has all rules.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import log10
 from typing import Final, Literal, NamedTuple, get_args
 
 from quaver.core.records import Estimate
-from quaver.report.findings.verdicts import STEADY, Verdict, verdicts
+from quaver.report.findings.verdicts import ON_A_SCALE, STEADY, Verdict, verdicts
 
-Recommended = Literal["use", "use this prompt", "do not use", "cannot tell"]
+Recommended = Literal["use", "use except for", "use one prompt only", "do not use", "cannot tell"]
 RECOMMENDED: Final[tuple[Recommended, ...]] = get_args(Recommended)
 
 Reason = Literal[
     "right",
+    "as good as coders",
     "steady",
     "best prompt",
     "odd prompts",
@@ -35,13 +38,18 @@ Reason = Literal[
     "no answers",
     "failed",
     "unreadable",
+    "cut off",
+    "empty field",
     "too few items",
     "one label",
     "one prompt",
     "wrong",
+    "biased",
     "unclear gold",
     "repetition",
     "unsteady",
+    "moved by order",
+    "moved by format",
     "unclear",
 ]
 """Why: what decided."""
@@ -50,17 +58,50 @@ NextStep = Literal[
     "run",
     "ask again",
     "make answers readable",
+    "raise max_tokens",
+    "fill the field",
     "add items",
     "add prompts",
+    "declare the groups",
     "label by hand",
     "label more by hand",
     "correct the prompt",
+    "define the scale",
+    "define the classes",
     "name the labels",
     "revise the prompt",
+    "vote over orders",
+    "name the format",
     "lower the temperature",
     "keep this prompt",
     "label the rest",
 ]
+
+STEPS: Final[Mapping[Reason, NextStep]] = {
+    "right": "label the rest",
+    "as good as coders": "label the rest",
+    "steady": "label by hand",
+    "best prompt": "keep this prompt",
+    "odd prompts": "keep this prompt",
+    "only prompt": "add prompts",
+    "no answers": "run",
+    "failed": "ask again",
+    "unreadable": "make answers readable",
+    "cut off": "raise max_tokens",
+    "empty field": "fill the field",
+    "too few items": "add items",
+    "one label": "name the labels",
+    "one prompt": "add prompts",
+    "wrong": "correct the prompt",
+    "biased": "define the scale",
+    "unclear gold": "label more by hand",
+    "repetition": "lower the temperature",
+    "unsteady": "revise the prompt",
+    "moved by order": "vote over orders",
+    "moved by format": "name the format",
+    "unclear": "add items",
+}
+"""What to do about each cause."""
 
 _USELESS = 0.1
 """Where surely more of the answers than this are wrong, or have no label, they are of no use."""
@@ -69,16 +110,36 @@ _RIGHT = 0.2
 """Where surely fewer of the labels than this are wrong, they are right often enough."""
 
 _INFORMED = 0.5
-"""How far, from chance to perfect, labels must agree with the gold labels: guards against a rare label that
-is never found."""
+"""How far, from chance to perfect, labels must agree with the gold labels."""
+
+_BIASED, _UNBIASED = 0.4, 0.5
+"""On a scale: the bias, in standard deviations of the gold labels, that surely is one, and none."""
+
+_MISSED = 0.5
+"""A class of which surely less than this is found is excepted."""
+
+_NEVER = 3
+"""So is one that is never given, though as many texts have it; one more for each tenfold of classes."""
+
+_GROUP, _GROUP_SURELY = 0.2, 0.1
+"""A group is excepted where as many of its answers are not the gold label, surely more than the second."""
+
+_EXCEPTED = 1 / 3
+"""No more of the texts than this may be in excepted classes or groups."""
 
 _REPEATED = 0.1
 """As many labels of one prompt may surely change when it is asked again."""
 
-_CHOICE = ("rest_", "best_prompt_", "gold_agreement")
-"""What the estimates of `prompt_choice` begin with."""
+_CHOICE = ("rest_", "best_prompt_", "gold_agreement", "gold_bias", "correct_answers", "coders_differ")
+"""What the estimates begin with that are known beside a verdict's own."""
 
-Correctness = Literal["right", "wrong", "unclear", "unknown"]
+_PARTS: Final = ("class_found", "group_wrong", "group_class_found")
+
+_ORDERS: Final = ("label_order", "option_order", "order", "treatment", "treatments")
+_FORMATS: Final = ("answer", "answer_format", "answers", "format", "output")
+"""Factors that stand for the order of labels, and for the form of the answer."""
+
+Correctness = Literal["right", "as good as coders", "wrong", "biased", "unclear", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +147,7 @@ class Recommendation:
     """What to do with one model's labels.
 
     Attributes:
-        kind: ``use``, ``use this prompt``, ``do not use`` or ``cannot tell``.
+        kind: ``use``, ``use except for``, ``use one prompt only``, ``do not use`` or ``cannot tell``.
         model: Whose labels; empty where there are no answers.
         prompt: The variant to use, by its id; empty unless it is one prompt that is recommended.
         verdict: What the labels turn out to be.
@@ -94,6 +155,10 @@ class Recommendation:
         evidence: The estimates that decided, the most important first.
         next_step: What to do next.
         correctness: Whether the labels are right, as far as gold labels show.
+        field: The field that it is about, where the answers have several; else empty.
+        exceptions: The classes and groups whose labels are not to be used, as estimates with their cells.
+        unvouched: What the recommendation says nothing about: classes with too few gold labels, texts that
+            never got a label, prompts like these.
     """
 
     kind: Recommended
@@ -104,6 +169,25 @@ class Recommendation:
     evidence: tuple[Estimate, ...]
     next_step: NextStep
     correctness: Correctness = "unknown"
+    field: str = ""
+    exceptions: tuple[Estimate, ...] = ()
+    unvouched: tuple[Estimate, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        """Whose labels, among those of several models or fields."""
+        return self.field or self.model
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The codes of excepted classes."""
+        return tuple(one.cell["label"] for one in self.exceptions if one.measure == "class_found")
+
+    @property
+    def groups(self) -> tuple[tuple[str, str], ...]:
+        """The excepted groups, each as its column and value."""
+        known = ((one.cell["group"], one.cell["level"]) for one in self.exceptions if "group" in one.cell)
+        return tuple(dict.fromkeys(known))
 
 
 def recommendations(estimates: Sequence[Estimate]) -> tuple[Recommendation, ...]:
@@ -111,12 +195,21 @@ def recommendations(estimates: Sequence[Estimate]) -> tuple[Recommendation, ...]
 
     Args:
         estimates: Those that `findings.verdicts.verdicts` needs, and where they are known those of
-            `quaver.measures.stability.prompt_choice` and of ``readiness``.
+            `quaver.measures.stability.prompt_choice`, of `vouched_parts` and of ``readiness``.
 
     >>> [(one.kind, one.next_step) for one in recommendations([])]
     [('cannot tell', 'run')]
     """
-    return tuple(_recommended(_Known.of(one, estimates)) for one in verdicts(estimates))
+    found: list[Recommendation] = []
+    for verdict in verdicts(estimates):
+        known = _Known.of(verdict, estimates)
+        empty = [one for one in known.unfilled if _ends(one)[0] > _USELESS]
+        first = str(empty[0].details["first"]) if empty else ""
+        found.append(replace(known.qualified(_recommended(known)), field=first))
+        for one in empty:
+            refused = known.said("do not use", "empty field")
+            found.append(replace(refused, evidence=(one,), field=one.cell["field"]))
+    return tuple(found)
 
 
 class _Known(NamedTuple):
@@ -125,6 +218,8 @@ class _Known(NamedTuple):
     verdict: Verdict
     estimates: Mapping[str, Estimate]
     profiles: Sequence[Estimate]
+    parts: Sequence[Estimate] = ()
+    unfilled: Sequence[Estimate] = ()
     threshold: float | None = None
 
     @classmethod
@@ -132,8 +227,10 @@ class _Known(NamedTuple):
         own = [one for one in estimates if one.cell.get("model", verdict.model) == verdict.model]
         chosen = {one.measure: one for one in own if one.measure.startswith(_CHOICE)}
         profiles = [one for one in own if one.measure == "readiness" and "verdict" in one.details]
+        parts = [one for one in own if one.measure in (*_PARTS, "unlabelled_texts")]
+        unfilled = [one for one in own if one.measure == "unfilled_field"]
         bars = (one.details.get("threshold") for one in own if one.measure == "readiness_accuracy")
-        return cls(verdict, {**verdict.evidence, **chosen}, profiles, next(bars, None))
+        return cls(verdict, {**verdict.evidence, **chosen}, profiles, parts, unfilled, next(bars, None))
 
     def low(self, name: str) -> float:
         """The lower end of an interval; where there is none, it may lie anywhere."""
@@ -151,18 +248,81 @@ class _Known(NamedTuple):
         self,
         kind: Recommended,
         reason: Reason,
-        next_step: NextStep,
         *names: str,
         prompt: str = "",
         correctness: Correctness = "unknown",
+        next_step: NextStep | None = None,
     ) -> Recommendation:
         """A recommendation with the estimates of these names as its evidence."""
         evidence = tuple(self.estimates[name] for name in names if self.has(name))
         if reason in ("right", "wrong", "unclear gold"):
             evidence = (*self.profiles, *evidence)
+        step = next_step or STEPS[reason]
+        if kind == "cannot tell" and any("grouped" in one.details for one in evidence):
+            step = "declare the groups"
         return Recommendation(
-            kind, self.verdict.model, prompt, self.verdict, reason, evidence, next_step, correctness
+            kind, self.verdict.model, prompt, self.verdict, reason, evidence, step, correctness
         )
+
+    def qualified(self, one: Recommendation) -> Recommendation:
+        """A recommendation with its exceptions, and what it does not vouch for."""
+        but_for_parts = one.kind == "do not use" and one.correctness == "wrong" and not self.profiles
+        if one.kind not in ("use", "use one prompt only") and not but_for_parts:
+            return one
+        prompt = one.prompt if one.reason != "only prompt" else ""
+        own = [part for part in self.parts if part.cell.get("variant", "") == prompt]
+        classes = [part for part in own if part.measure == "class_found"]
+        missed = [part for part in classes if _is_missed(part)]
+        wrong = [part for part in own if part.measure == "group_wrong" and _is_wrong(part)]
+        named = {part.cell["label"] for part in missed}, {_group(part) for part in wrong}
+        for part in own:
+            is_new = part.measure == "group_class_found" and part.cell["label"] not in named[0]
+            if is_new and _group(part) not in named[1] and _is_missed(part):
+                wrong.append(part)
+        unsure = [part for part in classes if part not in missed and _ends(part)[0] < _MISSED]
+        bare = [part for part in own if part.measure == "unlabelled_texts" and part.value]
+        found = replace(one, exceptions=(*missed, *wrong), unvouched=(*bare, *unsure))
+        if but_for_parts:
+            some = [part for part in own if part.measure == ("class_found" if missed else "group_wrong")]
+            if not found.exceptions or not _right_elsewhere(some, found.exceptions):
+                return one
+            found = replace(found, kind="use", reason="right", correctness="right", next_step=STEPS["right"])
+        if not found.exceptions:
+            return found
+        kind: Recommended = "use except for" if found.kind == "use" or not prompt else found.kind
+        return replace(found, kind=kind, next_step="define the classes" if missed else found.next_step)
+
+
+def _group(part: Estimate) -> tuple[str, str]:
+    return part.cell["group"], part.cell["level"]
+
+
+def _is_missed(part: Estimate) -> bool:
+    """Whether a class is surely missed more often than found, or never given though enough texts have it."""
+    never = part.details["found"] == 0 and part.details["texts"] >= _NEVER + log10(part.details["parts"])
+    return never or _ends(part)[1] < _MISSED
+
+
+def _is_wrong(part: Estimate) -> bool:
+    """Whether too many of a group's answers are not the gold label."""
+    return (part.value or 0.0) >= _GROUP and _ends(part)[0] > _GROUP_SURELY
+
+
+def _right_elsewhere(parts: Sequence[Estimate], exceptions: Sequence[Estimate]) -> bool:
+    """Whether labels are right but for some classes, or groups of one column, that have few of the texts."""
+    of = {one.cell.get("group") for one in exceptions}
+    if len(of) > 1 or any(one.measure == "group_class_found" for one in exceptions):
+        return False
+    own = [one for one in parts if one.cell.get("group") in of]
+    others = [one for one in own if one not in exceptions]
+    texts, left = (sum(int(one.details["texts"]) for one in some) for some in (own, others))
+    if not left or (texts - left) / texts > _EXCEPTED:
+        return False
+    wrong = 0.0
+    for one in others:
+        share = one.value or 0.0
+        wrong += one.details["texts"] * (1 - share if one.measure == "class_found" else share)
+    return wrong / left <= _USELESS
 
 
 def _recommended(known: _Known) -> Recommendation:
@@ -176,21 +336,24 @@ def _recommended(known: _Known) -> Recommendation:
 def _without_answers(known: _Known) -> Recommendation | None:
     """Too few answers to say anything."""
     if known.verdict.kind == "no answers":
-        return known.said("cannot tell", "no answers", "run")
+        return known.said("cannot tell", "no answers")
     if known.verdict.kind == "failed":
-        return known.said("do not use", "failed", "ask again", "failed_calls")
+        return known.said("do not use", "failed", "failed_calls")
     if known.verdict.kind == "too few items":
-        return known.said("cannot tell", "too few items", "add items", "label_in_use")
+        return known.said("cannot tell", "too few items", "label_in_use")
     return None
 
 
 def _unusable(known: _Known) -> Recommendation | None:
-    """Answers that are missing, or that all have one label."""
+    """Answers that are missing."""
     if known.verdict.kind == "unreadable" or known.low("unlabelled_answers") > _USELESS:
         names = "unlabelled_answers", "failed_calls"
-        return _chosen(known) or known.said("do not use", "unreadable", "make answers readable", *names)
+        bare, cut = (known.estimates.get(name) for name in ("unlabelled_answers", "truncated_answers"))
+        is_cut = bare is not None and cut is not None and (cut.value or 0.0) >= (bare.value or 0.0) / 2 > 0
+        reason: Reason = "cut off" if is_cut else "unreadable"
+        return _chosen(known) or known.said("do not use", reason, *names)
     if known.low("failed_calls") > _USELESS:
-        return known.said("cannot tell", "failed", "ask again", "failed_calls")
+        return known.said("cannot tell", "failed", "failed_calls")
     return None
 
 
@@ -202,8 +365,8 @@ def _one_label(known: _Known) -> Recommendation | None:
     constant = known.estimates["label_in_use"].value == 1.0
     alike = known.has("wrong_labels") and known.estimates["wrong_labels"].value == 0.0  # gold has no other
     if not alike and (constant or known.high("flips_agreement") < _INFORMED):
-        return known.said("do not use", "one label", "name the labels", *names)
-    return known.said("cannot tell", "one label", "add items", *names)
+        return known.said("do not use", "one label", *names)
+    return known.said("cannot tell", "one label", *names, next_step="add items")
 
 
 def _one_prompt(known: _Known) -> Recommendation | None:
@@ -211,17 +374,21 @@ def _one_prompt(known: _Known) -> Recommendation | None:
     if known.verdict.kind != "one prompt":
         return None
     if known.low("flips_repeats") > _REPEATED:
-        return known.said("do not use", "repetition", "lower the temperature", "flips_repeats")
+        return known.said("do not use", "repetition", "flips_repeats")
     correctness = _correctness(known, "wrong_labels", "gold_agreement")
-    names = ("wrong_labels", "flips_repeats")
-    if correctness == "wrong":
-        return known.said("do not use", "wrong", "correct the prompt", *names, correctness=correctness)
-    if correctness == "right":
+    names = ("correct_answers", "wrong_labels", "gold_agreement", "gold_bias", "flips_repeats")
+    if correctness in ("wrong", "biased"):
+        return known.said("do not use", _refused(correctness), *names, correctness=correctness)
+    if correctness in ("right", "as good as coders"):
         prompt = str(known.estimates["label_in_use"].details.get("prompt", ""))
         return known.said(
-            "use this prompt", "only prompt", "add prompts", *names, prompt=prompt, correctness=correctness
+            "use one prompt only", "only prompt", *names, prompt=prompt, correctness=correctness
         )
-    return known.said("cannot tell", "one prompt", "add prompts", *names, correctness=correctness)
+    return known.said("cannot tell", "one prompt", *names, correctness=correctness)
+
+
+def _refused(correctness: Correctness) -> Reason:
+    return "biased" if correctness == "biased" else "wrong"
 
 
 def _steady(known: _Known) -> Recommendation | None:
@@ -229,32 +396,36 @@ def _steady(known: _Known) -> Recommendation | None:
     if known.low("flips_agreement") < STEADY:
         return None
     correctness = _correctness(known, "wrong_labels", "gold_agreement")
-    names = "wrong_labels", "gold_agreement", "flips_prompts", "flips_agreement"
-    if correctness == "wrong":
-        return known.said("do not use", "wrong", "correct the prompt", *names, correctness=correctness)
+    names = (
+        *("correct_answers", "wrong_labels", "gold_agreement", "gold_bias", "coders_differ"),
+        *("flips_prompts", "flips_agreement"),
+    )
+    if correctness in ("wrong", "biased"):
+        return known.said("do not use", _refused(correctness), *names, correctness=correctness)
     if correctness == "unclear":
-        return known.said(
-            "cannot tell", "unclear gold", "label more by hand", *names, correctness=correctness
-        )
-    if correctness == "right":
-        return known.said("use", "right", "label the rest", *names, correctness=correctness)
-    return known.said("use", "steady", "label by hand", *names)
+        return known.said("cannot tell", "unclear gold", *names, correctness=correctness)
+    if correctness == "right" or correctness == "as good as coders":
+        return known.said("use", correctness, *names, correctness=correctness)
+    return known.said("use", "steady", *names)
 
 
 def _moved(known: _Known) -> Recommendation:
     """Labels that change with the prompt: those of one prompt may do."""
     if found := _chosen(known):
         return found
-    names: tuple[str, ...] = ("flips_prompts", "flips_agreement", "flips_repeats", "wrong_labels")
+    names: tuple[str, ...] = ("flips_prompts", "flips_agreement", "flips_repeats", "correct_answers")
     correctness = _correctness(known, "wrong_labels", "gold_agreement")
     if known.high("flips_agreement") >= STEADY:
-        return known.said("cannot tell", "unclear", "add items", *names, correctness=correctness)
+        return known.said("cannot tell", "unclear", *names, correctness=correctness)
     if known.verdict.kind == "flips on repetition" or known.low("flips_noise") > _INFORMED:
         names = "flips_repeats", "flips_prompts", "flips_agreement"
-        return known.said(
-            "do not use", "repetition", "lower the temperature", *names, correctness=correctness
-        )
-    return known.said("do not use", "unsteady", "revise the prompt", *names, correctness=correctness)
+        return known.said("do not use", "repetition", *names, correctness=correctness)
+    reason: Reason = "unsteady"
+    if known.verdict.factor in _ORDERS:
+        reason = "moved by order"
+    elif known.verdict.factor in _FORMATS:
+        reason = "moved by format"
+    return known.said("do not use", reason, *names, correctness=correctness)
 
 
 def _chosen(known: _Known) -> Recommendation | None:
@@ -269,35 +440,54 @@ def _chosen(known: _Known) -> Recommendation | None:
         step: NextStep = "keep this prompt" if correctness == "right" else "label by hand"
         names = "rest_agreement", "rest_wrong", "flips_prompts"
         return known.said(
-            "use this prompt",
+            "use one prompt only",
             "odd prompts",
-            step,
             *names,
             prompt=prompt,
             correctness=correctness,
+            next_step=step,
         )
     right = _correctness(known, "best_prompt_wrong", "best_prompt_gold_agreement")
     if known.low("best_prompt_better") > 0 and right == "right":
         prompt = known.estimates["best_prompt_better"].cell["variant"]
         names = "best_prompt_wrong", "best_prompt_better", "flips_prompts"
-        return known.said(
-            "use this prompt", "best prompt", "keep this prompt", *names, prompt=prompt, correctness=right
-        )
+        return known.said("use one prompt only", "best prompt", *names, prompt=prompt, correctness=right)
     return None
 
 
 def _correctness(known: _Known, wrong: str, agreement: str) -> Correctness:
     """Whether labels are right: by the thresholds of the study's own profile, else by Quaver's."""
-    if known.profiles and wrong == "wrong_labels":
+    whole = wrong == "wrong_labels"
+    if known.profiles and whole:
         found = {one.details["verdict"] for one in known.profiles}
         return "wrong" if "not ready" in found else "right" if found == {"ready"} else "unclear"
     if not known.has(wrong):
         return "unknown"
+    if known.has("gold_bias"):
+        return _on_a_scale(known, agreement, whole=whole)
     useless, right = (_USELESS, _RIGHT) if known.threshold is None else (1 - known.threshold,) * 2
     if known.low(wrong) > useless or known.high(agreement) < _INFORMED:
-        return "wrong"
+        return _beside_coders(known) if whole else "wrong"
     informed = not known.has(agreement) or known.low(agreement) >= _INFORMED
     return "right" if known.high(wrong) <= right and informed else "unclear"
+
+
+def _on_a_scale(known: _Known, agreement: str, *, whole: bool) -> Correctness:
+    """Whether labels that have an order are right: by how far they are off, and whether in one direction."""
+    if whole and (known.low("gold_bias") > _BIASED or known.high("gold_bias") < -_BIASED):
+        return "biased"
+    if known.high(agreement) < ON_A_SCALE:
+        return "wrong"
+    unbiased = not whole or (known.low("gold_bias") >= -_UNBIASED and known.high("gold_bias") <= _UNBIASED)
+    return "right" if known.low(agreement) >= ON_A_SCALE and unbiased else "unclear"
+
+
+def _beside_coders(known: _Known) -> Correctness:
+    """Whether labels that differ from the majority of coders do so more often than a coder does."""
+    if not known.has("coders_differ") or known.low("wrong_labels") > known.high("coders_differ"):
+        return "wrong"
+    model, coders = (known.estimates[name].value or 0.0 for name in ("wrong_labels", "coders_differ"))
+    return "as good as coders" if model <= coders else "unclear"
 
 
 def _ends(one: Estimate | None) -> tuple[float, float]:

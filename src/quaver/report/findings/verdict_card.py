@@ -11,16 +11,17 @@ from quaver.core.number_format import enumeration
 from quaver.core.records import Estimate
 from quaver.core.rows import Rows
 from quaver.report.estimate_index import Results
-from quaver.report.findings.plain_words import (
+from quaver.report.findings.recommendation import NextStep, Recommendation, Recommended, recommendations
+from quaver.report.findings.verdict_words import (
     advice,
     best_of,
     headline,
+    limits,
     movement,
     next_step,
     reasons,
     three_lines,
 )
-from quaver.report.findings.recommendation import NextStep, Recommendation, Recommended, recommendations
 from quaver.report.plain_text import shortened
 
 _NAMED = 3
@@ -34,7 +35,7 @@ class Card(Rows):
     Attributes:
         headline: What to do with the labels and why, in one sentence without intervals.
         recommendation: What to do with the labels, in a few words: "You can use these labels".
-        verdict: Why, in one sentence with its numbers.
+        verdict: Why, with its numbers, and what that does not vouch for.
         moves: What moves the labels, in one sentence.
         next_step: What to do next, in one sentence.
         lines: All of it in three sentences.
@@ -104,7 +105,7 @@ def card(results: Results) -> Card:
     return Card(
         headline(results, found),
         advice(found) + ".",
-        reasons(results, found),
+        " ".join(line for line in (reasons(results, found), limits(results, found)) if line),
         movement(results, found),
         next_step(results, found),
         three_lines(results, found),

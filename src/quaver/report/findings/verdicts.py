@@ -14,7 +14,7 @@ The rules, in their order; ends are those of 95% intervals:
 | too few items | fewer than 10 items have a label |
 | one label | every label is the same, or 95% of them are and the others do not follow the items |
 | one prompt | there is one prompt only: nothing to compare |
-| steady and wrong | as steady, and the lower end of the share of wrong labels is above 10% |
+| steady and wrong | as steady, and surely over 10% differ from gold; on a scale, kappa surely below 2/3 |
 | steady | the lower end of the agreement between prompts is 0.8 or more |
 | follows the item | its lower end is above 0.5 |
 | undecided | its interval holds 0.5 |
@@ -55,6 +55,9 @@ KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 STEADY: Final = 0.8
 """Krippendorff's customary bar: below it, conclusions from the labels are not safe."""
+
+ON_A_SCALE: Final = 2 / 3
+"""How far labels that have an order must agree with the gold labels: Krippendorff's lowest bar."""
 
 _HALF = 0.5
 _FEW_ITEMS = 10
@@ -199,7 +202,7 @@ def _verdict(model: str, own: Sequence[Estimate]) -> Verdict:
 _EVIDENCE = {
     *_ISSUES,
     *("flips_repeats", "flips_prompts", "flips_chance", "flips_agreement", "flips_noise"),
-    *("label_in_use", "wrong_labels"),
+    *("label_in_use", "wrong_labels", "gold_agreement", "gold_bias"),
 }
 
 
@@ -221,7 +224,7 @@ def _stopped(evidence: Mapping[str, Estimate]) -> Kind | None:
 def _judged(evidence: Mapping[str, Estimate], top: Estimate | None) -> Kind:
     low, high = _ends(evidence["flips_agreement"])
     if low >= STEADY:
-        return "steady and wrong" if _ends(evidence["wrong_labels"])[0] > _WRONG else "steady"
+        return "steady and wrong" if _differ(evidence) else "steady"
     if low > _HALF:
         return "follows the item"
     if _value(evidence, "label_in_use") >= _NEARLY_ALL:
@@ -233,6 +236,13 @@ def _judged(evidence: Mapping[str, Estimate], top: Estimate | None) -> Kind:
     if top is not None and top.details["directed"] >= _HALF:
         return "follows the prompt"
     return "flips without a direction"
+
+
+def _differ(evidence: Mapping[str, Estimate]) -> bool:
+    """Whether too many labels differ from the gold labels; on a scale, whether they differ too far."""
+    if "gold_bias" in evidence and evidence["gold_bias"].value is not None:
+        return _ends(evidence["gold_agreement"])[1] < ON_A_SCALE
+    return _ends(evidence["wrong_labels"])[0] > _WRONG
 
 
 def beyond_chance(shift: Estimate) -> bool:

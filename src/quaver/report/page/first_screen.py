@@ -17,7 +17,8 @@ from quaver.report.findings.verdicts import Issue
 
 _BADGES: Final[Mapping[Recommended, tuple[str, str, str]]] = {
     "use": ("good", "✓", "Use these labels"),
-    "use this prompt": ("good", "✓", "Use with this prompt"),
+    "use except for": ("good", "✓", "Use, with exceptions"),
+    "use one prompt only": ("good", "✓", "Use with this prompt"),
     "do not use": ("bad", "✕", "Do not use"),
     "cannot tell": ("open", "?", "Cannot tell yet"),
 }
@@ -100,7 +101,11 @@ _ALARMS: Final[Mapping[str, str]] = {
 }
 
 
-_SAID: Final[Mapping[Reason, str]] = {"unreadable": "unlabelled_answers", "failed": "failed_calls"}
+_SAID: Final[Mapping[Reason, str]] = {
+    "unreadable": "unlabelled_answers",
+    "cut off": "unlabelled_answers",
+    "failed": "failed_calls",
+}
 """Why not to use labels, and the alarm that says nothing else."""
 
 

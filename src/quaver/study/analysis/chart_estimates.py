@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Literal
+from functools import partial
+from typing import Literal, TypedDict
 
 import polars as pl
+from typing_extensions import Unpack
 
 from quaver.core.estimate_frame import Deviations
 from quaver.core.records import Estimate
@@ -16,6 +18,7 @@ from quaver.errors import QuaverError
 from quaver.measures.correctness.baselines import baseline
 from quaver.measures.stability.flips import label_flips
 from quaver.measures.stability.prompt_choice import prompt_choice
+from quaver.measures.stability.vouched_parts import vouched_parts
 from quaver.measures.validity.answer_quality import answer_quality
 from quaver.measures.variation.deviations import deviation_shares, deviations
 from quaver.measures.variation.item_sensitivity import sensitivity_with_consistency
@@ -37,6 +40,7 @@ def moved(
     frame: pl.DataFrame,
     seed: int,
     group: str | None = None,
+    coders: Sequence[str] = (),
 ) -> list[Estimate]:
     """How far each factor that has several levels moves the labels, the decoding and the model among them.
 
@@ -53,7 +57,7 @@ def moved(
     return [
         *label_movement(frame, several, labels=experiment.labels, group=group, seed=seed),
         *shares,
-        *judged(experiment, evaluators, whole, seed, group),
+        *judged(experiment, evaluators, whole, seed, group, coders),
     ]
 
 
@@ -63,6 +67,7 @@ def judged(
     frame: pl.DataFrame,
     seed: int,
     group: str | None = None,
+    coders: Sequence[str] = (),
 ) -> list[Estimate]:
     """What verdict and recommendation rest on: the answers' quality, how labels flip, and with which prompt.
 
@@ -73,11 +78,33 @@ def judged(
     frame = of_first(evaluators, frame)
     asking = [name for name in _several(experiment, frame) if name != "model"]
     few, labels = _sample(frame, seed), experiment.labels
+    shared: _Shared = {"coders": coders, "group": group, "seed": seed}
     return [
         *answer_quality(frame, asking, group=group, seed=seed),
         *label_flips(few, asking, labels=labels, group=group, seed=seed),
-        *prompt_choice(few, labels=labels, group=group, seed=seed),
+        *_vouched(experiment, few, prompt_choice(few, labels=labels, group=group, seed=seed), **shared),
     ]
+
+
+class _Shared(TypedDict):
+    coders: Sequence[str]
+    group: str | None
+    seed: int
+
+
+def _vouched(
+    experiment: Experiment, frame: pl.DataFrame, chosen: list[Estimate], **shared: Unpack[_Shared]
+) -> list[Estimate]:
+    """The choice of a prompt; and what may be vouched for, of all prompts and of each that may be chosen."""
+    names = dict.fromkeys(name for item in experiment.items for name in item.groups)
+    compared = [name for name in names if name not in shared["coders"]]
+    parts = partial(vouched_parts, labels=experiment.labels, compared=compared, **shared)
+    found = [*chosen, *parts(frame)]
+    prompts = {str(one.cell.get("variant", one.details.get("prompt", ""))) for one in chosen} - {""}
+    for prompt in sorted(prompts):
+        own = frame.filter(pl.col("variant").cast(pl.String) == prompt)
+        found += [replace(one, cell={**one.cell, "variant": prompt}) for one in parts(own)]
+    return found
 
 
 def group_of(measurements: Sequence[Measurement], frame: pl.DataFrame) -> str | None:

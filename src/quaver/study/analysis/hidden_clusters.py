@@ -113,12 +113,7 @@ def _again(
     study: StudySource, column: str, asked: Sequence[Measurement], frame: pl.DataFrame
 ) -> Iterator[dict[str, Any]]:
     """Some of the study's estimates with both intervals."""
-    groups = _copies(study, study.experiment.items) if column == NEAR_DUPLICATES else {}
-    values = groups.get(column) or [_text(item.fields.get(column)) for item in study.experiment.items]
-    table = pl.DataFrame({"item": [item.id for item in study.experiment.items], column: values}, strict=False)
-    keyed = frame.drop(column, strict=False).with_columns(pl.col("item").cast(pl.String))
-    joined = keyed.join(table, on="item", how="left", maintain_order="left")
-    rows = 0
+    joined, rows = with_column(study, frame, column), 0
     for one in asked[:_AGAIN]:
         by = tuple(name for name in one.options.get("by", ()) if name == "model")
         try:
@@ -137,6 +132,52 @@ def _again(
                     "now": (before.low, before.high),
                     "grouped": (after.low, after.high),
                 }
+
+
+def with_column(study: StudySource, frame: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Annotations with the group of each item that a column of the items gives, or its text."""
+    groups = _copies(study, study.experiment.items) if column == NEAR_DUPLICATES else {}
+    values = groups.get(column) or [_text(item.fields.get(column)) for item in study.experiment.items]
+    table = pl.DataFrame({"item": [item.id for item in study.experiment.items], column: values}, strict=False)
+    keyed = frame.drop(column, strict=False).with_columns(pl.col("item").cast(pl.String))
+    return keyed.join(table, on="item", how="left", maintain_order="left")
+
+
+def clustered(found: Sequence[Estimate]) -> list[Estimate]:
+    """The column whose groups make intervals widest, and texts that are nearly the same, where they do."""
+    real = sorted(
+        (one for one in found if one.details.get("clustered")), key=lambda one: -float(one.details["effect"])
+    )
+    copies = [one for one in real if one.cell["column"] == NEAR_DUPLICATES]
+    columns = [one for one in real if one.cell["column"] != NEAR_DUPLICATES]
+    return [*columns[:1], *copies]
+
+
+def widened(found: Sequence[Estimate], again: Sequence[Estimate], column: str, groups: int) -> list[Estimate]:
+    """Estimates whose intervals hold the groups of a column together too, where those are wider.
+
+    Args:
+        found: The estimates.
+        again: The same, over the groups.
+        column: Of the groups.
+        groups: How many there are.
+    """
+    over = {(one.measure, *one.cell.items()): one for one in again}
+    wider = []
+    for one in found:
+        other = over.get((one.measure, *one.cell.items()))
+        if other is None or one.low is None or one.high is None:
+            wider.append(one)
+            continue
+        details = {**one.details, "grouped": column, "groups": groups}
+        if other.low is None or other.high is None:
+            wider.append(replace(one, low=None, high=None, details=details))
+        elif other.high - other.low > one.high - one.low:
+            low, high = min(one.low, other.low), max(one.high, other.high)
+            wider.append(replace(one, low=low, high=high, details=details))
+        else:
+            wider.append(one)
+    return wider
 
 
 def _shown(study: StudySource) -> set[str]:

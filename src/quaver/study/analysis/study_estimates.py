@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from quaver.core.records import Estimate
+from quaver.design.items.near_duplicates import NEAR_DUPLICATES
 from quaver.estimation.gathered import Gathered
 from quaver.study.analysis.annotation_frame import annotations_of
 from quaver.study.analysis.coder_measures import coder_measures_of_gold, with_gold_coders
-from quaver.study.analysis.hidden_clusters import doubted, hidden_clusters, with_wider
+from quaver.study.analysis.hidden_clusters import (
+    clustered,
+    doubted,
+    hidden_clusters,
+    widened,
+    with_column,
+    with_wider,
+)
 from quaver.study.analysis.study_measures import (
     audit,
     measurement,
@@ -126,7 +135,8 @@ def estimates_of_charts(study: StudySource, frame: pl.DataFrame | None = None) -
     seed, asked = study.spec.seed, measurements(study, None, frame)
     found = pictured(asked, frame, seed)
     group = study.spec.group or group_of(asked, frame)
-    return [*found, *moved(study.experiment, evaluators_of(study), frame, seed, group)]
+    rests = moved(study.experiment, evaluators_of(study), frame, seed, group, study.spec.items.coders)
+    return [*found, *_as_judged(study, rests, frame, group)]
 
 
 def estimates_of_quality(study: StudySource) -> list[Estimate]:
@@ -149,6 +159,57 @@ def estimates_of_verdict(study: StudySource, frame: pl.DataFrame | None = None) 
     frame = measurable(study) if frame is None else frame
     asked = measurements(study, None, frame)
     group = study.spec.group or group_of(asked, frame)
-    found = judged(study.experiment, evaluators_of(study), frame, study.spec.seed, group)
+    coders = study.spec.items.coders
+    found = judged(study.experiment, evaluators_of(study), frame, study.spec.seed, group, coders)
+    found = _as_judged(study, found, frame, group)
     profiles = [one for one in asked if one.measure == "readiness"]
     return [*found, *(own for one in profiles for own in taken(study, one, Gathered(frame)))]
+
+
+def _as_judged(
+    study: StudySource, found: list[Estimate], frame: pl.DataFrame, group: str | None
+) -> list[Estimate]:
+    """What a verdict rests on, with the intervals of clustered items, and whether other fields are filled.
+
+    Items that come in groups which the study does not declare tell less than as many independent ones. So
+    each interval becomes one that holds these groups together too, if that is wider; ``grouped`` in the
+    details names the column, and ``groups`` says how many there are.
+    """
+    from quaver.measures.stability.vouched_parts import vouched_parts
+    from quaver.study.analysis.chart_estimates import answered, judged, of_first  # as above
+
+    if frame.is_empty():
+        return found
+    evaluators = evaluators_of(study)
+    hidden = hidden_clusters(study, of_first(evaluators, frame), group, in_passing=True)
+    for one in clustered(hidden):
+        column = one.cell["column"]
+        joined = with_column(study, frame, column)
+        coders = study.spec.items.coders
+        again = judged(study.experiment, evaluators, joined, study.spec.seed, column, coders)
+        found = widened(found, again, column, int(one.details["groups"]))
+        if column != NEAR_DUPLICATES:
+            labels, own = study.experiment.labels, of_first(evaluators, joined)
+            each = vouched_parts(own, labels=labels, compared=[column], seed=study.spec.seed)
+            found += [one for one in each if one.cell.get("group") == column]
+    for name in _other_fields(study):
+        own = frame.filter(pl.col("evaluator").cast(pl.String) == name)
+        quality = answered(study.experiment, [name], own, study.spec.seed, group)
+        found += [
+            replace(
+                one,
+                measure="unfilled_field",
+                cell={**one.cell, "field": name},
+                details={**one.details, "first": evaluators[0]},
+            )
+            for one in quality
+            if one.measure == "unlabelled_answers"
+        ]
+    return found
+
+
+def _other_fields(study: StudySource) -> list[str]:
+    """The evaluators that read another field of the answer than the first one does."""
+    read = {one.title: one.options.get("field") for one in study.spec.evaluators if one.use == "json_field"}
+    titles = evaluators_of(study)
+    return [name for name in titles[1:] if name in read and read[name] != read.get(titles[0], read[name])]

@@ -1,0 +1,149 @@
+"""What a verdict may vouch for: how often each class is found, how each group is labelled, what has no label.
+
+A class that is rare, or a group that is small, may be labelled wrong throughout while nearly all labels are
+right. So each is looked at by itself, with intervals that hold for all of them at once (Bonferroni).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from quaver.core.records import Estimate, LabelSet
+from quaver.estimation.bootstrap import Floats, Resampling
+from quaver.estimation.gathered import frame_of
+from quaver.estimation.grouped_items import item_groups
+from quaver.estimation.signature import Frame, guarded
+from quaver.measures.stability.label_pairs import NO_LABEL_CODE, PromptAnswers, prepared
+
+_RESAMPLES = 500
+_FOUND = "share of the answers to items of a class that give this class"
+_WRONG = "share of the answers to a group's items that are not the gold label"
+_BARE = "share of the items that have no label in any answer"
+_APART = "share of coders' labels that differ from the label that most of the others gave"
+_LEVELS = 50
+"""Of a column with more values no group is looked at by itself."""
+
+
+@guarded
+def vouched_parts(
+    annotations: Frame,
+    *,
+    labels: LabelSet,
+    compared: Sequence[str] = (),
+    coders: Sequence[str] = (),
+    group: str | None = None,
+    resamples: int = _RESAMPLES,
+    seed: int = 0,
+) -> list[Estimate]:
+    """How often each class is found and how each group is labelled, where gold labels are known.
+
+    Calls that failed take no part; an answer without a label is not the gold label. For each model:
+
+    - ``class_found`` (``label`` in the cell): of the answers to items of this class, the share that give it,
+      its recall; in the details ``found``, in how many of the items any answer gives it, of ``texts``, and
+      ``parts``, how many intervals hold at once.
+    - ``group_wrong`` (``group`` and ``level``): the share of answers to a group's items that are not the gold
+      label.
+    - ``group_class_found`` (``group``, ``level`` and ``label``): the recall of a class in a group.
+    - ``unlabelled_texts``: the share of items that no answer labels; known without gold labels.
+    - ``coders_differ``: the share of coders' labels that differ from what most other coders gave.
+
+    The intervals of classes and groups hold for all of a model at once. Labels that have an order are not
+    looked at class by class: a neighbour is not another class.
+
+    Args:
+        annotations: A row an annotation, of one evaluator: ``item``, ``label``, ``variant``, and where they
+            are known ``status``, ``model``, ``decoding`` and ``gold``.
+        labels: The label set.
+        compared: Columns of the frame whose groups of items are looked at.
+        coders: Columns of the frame that hold the labels of people, if two or more are to be compared.
+        group: The column whose groups of items are the units of the intervals, instead of items.
+        resamples: 0 for no intervals.
+        seed: Root seed.
+
+    Three items of class b, two of which are called a:
+
+    >>> from quaver.core.records import Label
+    >>> rows = [(at, "v", "aaab"[at], "abbb"[at]) for at in range(4)]
+    >>> frame = pl.DataFrame(rows, schema=["item", "variant", "label", "gold"], orient="row")
+    >>> found = vouched_parts(frame, labels=LabelSet((Label("a", "a"), Label("b", "b"))))
+    >>> [(one.measure, one.cell.get("label"), round(one.value, 3), one.details.get("found")) for one in found]
+    [('unlabelled_texts', None, 0.0, None), ('class_found', 'a', 1.0, 1), ('class_found', 'b', 0.333, 1)]
+    """
+    given = frame_of(annotations)
+    groups, resampling = item_groups(given, group), Resampling(resamples=resamples, seed=seed)
+    columns, people = ([one for one in some if one in given.columns] for some in (compared, coders))
+    of_items = given.select(pl.col("item", *columns, *people).cast(pl.String)).unique("item")
+    found: list[Estimate] = []
+    for (model,), part in prepared(given, labels).group_by("model", maintain_order=True):
+        answers = PromptAnswers(part, (*labels.codes, NO_LABEL_CODE), groups, str(model), resampling)
+        found.append(_unlabelled(answers))
+        known = pl.DataFrame({"item": answers.items}).join(of_items, on="item", how="left")
+        if len(people) > 1:
+            found.append(_between_coders(answers, known.select(people)))
+        if answers.gold is not None and labels.level == "nominal":
+            found += _of_gold(answers, labels, known.select(columns))
+    return found
+
+
+def _unlabelled(answers: PromptAnswers) -> Estimate:
+    """The share of items without any label."""
+    bare = (answers.counts[:, :, :-1].sum((1, 2)) == 0).astype(float)
+    said = answers.share(bare, np.ones(len(bare)), _BARE)
+    return answers.estimated("unlabelled_texts", replace(said, details={"texts": int(bare.sum())}))
+
+
+def _between_coders(answers: PromptAnswers, people: pl.DataFrame) -> Estimate:
+    """How often a coder's label is not the one that most of the others gave; ties of these do not count."""
+    differ, compared = np.zeros(people.height), np.zeros(people.height)
+    for at, row in enumerate(people.iter_rows()):
+        given = [label for label in row if label is not None]
+        for place, own in enumerate(given):
+            others = Counter(given[:place] + given[place + 1 :]).most_common(2)
+            if not others or (len(others) == 2 and others[0][1] == others[1][1]):
+                continue
+            compared[at] += 1
+            differ[at] += own != others[0][0]
+    said = answers.share(differ, compared, _APART)
+    return answers.estimated("coders_differ", replace(said, details={"coders": people.width}))
+
+
+def _of_gold(answers: PromptAnswers, labels: LabelSet, levels: pl.DataFrame) -> Iterator[Estimate]:
+    """What gold labels show of each class, each group, and each class of a group."""
+    assert answers.gold is not None
+    gold = np.nan_to_num(answers.gold)[:, :-1]
+    asked = answers.counts.sum((1, 2)) * np.isfinite(answers.gold[:, 0])
+    right = (answers.counts.sum(1)[:, :-1] * gold).sum(1)
+    everyone = np.ones(len(asked), dtype=bool)
+    parts: list[tuple[str, dict[str, str], NDArray[np.bool_]]] = [("class_found", {}, everyone)]
+    for column in levels.columns:
+        known = levels[column].drop_nulls().unique().sort().to_list()
+        if not 1 < len(known) <= _LEVELS:
+            continue
+        for level in known:
+            where = {"group": column, "level": level}
+            own = (levels[column] == level).fill_null(value=False).to_numpy()
+            parts += [("group_wrong", where, own), ("group_class_found", where, own)]
+    cells: list[tuple[str, dict[str, str], Floats, Floats]] = []
+    for name, where, own in parts:
+        if name == "group_wrong":
+            cells.append((name, where, np.where(own, asked - right, 0.0), np.where(own, asked, 0.0)))
+            continue
+        for at, code in enumerate(labels.codes):
+            of_class = own & (gold[:, at] > 0)
+            cell = {**where, "label": code}
+            cells.append((name, cell, np.where(of_class, right, 0.0), np.where(of_class, asked, 0.0)))
+    cells = [one for one in cells if one[3].any()]
+    for name, where, part, whole in cells:
+        said = answers.share(part, whole, _WRONG if name == "group_wrong" else _FOUND)
+        details = {"texts": int((whole > 0).sum()), "parts": len(cells)}
+        if name != "group_wrong":
+            details["found"] = int((part > 0).sum())
+        said = replace(said, details=details, where=where)
+        yield answers.estimated(name, said, prompts=len(cells))

@@ -1,0 +1,95 @@
+"""What a verdict may vouch for: classes, groups, texts without a label, and coders."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from quaver.core.records import Estimate, Label, LabelSet
+from quaver.measures.stability.flips import label_flips
+from quaver.measures.stability.label_pairs import likeness
+from quaver.measures.stability.vouched_parts import vouched_parts
+
+LABELS = LabelSet(tuple(Label(code, code) for code in "ab"))
+
+
+def frame(labels: list[str | None], gold: str, **columns: list[str | None]) -> pl.DataFrame:
+    """A row a text, of one prompt."""
+    items = [str(at) for at in range(len(labels))]
+    return pl.DataFrame({"item": items, "variant": "v", "label": labels, "gold": list(gold), **columns})
+
+
+def by_name(found: list[Estimate]) -> dict[tuple[str, ...], Estimate]:
+    names = ("group", "level", "label")
+    return {(one.measure, *(one.cell[name] for name in names if name in one.cell)): one for one in found}
+
+
+def test_the_recall_of_each_class_in_each_group_and_what_has_no_label() -> None:
+    labels: list[str | None] = ["a", "a", None, "b", "a", "b", "a", None]
+    party: list[str | None] = ["x", "x", "x", "x", "y", "y", "y", None]
+    found = by_name(
+        vouched_parts(frame(labels, "aaabbbba", party=party), labels=LABELS, compared=["party"], resamples=0)
+    )
+    values = {name: one.value for name, one in found.items()}
+    assert values == {
+        ("unlabelled_texts",): 0.25,
+        ("class_found", "a"): 0.5,
+        ("class_found", "b"): 0.5,
+        ("group_wrong", "party", "x"): 0.25,
+        ("group_wrong", "party", "y"): pytest.approx(2 / 3),
+        ("group_class_found", "party", "x", "a"): pytest.approx(2 / 3),
+        ("group_class_found", "party", "x", "b"): 1.0,
+        ("group_class_found", "party", "y", "b"): pytest.approx(1 / 3),
+    }
+    details = found["class_found", "a"].details
+    assert (details["texts"], details["found"], details["parts"]) == (4, 2, 7)
+
+
+def test_intervals_of_many_parts_hold_at_once() -> None:
+    labels: list[str | None] = list("ab" * 50)
+    party: list[str | None] = [f"g{at % 10}" for at in range(100)]
+    alone = by_name(vouched_parts(frame(labels, "ab" * 50), labels=LABELS))
+    among = by_name(vouched_parts(frame(labels, "ab" * 50, party=party), labels=LABELS, compared=["party"]))
+    one, other = alone["class_found", "a"], among["class_found", "a"]
+    assert one.low is not None
+    assert other.low is not None
+    assert other.low < one.low < 1.0
+
+
+def test_coders_are_compared_with_most_of_the_others() -> None:
+    columns: dict[str, list[str | None]] = {
+        "ann": ["a", "a", "b"],
+        "bo": ["a", "b", "b"],
+        "cy": ["a", "b", "a"],
+    }
+    found = by_name(
+        vouched_parts(frame(["a", "b", "b"], "abb", **columns), labels=LABELS, coders=[*columns], resamples=0)
+    )
+    # of the second and third text one coder differs from two that agree; the others face a tie
+    assert found["coders_differ",].value == pytest.approx(2 / 5)
+
+
+@pytest.mark.parametrize(
+    ("level", "expected"),
+    [("ordinal", [1.0, 0.75, 0.0]), ("interval", [1.0, 1 - 1 / 81, 0.0]), ("ratio", [1.0, 0.834, 0.0])],
+)
+def test_how_alike_two_labels_are(level: str, expected: list[float]) -> None:
+    labels = LabelSet(tuple(Label(str(v), str(v), value=v) for v in (1.0, 2.0, 10.0)), level)  # type: ignore[arg-type]
+    like = likeness(labels)
+    assert like is not None
+    assert like[0].tolist() == pytest.approx(expected, abs=1e-3)
+
+
+def test_a_step_between_neighbours_weighs_little_on_a_scale() -> None:
+    scale = LabelSet(tuple(Label(code, code) for code in "12345"), "ordinal")
+    rows = [
+        (str(at), prompt, str(min(5, 1 + at % 5 + (prompt == "w")))) for at in range(50) for prompt in "vw"
+    ]
+    answers = pl.DataFrame(rows, schema=["item", "variant", "label"], orient="row")
+    ordinal, nominal = (
+        {one.measure: one.value for one in label_flips(answers, [], labels=labels, resamples=0)}
+        for labels in (scale, LabelSet(scale.labels))
+    )
+    assert ordinal["flips_prompts"] == nominal["flips_prompts"]
+    assert (nominal["flips_agreement"] or 0.0) < 0.3
+    assert (ordinal["flips_agreement"] or 0.0) > 0.6
