@@ -218,8 +218,10 @@ class Viewer:
 
     def compare(self, given: Parameters) -> dict[str, Any]:
         """Two studies, or two sides of one."""
-        first = self.study(given.text("a")), given.text("e"), given.text("A")
-        second = self.study(given.text("b") or given.text("a")), given.text("eb"), given.text("B")
+        name = given.text("a")
+        other = next((one for one in self.studies if one != name), name)
+        first = self.study(name), given.text("e"), given.text("A")
+        second = self.study(given.text("b") or other), given.text("eb"), given.text("B")
         window = given.number("from", 0), given.number("count", 50, most=500)
         return comparison(first, second, given.text("q"), given.text("change") or "flip", window)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from collections import defaultdict
@@ -48,7 +49,8 @@ def to_gold(study: ViewedStudy, who: str | None = None, *, preview: bool = True)
         for item, marks in known.items()
         if len({one.label for one in marks.values()}) > 1
     ]
-    new = sum(not index.gold[places[item]] for item in known)
+    disagreed = {one["item"] for one in conflicts}
+    new = sum(not index.gold[places[item]] for item in known if item not in disagreed)
     folder = study.book.path.parent
     found = {
         "items": len(known),
@@ -57,7 +59,7 @@ def to_gold(study: ViewedStudy, who: str | None = None, *, preview: bool = True)
         "disagreed": len(conflicts),
         "seen": sum(not one.blind for marks in known.values() for one in marks.values()),
         "file": str(folder / "gold-drawn.csv"),
-        "how": "quaver gold --take; labels of items that were not drawn by its design are kept apart",
+        "how": f"quaver gold {shlex.quote(str(study.path))} shows where the sample stands",
     }
     if preview or not known:
         return found

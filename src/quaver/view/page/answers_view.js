@@ -27,7 +27,8 @@ export class AnswersView {
     this.asking = new Map();
     this.total = 0;
     this.scroll = new ScrollWindow(this.area, this.spacer, () => this.#draw());
-    app.keys.ofView({...this.panel.keys()}, [["up, down", "from answer to answer"], ["Enter", "open the answer"], ...this.panel.keyList()]);
+    const into = () => (document.activeElement === document.body || document.activeElement === app.main ? this.#focus(this.at ?? this.tabbed ?? 0) : false);
+    app.keys.ofView({...this.panel.keys(), ArrowDown: into, ArrowUp: into}, [["up, down", "from answer to answer"], ["Enter", "open the answer"], ...this.panel.keyList()]);
   }
 
   async update(given) {

@@ -156,6 +156,8 @@ export class App {
     if (error.name === "AbortError") return;
     if (error.at) {
       this.line.refuse(error);
+      this.matched.textContent = "";
+      this.main.dataset.stale = "1"; // what is shown is not what was asked for
       return;
     }
     if (!error.said) console.error(error);
@@ -183,6 +185,7 @@ export class App {
     }
     if (this.select) this.select.value = this.study;
     this.line.set(this.q);
+    delete this.main.dataset.stale;
     this.query.dataset.view = view;
     const name = TABS.find(([one]) => one === view)?.[1] ?? "";
     document.title = `${name} · ${this.brief?.name ?? ""} · Quaver`;

@@ -23,7 +23,8 @@ export class CompareView {
   async update(given) {
     const {app} = this;
     const a = app.study;
-    const b = app.studies.some((one) => one.id === given.b) ? given.b : a;
+    const other = app.studies.find((one) => one.id !== a)?.id ?? a; // two studies are opened to be compared with each other
+    const b = app.studies.some((one) => one.id === given.b) ? given.b : other;
     const [left, right] = await Promise.all([app.factsOf(a), app.factsOf(b)]);
     const [A, B] = defaults(given, left.design, right.design, a === b);
     Object.assign(this, {a, b, A, B, left, right});

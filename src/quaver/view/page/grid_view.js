@@ -48,7 +48,9 @@ export class GridView {
     this.scheme.addEventListener("change", this.recolour);
     this.area.addEventListener("focus", () => this.scroll.ask());
     this.area.addEventListener("blur", () => this.scroll.ask());
-    app.keys.ofView({...this.panel.keys(), "+": () => this.#zoom(1), "=": () => this.#zoom(1), "-": () => this.#zoom(-1), t: () => this.#toggleTable()}, [
+    const into = (event) => (document.activeElement === document.body || document.activeElement === app.main ? this.#entered(event) : false);
+    const arrows = Object.fromEntries(["ArrowDown", "ArrowUp", "ArrowLeft", "ArrowRight"].map((key) => [key, into]));
+    app.keys.ofView({...this.panel.keys(), ...arrows, "+": () => this.#zoom(1), "=": () => this.#zoom(1), "-": () => this.#zoom(-1), t: () => this.#toggleTable()}, [
       ["arrow keys", "move from cell to cell"], ["Enter", "open the answer"], ["+, -", "larger, smaller cells"], ["Home, End", "first, last column"], ["PageUp, PageDown", "a screen up, down"], ["t", "a table instead of colours"], ...this.panel.keyList(),
     ]);
   }
@@ -293,6 +295,12 @@ export class GridView {
 
   #read() {
     this.readout.textContent = this.cursor && this.grid?.rows ? this.#words(this.cursor) : "";
+  }
+
+  /** An arrow key before anything has the focus. */
+  #entered(event) {
+    this.area.focus({preventScroll: true});
+    this.#pressed(event);
   }
 
   #pressed(event) {
