@@ -12,7 +12,7 @@ ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export UV_SYSTEM_CERTS = 1
 endif
 
-.PHONY: demo test test-heavy test-ray test-vllm simulate mutants certify lint docs bench numerics release setup setup-heavy lock browser clean
+.PHONY: demo test test-heavy test-ray test-vllm simulate conformance mutants certify lint docs bench numerics release setup setup-heavy lock browser clean
 
 setup: $(VENV)/ready
 
@@ -83,6 +83,11 @@ FIRST ?= 0
 simulate: setup
 	$(BIN)/python -m tests.simulation.run $(if $(SEED),--seed $(SEED),--first $(FIRST) --seeds $(SEEDS))
 	$(if $(SEED),,$(BIN)/python -m tests.simulation.worker_run --first $(FIRST) --seeds $(SEEDS))
+	$(if $(SEED),,$(BIN)/python -m tests.simulation.shard_run --first $(FIRST) --seeds $(SEEDS))
+
+# Every byte and every line at which a kept file could lose something.
+conformance: setup
+	QUAVER_CONFORMANCE=all $(BIN)/pytest -q tests/core/test_conformance.py
 
 # Faults planted in the code, each of which the tests must find.
 mutants: setup

@@ -30,7 +30,7 @@ from quaver.core.model import Answered
 from quaver.errors import QuaverError, StoreError
 from quaver.study.session import Study
 
-__all__ = ["Broken", "History", "good_calls"]
+__all__ = ["Broken", "History", "Rows", "good_calls", "no_garbage", "stored_rows"]
 
 Rows = dict[bytes, tuple[Any, ...]]
 
@@ -40,7 +40,7 @@ class Broken(AssertionError):
 
 
 @contextmanager
-def _no_garbage() -> Iterator[None]:
+def no_garbage() -> Iterator[None]:
     """Have Python look for reference cycles between histories only.
 
     What a dead process was at ends when its generators are found, and takes a turn to do so.
@@ -62,6 +62,7 @@ class History:
 
     Attributes:
         told: What happened, a line each.
+        kills: How often a process was killed.
     """
 
     traced: ClassVar = (
@@ -89,7 +90,7 @@ class History:
         self._owed: set[bytes] = set()
         self._written: set[bytes] = set()
         self._billed = 0
-        self._kill_at = self._moments = 0
+        self._kill_at = self._moments = self.kills = 0
 
     def __str__(self) -> str:
         return "\n".join(self.told)
@@ -102,7 +103,7 @@ class History:
         Raises:
             Broken: Something does not hold.
         """
-        with _no_garbage(), self.world.entered():
+        with no_garbage(), self.world.entered():
             if self.draw.random() < 0.2:
                 self._another_study()
             for _ in range(self.draw.randint(2, 6)):
@@ -283,6 +284,7 @@ class History:
 
     def _die(self, power: bool) -> None:
         self._number += 1
+        self.kills += 1
         self._found = self._home / f"study-{self._number}"
         if self.folder.exists():
             if power:
@@ -299,21 +301,8 @@ class History:
         return Study.open(self.spec, folder=self.folder)
 
     def _rows(self) -> Rows:
-        """The stored answers by key, whatever the tables of this release are like beside."""
-        path = self.folder / "responses.db"
-        if not path.exists():
-            return {}
-        db = sqlite3.connect(path)
-        try:
-            rows = db.execute("SELECT key, finish, text, error, seed FROM responses").fetchall()
-        except sqlite3.OperationalError:  # killed before there were any tables
-            return {}
-        finally:
-            db.close()
-        found = {row[0]: row[1:] for row in rows}
-        if len(found) < len(rows):
-            raise Broken("a call has two stored answers")
-        return found
+        """The stored answers by key."""
+        return stored_rows(self.folder / "responses.db")
 
     def _check(
         self, attempts: list[Attempt], owed: set[bytes], retry: bool, ended: object, *, killed: bool
@@ -397,6 +386,23 @@ class History:
 
     def _say(self, what: str, **details: Any) -> None:
         self.told.append(f"{what} " + " ".join(f"{name}={value!r}" for name, value in details.items()))
+
+
+def stored_rows(path: Path) -> Rows:
+    """The answers in a store by key, whatever the tables of this release are like beside."""
+    if not path.exists():
+        return {}
+    db = sqlite3.connect(path)
+    try:
+        rows = db.execute("SELECT key, finish, text, error, seed FROM responses").fetchall()
+    except sqlite3.OperationalError:  # killed before there were any tables
+        return {}
+    finally:
+        db.close()
+    found = {row[0]: row[1:] for row in rows}
+    if len(found) < len(rows):
+        raise Broken("a call has two stored answers")
+    return found
 
 
 def good_calls(kept: Receipt) -> set[bytes]:

@@ -13,18 +13,15 @@ import polars as pl
 from quaver.core import registry
 from quaver.core.arguments import guarded
 from quaver.core.records import Estimate
-from quaver.estimation.declaration import Measure, registered
-from quaver.estimation.gathered import Gathered
+from quaver.estimation.declaration import registered
 from quaver.study.analysis.annotation_frame import rescored
 from quaver.study.analysis.study_acceptance import acceptance_differences
-from quaver.study.analysis.study_estimates import measurable, own_measurements
-from quaver.study.analysis.study_measures import taken
+from quaver.study.analysis.study_estimates import measurable
 from quaver.study.gold_sample.packed_gold import gold_differences
 from quaver.study.session import Study
 from quaver.study.sources.archive import extract
 from quaver.study.sources.bundle_schema import Place, estimates_in, fitting_together, places_in
 from quaver.study.sources.bundle_source import FORM, Bundle
-from quaver.study.sources.study_source import StudySource
 from quaver.study.study_freeze import Frozen
 from quaver.study.study_freeze import frozen as frozen_of
 
@@ -44,9 +41,6 @@ class Verification:
         withheld: How many could not be, since their answers quote an item's text that was left out.
         estimates: How many estimates were computed anew.
         frozen: What the authors wrote down beforehand, beside what they did; None where they did not.
-        older: How many of them have an interval that this Quaver makes by another method by default. Their
-            values come out; the interval is held against the bootstrap of the time where this can be taken
-            again.
     """
 
     digest: str
@@ -55,7 +49,6 @@ class Verification:
     annotations: int
     withheld: int
     estimates: int
-    older: int = 0
     frozen: Frozen | None = None
 
     @property
@@ -115,16 +108,12 @@ def _anew(study: Study, digest: str) -> Verification:
     if len(packed) != len(now):
         differing.append(f"{len(packed)} estimates stand there, {len(now)} come out")
         return Verification(digest, (), differing, read, len(withheld), len(estimates))
-    older = {at for at, pair in enumerate(zip(packed, now, strict=True)) if _older_interval(*pair)}
-    bootstrapped = _countable(_bootstrapped(study.source), withheld) if older else now
-    if len(bootstrapped) != len(now):
-        bootstrapped = now
     differing += [
         f"{one} stands there, {again} comes out"
-        for at, (one, again) in enumerate(zip(packed, now, strict=True))
-        if not _holds(one, again, bootstrapped[at] if at in older else None)
+        for one, again in zip(packed, now, strict=True)
+        if not _holds(one, again)
     ]
-    return Verification(digest, (), differing, read, len(withheld), len(estimates), len(older))
+    return Verification(digest, (), differing, read, len(withheld), len(estimates))
 
 
 def _countable(estimates: Sequence[Estimate], withheld: Sequence[Place]) -> list[Estimate]:
@@ -159,48 +148,11 @@ def _reread(study: Study, stored: pl.DataFrame, withheld: Sequence[Place]) -> tu
     return fresh.height, differing
 
 
-def _holds(one: Estimate, again: Estimate, bootstrapped: Estimate | None) -> bool:
-    """Whether an estimate comes out as it was packed.
-
-    Args:
-        one: As it was packed.
-        again: As it comes out.
-        bootstrapped: As it comes out by the bootstrap, where the interval is made by another method today.
-    """
-    facts = [(each.measure, dict(each.cell), each.reason is None) for each in (one, again)]
-    if facts[0] != facts[1] or not alike(one.value, again.value):
-        return False
-    if bootstrapped is None:
-        return one.n == again.n and _same_interval(one, again)
-    if one.low is None or one.high is None or one.value is None:
-        return True  # it had no interval then
-    found = [bootstrapped.details[kind] for kind in ("bca", "percentile") if bootstrapped.details.get(kind)]
-    ends = [(min(low, one.value), max(high, one.value)) for low, high in found]
-    return not ends or any(alike(one.low, low) and alike(one.high, high) for low, high in ends)
-
-
-def _same_interval(one: Estimate, again: Estimate) -> bool:
-    return alike(one.low, again.low) and alike(one.high, again.high)
-
-
-def _older_interval(one: Estimate, again: Estimate) -> bool:
-    """Whether the interval is another because it was made in another way: the method ends with how."""
-    return not _same_interval(one, again) and (
-        one.method.rpartition("; ")[2] != again.method.rpartition("; ")[2]
-    )
-
-
-def _bootstrapped(source: StudySource) -> list[Estimate]:
-    """The study's estimates with the bootstrap's intervals in their details."""
-    frame, found = measurable(source), list[Estimate]()
-    whole = Gathered(frame)
-    for one in own_measurements(source, frame=frame):
-        options = {**one.options, "interval": "bca"}
-        if isinstance(one.plugin, Measure) and "fixed" in one.plugin.estimands:
-            options["estimand"] = "fixed"
-        again = one._replace(options=options) if isinstance(one.plugin, Measure) else one
-        found += taken(source, again, whole)
-    return found
+def _holds(one: Estimate, again: Estimate) -> bool:
+    """Whether an estimate comes out as it was packed."""
+    facts = [(each.measure, dict(each.cell), each.reason is None, each.n) for each in (one, again)]
+    ends = ((one.value, again.value), (one.low, again.low), (one.high, again.high))
+    return facts[0] == facts[1] and all(alike(*pair) for pair in ends)
 
 
 def _of_outputs(measure: str) -> bool:

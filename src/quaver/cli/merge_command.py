@@ -13,8 +13,8 @@ def command(study: StudyArgument = HERE, function: FunctionOption = None) -> Non
     """Make one store of a study's shards.
 
     Asks nothing, and changes nothing when repeated. Every command that reads the study does the same.
-    It says which shards are missing,
-    and the exit status is 1 while there are any.
+    It says which shards are missing and how many calls nobody has answered, and the exit status is 1 while
+    there are any.
 
     Examples:
       quaver merge study.yaml
@@ -25,5 +25,7 @@ def command(study: StudyArgument = HERE, function: FunctionOption = None) -> Non
     say(f"{merged.answered:,} of {merged.total:,} calls are answered in one store.")
     for line in shard_lines(merged.shards):
         say(line)
-    if merged.unfinished:
+    if merged.missing and not merged.unfinished:
+        say(f"All shards are finished, and {merged.missing:,} calls are missing: `quaver run` asks them.")
+    if merged.missing or merged.unfinished:
         raise typer.Exit(1)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 def command(
     study: StudyArgument = HERE,
     retry_errors: options.RetryErrors = False,
-    retry_unconstrained: options.RetryUnconstrained = False,
     events: options.Events = "",
     batch: options.Batch = False,
     wait: options.Wait = False,
@@ -69,7 +68,6 @@ def command(
         outcome = opened.run(
             watch=watch,
             retry_errors=retry_errors,
-            retry_unconstrained=retry_unconstrained,
             events=stream,
             batch=batch,
             wait=wait,

@@ -7,13 +7,6 @@ from typing import Annotated
 import typer
 
 RetryErrors = Annotated[bool, typer.Option("--retry-errors", help="Ask again for what failed.")]
-RetryUnconstrained = Annotated[
-    bool,
-    typer.Option(
-        "--retry-unconstrained",
-        help="Ask again for answers that an older Quaver collected without their JSON schema.",
-    ),
-]
 Events = Annotated[
     str, typer.Option(help="Where to write events as JSON lines: a file, or - for standard output.")
 ]

@@ -89,8 +89,6 @@ def _say_found(found: Verification) -> None:
             f"{found.annotations:,} annotations read again{withheld}, "
             f"{found.estimates:,} estimates computed again, {len(found.differing):,} differ.",
         )
-    if found.older:
-        say(f"{found.older:,} of their intervals are by an older method, and were compared by that method.")
     if found.frozen:
         _say_frozen(found.frozen)
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator
+import re
+import zlib
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
+from quaver._secrets import Keys
 from quaver.errors import StoreError
+
+_SUM = re.compile(rb'\{\n "checksum": "([0-9a-f]{8})",\n')
 
 
 @contextmanager
@@ -87,3 +94,34 @@ def sync_folder(folder: Path) -> None:
             os.fsync(opened)
         finally:
             os.close(opened)
+
+
+def replace_document(path: Path, document: Mapping[str, Any]) -> None:
+    """Replace a file by a JSON object, without the value of any key; its first member is a checksum.
+
+    Raises:
+        StoreError: It cannot be written; what stood there stays.
+    """
+    text = Keys().out_of(json.dumps(document, indent=1, ensure_ascii=False, default=str)) + "\n"
+    content = text.encode("utf-8", "backslashreplace")
+    if document:
+        rest = content.removeprefix(b"{\n")
+        content = b'{\n "checksum": "%08x",\n%b' % (zlib.crc32(rest), rest)
+    replace_bytes(path, content)
+
+
+def document_in(path: Path) -> Any:
+    """The document of such a file; without a checksum, as somebody wrote it who removed that line.
+
+    Raises:
+        OSError: The file cannot be read.
+        ValueError: It is no JSON, or has changed since Quaver wrote it.
+    """
+    content = path.read_bytes()
+    found = _SUM.match(content)
+    if found and int(found[1], 16) != zlib.crc32(content[found.end() :]):
+        raise ValueError("its content has changed; if you changed it on purpose, remove the line `checksum`")
+    document = json.loads(content)
+    if isinstance(document, dict):
+        document.pop("checksum", None)
+    return document

@@ -27,6 +27,11 @@ class Merged:
     shards: Sequence[ShardStatus]
 
     @property
+    def missing(self) -> int:
+        """Calls that nobody has answered, though all of them may belong to shards that are finished."""
+        return self.total - self.answered
+
+    @property
     def unfinished(self) -> list[ShardStatus]:
         """The shards that are missing, running or stopped."""
         return [one for one in self.shards if one.state != "finished"]

@@ -173,7 +173,6 @@ class Study:
         *,
         watch: Callable[[Progress], None] | None = None,
         retry_errors: bool = False,
-        retry_unconstrained: bool = False,
         requests: Annotated[int, Field(ge=0)] | None = None,
         events: TextIO | None = None,
         batch: bool = False,
@@ -186,8 +185,6 @@ class Study:
         Args:
             watch: Called with the progress as responses are stored. If left out, a notebook shows a bar.
             retry_errors: Ask again for what ended in an error; an error gives way to an answer only.
-            retry_unconstrained: Ask again for answers that an older Quaver collected without the JSON schema
-                that they should follow. They stay stored, and belong to no call any more.
             requests: Send at most this many requests of each model, spread over the study.
             events: Where a line of JSON is written for everything that happens (``collect.run.journal``).
             batch: Ask every model in batches whose provider takes them, as ``batch: true`` beside a model
@@ -212,7 +209,6 @@ class Study:
             source,
             watch=watching_in_notebook() if watch is None else watch,
             retry_errors=retry_errors,
-            retry_unconstrained=retry_unconstrained,
             requests=requests,
             events=events,
             batch=batch,

@@ -87,7 +87,7 @@ def digest_of(study: StudySource, design: IndexDesign, placed: str) -> str:
 
 def placed_in(store: Store | None) -> str:
     """Whose calls a store holds; empty without one."""
-    return "" if store is None else f"{store.noted('study')} {store.recipe}"
+    return "" if store is None else str(store.noted("study"))
 
 
 def write_items(folder: Path, study: StudySource, design: IndexDesign) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.collect.fakes import answers, opened, request
-from tests.collect.store.test_response_store import FIRST_TABLES, WHOLE
+from tests.collect.store.test_response_store import WHOLE
 
 from quaver.collect.store.checksum import add_checksums, checksum
 from quaver.collect.store.copies import copy_store, copy_store_without
@@ -83,17 +83,6 @@ def test_an_answer_that_takes_an_errors_place_brings_its_checksum(tmp_path: Path
     stored(tmp_path, Response("yes"))
     assert damaged(path) == (0, 0)
     assert answers(Store(path)) == {(0, 0, 0): Response("yes")}
-
-
-def test_an_older_store_gets_checksums(tmp_path: Path) -> None:
-    path = tmp_path / "responses.db"
-    with closing(sqlite3.connect(path)) as db:
-        db.executescript(FIRST_TABLES)
-        row = (1, b"k" * 16, 1, 1, 7, "yes", "stop", None, None, None, 12, 3, 1, 1, 0.0, None)
-        db.execute(f"INSERT INTO responses VALUES ({', '.join('?' * len(row))})", row)
-        db.commit()
-    Store(path).close()
-    assert damaged(path) == (0, 0)
 
 
 def test_copies_have_checksums_of_what_they_hold(tmp_path: Path) -> None:

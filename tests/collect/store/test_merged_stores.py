@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.collect.fakes import answers, key, opened, request
 
 from quaver.collect.store import merged_stores
+from quaver.collect.store.placed_calls import Counts
 from quaver.collect.store.receipt import receipt
 from quaver.collect.store.response_store import Store
 from quaver.core.meter import Traffic
 from quaver.core.records import Call, Request, Response
+from quaver.errors import StoreError
 
 
 def store(folder: Path, texts: dict[int, str], *, follow: bool = False) -> Path:
@@ -53,7 +58,7 @@ def test_every_key_counts_once_and_an_answer_replaces_an_error(tmp_path: Path) -
     assert whole.rows("SELECT total(calls), total(errors) FROM tallies") == [(4, 2)]
     joined = "SELECT r.key, p.messages FROM responses r JOIN prompts p ON p.id = r.prompt ORDER BY r.key"
     assert whole.rows(joined) == [(key(n), f'[["user", "text {n}"]]') for n in range(4)]
-    assert whole.rows("SELECT sent FROM traffic") == [(6,)]
+    assert whole.rows("SELECT part, sent FROM traffic ORDER BY part") == [("one", 3), ("two", 3)]
 
 
 def test_a_follow_up_of_an_answer_that_does_not_count_is_left_out(tmp_path: Path) -> None:
@@ -73,17 +78,49 @@ def test_what_a_killed_copy_took_is_not_taken_again(tmp_path: Path, monkeypatch:
     whole = merged(tmp_path / "whole")
     rows = Store._take_rows
 
-    def breaking(self: Store, name: str, which: str, note: dict[str, int]) -> int:
-        found = rows(self, name, which, note)
-        if note.get("last") == 4:
+    def breaking(self: Store, start: int, until: int) -> None:
+        if start == 4:
             raise KeyboardInterrupt
-        return found
+        rows(self, start, until)
 
     monkeypatch.setattr(Store, "_take_rows", breaking)
     with pytest.raises(KeyboardInterrupt):
         whole.take_from("part", part)
     monkeypatch.setattr(Store, "_take_rows", rows)
-    assert (whole.counts().answered, whole.taken_from("part")["last"]) == (4, 4)
+    assert whole.counts().answered == 4
     assert whole.take_from("part", part) == 3
     assert whole.take_from("part", part) == 0
     assert len(answers(whole)) == 7
+
+
+def test_a_store_collected_anew_is_taken_in_whole_in_the_order_of_the_calls(tmp_path: Path) -> None:
+    whole = merged(tmp_path / "whole", store(tmp_path / "part", {5: "a5", 1: "a1"}))
+    shutil.rmtree(tmp_path / "part")
+    anew = store(tmp_path / "part", {8: "b8", 2: "b2", 1: "b1", 0: "b0"})
+    assert whole.take_from("part", anew) == 3
+    assert whole.rows("SELECT text FROM responses ORDER BY id") == [
+        ("a1",),
+        ("a5",),
+        ("b0",),
+        ("b2",),
+        ("b8",),
+    ]
+    assert whole.rows("SELECT part, sent FROM traffic") == [("part", 4)]
+
+
+def test_answers_whose_calls_another_store_does_not_know_are_found_by_key(tmp_path: Path) -> None:
+    part = store(tmp_path / "part", {0: "a", 1: "b"})
+    with closing(sqlite3.connect(part)) as db, db:
+        db.execute("DELETE FROM calls WHERE item = 1")
+    whole = merged(tmp_path / "whole", part)
+    assert whole.counts() == Counts(answered=1, errors=0, unplaced=1)
+    assert not whole.placed("f"), "so that whoever reads the study places its calls again"
+
+
+@pytest.mark.parametrize("content", [b"Dear diary. " * 5000, b"SQLite format 3\x00" * 400])
+def test_a_store_that_is_none_is_named(tmp_path: Path, content: bytes) -> None:
+    whole, other = merged(tmp_path / "whole"), tmp_path / "responses.db"
+    other.write_bytes(content)
+    with pytest.raises(StoreError):
+        whole.take_from("part", other)
+    assert whole.counts().answered == 0

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from tests.collect.fakes import answers, opened, request
-from tests.collect.store.test_response_store import FIRST_TABLES
 
 from quaver.collect.store import database, read_only
 from quaver.collect.store.copies import copy_store
@@ -100,21 +99,6 @@ def test_what_must_change_changes_in_a_copy(tmp_path: Path, monkeypatch: pytest.
     assert copy is not None
     store.close()
     assert not Path(copy.name).exists()
-    assert path.read_bytes() == before
-
-
-def test_an_older_store_is_brought_up_to_date_in_a_copy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "study" / "responses.db"
-    path.parent.mkdir()
-    with closing(sqlite3.connect(path)) as db:
-        db.executescript(FIRST_TABLES)
-    before = path.read_bytes()
-    unwritable(path.parent, monkeypatch)
-    store = Store(path)
-    assert store.counts().answered == 1
-    store.close()
     assert path.read_bytes() == before
 
 

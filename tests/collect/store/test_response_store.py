@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from tests.collect.fakes import answers, key, opened, request
 from quaver.collect.store.placed_calls import Counts
 from quaver.collect.store.receipt import receipt
 from quaver.collect.store.response_store import Store
+from quaver.collect.store.response_tables import VERSION
+from quaver.collect.store.reuse import Elsewhere
 from quaver.core.records import Condition, Message, Prompt, Response, Token
 from quaver.errors import StoreError
 
@@ -228,15 +230,6 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     assert path.read_text().startswith("This is a diary")
 
 
-def test_a_database_of_a_newer_quaver(tmp_path: Path) -> None:
-    opened(tmp_path).close()
-    with sqlite3.connect(tmp_path / "responses.db") as db:
-        db.execute("PRAGMA user_version = 99")
-    with pytest.raises(StoreError, match="a newer version") as caught:
-        Store(tmp_path / "responses.db")
-    assert caught.value.found == "format 99"
-
-
 def test_a_folder_in_the_place_of_the_database(tmp_path: Path) -> None:
     (tmp_path / "responses.db").mkdir()
     with pytest.raises(StoreError) as caught:
@@ -325,42 +318,18 @@ def test_the_reserve_is_gone_when_the_store_is_closed_and_not_by_who_looks(tmp_p
     assert not (tmp_path / "responses.reserve").exists()
 
 
-FIRST_TABLES = """
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT);
-CREATE TABLE sources (id INTEGER PRIMARY KEY, model TEXT, identity TEXT, provenance TEXT, started REAL);
-CREATE TABLE prompts (id INTEGER PRIMARY KEY, messages TEXT);
-CREATE TABLE responses (
-    id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, prompt INTEGER, source INTEGER, seed INTEGER,
-    text TEXT NOT NULL, finish TEXT NOT NULL, error TEXT, thinking TEXT, tokens TEXT,
-    prompt_tokens INTEGER, cached_tokens INTEGER, completion_tokens INTEGER,
-    latency REAL, received REAL, raw TEXT);
-CREATE INDEX errors ON responses (id) WHERE finish = 'error';
-CREATE TABLE calls (response INTEGER PRIMARY KEY, condition INTEGER, item INTEGER, repeat INTEGER);
-CREATE TABLE conditions (
-    position INTEGER PRIMARY KEY, model TEXT, variant TEXT, decoding TEXT, repeats INTEGER);
-CREATE TABLE items (position INTEGER PRIMARY KEY, id TEXT);
-CREATE VIEW answers AS SELECT r.text FROM calls a JOIN responses r ON r.id = a.response;
-INSERT INTO meta VALUES ('study', 'f');
-INSERT INTO sources VALUES (1, 'm', 'fake', '{}', 0.0);
-INSERT INTO prompts VALUES (1, '[["user", "text 1"]]');
-INSERT INTO conditions VALUES (0, 'm', 'v', 'greedy', 1);
-INSERT INTO items VALUES (1, '1');
-INSERT INTO calls VALUES (1, 0, 1, 0);
-PRAGMA user_version = 1;
-"""
-
-
-def test_an_older_store_is_brought_up_to_date_with_what_it_holds(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "responses.db") as db:
-        db.executescript(FIRST_TABLES)
-        row = (1, key(1), 1, 1, 7, "yes", "stop", None, None, None, 12, 3, 1, 0.5, 0.0, None)
-        db.execute(f"INSERT INTO responses VALUES ({', '.join('?' * len(row))})", row)
-    expected = Response("yes", prompt_tokens=12, cached_tokens=3, completion_tokens=1, latency=0.5)
-    for _ in range(2):
-        store = Store(tmp_path / "responses.db")
-        assert answers(store) == {(0, 1, 0): expected}
-        store.close()
-    stored_by(Store(tmp_path / "responses.db"), 2, WHOLE)
-    with sqlite3.connect(tmp_path / "responses.db") as db:
-        shown = db.execute("SELECT text, fingerprint, reused_from FROM answers ORDER BY item").fetchall()
-    assert shown == [("yes", None, None)]
+@pytest.mark.parametrize("version", [-5, 1, VERSION - 1, VERSION + 1])
+def test_a_store_of_another_version_is_one_error_and_stays_as_it_is(tmp_path: Path, version: int) -> None:
+    opened(tmp_path).close()
+    file = tmp_path / "responses.db"
+    with closing(sqlite3.connect(file)) as db:
+        db.execute(f"PRAGMA user_version = {version}")
+    before = file.read_bytes()
+    for only_read in (False, True):
+        with pytest.raises(StoreError) as caught:
+            Store(file, only_read=only_read)
+        assert (caught.value.expected, caught.value.found) == (f"format {VERSION}", f"format {version}")
+    with pytest.raises(StoreError) as caught:
+        Elsewhere(tmp_path)
+    assert caught.value.found == f"format {version}"
+    assert file.read_bytes() == before

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.collect.fakes import answers, fake, key, opened, request, run
-from tests.collect.store.test_response_store import FIRST_TABLES
 
 from quaver.collect.run.ledger import ledger, spent
 from quaver.collect.store.response_store import Store
@@ -84,21 +84,6 @@ def test_an_error_of_ones_own_gives_way_to_an_answer_from_elsewhere(tmp_path: Pa
     assert store.counts().errors == 0
 
 
-def test_a_store_of_an_older_quaver_is_read_and_left_as_it_is(tmp_path: Path) -> None:
-    (tmp_path / "old").mkdir()
-    with sqlite3.connect(tmp_path / "old" / "responses.db") as db:
-        db.executescript(FIRST_TABLES)
-        row = (1, key(1), 1, 1, 7, "yes", "stop", None, None, None, 12, 3, 1, 0.5, 0.0, None)
-        db.execute(f"INSERT INTO responses VALUES ({', '.join('?' * len(row))})", row)
-    store = opened(tmp_path, items=3)
-    assert reuse(map(request, range(3)), store, {"old": tmp_path / "old"}) == {"old": 1}
-    assert answers(store)[0, 1, 0] == Response(
-        "yes", prompt_tokens=12, cached_tokens=3, completion_tokens=1, latency=0.5
-    )
-    with sqlite3.connect(tmp_path / "old" / "responses.db") as db:
-        assert db.execute("PRAGMA user_version").fetchone()[0] == 1
-
-
 @pytest.mark.parametrize("kind", ["nothing", "folder", "diary", "database"])
 def test_what_is_no_study_is_one_error(tmp_path: Path, kind: str) -> None:
     folder = tmp_path / "other"
@@ -122,3 +107,21 @@ def test_a_study_that_is_being_collected_can_be_read(tmp_path: Path) -> None:
     assert reuse(map(request, range(2)), store, {"a": folder}) == {"a": 1}
     run(theirs, fake(), [request(1)])
     assert len(answers(theirs)) == 2
+
+
+def test_an_answer_under_other_terms_than_its_key_says_is_not_taken(tmp_path: Path) -> None:
+    theirs = other(tmp_path / "a", range(2))
+    with closing(sqlite3.connect(theirs / "responses.db")) as db, db:
+        db.execute("UPDATE terms SET asked = 'others'")
+    (tmp_path / "own").mkdir()
+    assert reuse(map(request, range(2)), opened(tmp_path / "own"), {"a": theirs}) == {}
+
+
+def test_a_changed_answer_is_not_taken(tmp_path: Path) -> None:
+    theirs = other(tmp_path / "a", range(2))
+    with closing(sqlite3.connect(theirs / "responses.db")) as db, db:
+        db.execute("UPDATE responses SET text = 'changed' WHERE id = 1")
+    (tmp_path / "own").mkdir()
+    with pytest.raises(StoreError) as caught:
+        reuse(map(request, range(2)), opened(tmp_path / "own"), {"a": theirs})
+    assert str(theirs) in str(caught.value.where)

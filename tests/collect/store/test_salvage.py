@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import shutil
 import sqlite3
@@ -15,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.collect.fakes import answers, opened, request
-from tests.collect.store.test_response_store import FIRST_TABLES, WHOLE
+from tests.collect.store.test_response_store import WHOLE
 
 from quaver.collect.store.page_reader import rows_in
 from quaver.collect.store.read_only import journal
@@ -183,22 +182,6 @@ def test_whatever_the_bytes_are_reading_them_ends(
     path.write_bytes(head + content[:at] + b"\x0d\x00\x00\x00\x05" + content[at:])
     for row in rows_in(path, journal(path)):
         assert row is None or isinstance(row[0], int)
-
-
-def test_an_older_store_is_read_with_what_it_has(tmp_path: Path) -> None:
-    path = tmp_path / "responses.db"
-    with closing(sqlite3.connect(path)) as db:
-        db.executescript(FIRST_TABLES)
-        row = (1, request(1).calls[0].key, 1, 1, 7, "yes", "stop", None, None, None, 12, 3, 1, 0.5, 0.0, None)
-        db.execute(f"INSERT INTO responses VALUES ({', '.join('?' * len(row))})", row)
-        db.commit()
-    salvaged(path, tmp_path / "new.db")
-    responses = table(tmp_path / "new.db", "SELECT text, latency, terms FROM responses")
-    sources = table(tmp_path / "new.db", "SELECT model, identity FROM sources")
-    prompts = table(tmp_path / "new.db", "SELECT messages FROM prompts")
-    assert responses == [("yes", 0.5, None)]
-    assert sources == [("m", "fake")]
-    assert [json.loads(messages) for (messages,) in prompts] == [[["user", "text 1"]]]
 
 
 def test_a_store_that_was_put_right_goes_on(tmp_path: Path) -> None:

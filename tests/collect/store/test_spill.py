@@ -15,7 +15,7 @@ from tests.collect.fakes import answers, echo, fake, opened, request, run
 from tests.collect.store.test_response_store import WHOLE, disk_full
 
 from quaver.collect.store import spill as spilling
-from quaver.collect.store.receipt import Receipt, line_of, receipt, receipts_of, text_of
+from quaver.collect.store.receipt import Receipt, line_of, receipt, text_of
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.spill import SpillFile
 from quaver.core.records import Call, Message, Prompt, Request, Response
@@ -273,16 +273,6 @@ def test_a_reserve_that_cannot_grow_stops_the_run_before_anything_is_lost(
     with pytest.raises(StoreError, match="disk is full"):
         run(store, model, map(request, range(200)), total=200)
     assert len(answers(store)) == len(model.asked)
-
-
-def test_a_spill_of_the_first_form_is_taken_in(tmp_path: Path) -> None:
-    path = left_by_a_kill(tmp_path, range(3))
-    lines = path.read_bytes().splitlines(keepends=True)
-    head = text_of(lines[0]) | {"form": "quaver spill 1"}
-    each = [one for line in lines[1:] for one in receipts_of(text_of(line))]
-    old = [line_of((*one[:5], [(*call,) for call in one.calls], one.rows)) for one in each]
-    path.write_bytes(b"".join([line_of(head), *old]))
-    assert opened(tmp_path).take_in() == 3
 
 
 def test_answers_that_were_given_together_are_one_line(tmp_path: Path) -> None:

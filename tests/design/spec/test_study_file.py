@@ -165,15 +165,6 @@ def test_wrong_options_name_the_nearest(given: dict[str, Any], start: str, insid
     assert inside in str(caught.value)
 
 
-def test_an_earlier_versions_level_of_confidence_is_read(tmp_path: Path) -> None:
-    measures = "measures: [{use: accuracy, confidence: 0.9}]\n"
-    until = "until: {measure: wording_stability, width: 0.1, options: {confidence: 0.8}}\n"
-    spec, _ = read_study(written(tmp_path, STUDY + measures + until))
-    assert spec.measures[0].options == {"confidence_level": 0.9}
-    assert spec.until is not None
-    assert (spec.until.measure, spec.until.options) == ("paraphrase_stability", {"confidence_level": 0.8})
-
-
 def test_a_plug_in_that_takes_anything_gets_anything() -> None:
     def anything(**rest: Any) -> None: ...
 

@@ -79,11 +79,6 @@ def test_the_file_says_so(tmp_path: Path) -> None:
     assert "estimand" in str(raised.value.where)
 
 
-def test_a_stored_study_that_drew_paraphrases_anew(tmp_path: Path) -> None:
-    study = opened(tmp_path, PARAPHRASES + "measures: [{use: inter_pss, wordings: random}]\n")
-    assert of(study, "inter_pss") == ["population"]
-
-
 def test_imported_prompts_are_told_apart_by_name() -> None:
     imported = [
         Variant(f"{at}", {"paraphrase": f"{at}", "temperature": f"{at % 2}"}, "", "", "", "", "", {})

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,9 @@ import polars as pl
 import pytest
 from tests.studies import written
 from tests.study.collection.shards import ASKED, FAILING, opened
+from typer.testing import CliRunner
 
+from quaver.cli.main import app
 from quaver.collect.store.sole_writer import sole_writer
 from quaver.errors import SpecError, StoreError
 from quaver.study.merging import merge
@@ -95,6 +99,55 @@ def test_a_shard_that_ran_twice_counts_once(study: Path, tmp_path: Path) -> None
     status = opened(study).status()
     assert (status.answered, status.unplaced) == (CALLS, 0)
     assert [one.shard for one in status.shards] == ["1/2", "2/2"]
+
+
+def test_a_shard_that_was_asked_again_elsewhere_is_wholly_taken_in(study: Path) -> None:
+    run(study, "1/2")
+    opened(study, "2/2").run(requests=20)  # stopped before its end
+    merged = merge(opened(study))
+    assert [one.state for one in merged.shards] == ["finished", "stopped"]
+    shutil.rmtree(study.parent / "shards" / "2-of-2")
+    kept = (study.parent / "responses.db").rename(study.parent / "away.db")
+    run(study, "2/2")  # on a machine that has nothing of the study
+    kept.rename(study.parent / "responses.db")
+    merged = merge(opened(study))
+    assert (merged.answered, merged.missing, merged.unfinished) == (CALLS, 0, [])
+
+
+def test_the_order_of_merged_answers_is_the_same_every_time(study: Path) -> None:
+    run(study, "2/2", "1/2")
+    orders = []
+    for _ in range(2):
+        merge(opened(study))
+        with opened(study).source.answers() as store:
+            orders.append(store.rows("SELECT key, text FROM responses ORDER BY id"))
+        (study.parent / "responses.db").unlink()
+        _reversed(study.parent / "shards" / "1-of-2" / "responses.db")
+    assert orders[0] == orders[1]
+
+
+def _reversed(store: Path) -> None:
+    """Have the answers of a store as if they had arrived in the opposite order."""
+    with closing(sqlite3.connect(store)) as db, db:
+        db.execute("PRAGMA recursive_triggers = OFF")
+        for table, column in (("responses", "id"), ("calls", "response")):
+            db.execute(f"UPDATE {table} SET {column} = -{column}")
+            db.execute(f"UPDATE {table} SET {column} = {column} + 1000")
+
+
+def test_finished_shards_that_lack_calls_are_exit_status_1(
+    study: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(study, "1/2", "2/2")
+    with closing(sqlite3.connect(study.parent / "shards" / "2-of-2" / "responses.db")) as db, db:
+        db.execute("DELETE FROM responses WHERE id > 100")
+        db.execute("DELETE FROM calls WHERE response > 100")
+    merged = merge(opened(study))
+    assert merged.unfinished == []
+    assert merged.missing == CALLS - merged.answered > 0
+    function = f"fake={Path(__file__).with_name('shards.py')}:annotate"
+    done = CliRunner().invoke(app(), ["merge", str(study), "--function", function])
+    assert done.exit_code == 1, done.output
 
 
 def test_what_the_study_has_is_not_asked_again_by_a_shard(study: Path) -> None:

@@ -87,8 +87,7 @@ def serving(*paths: Path) -> Iterator[str]:
         again(one)
     taken = listening(0)
     port = taken.getsockname()[1]
-    viewer = Viewer(studies)
-    app = Guard(viewer.app(), TOKEN, port, viewer.reports)
+    app = Guard(Viewer(studies).app(), TOKEN, port)
     config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]}, daemon=True)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from quaver.collect.run.budget import Price, Spent
 from quaver.collect.run.progress import kind_of
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.tallies import KEY, SUMS, column_of, field_of
+from quaver.collect.store.tallies import KEY, SUMS
 from quaver.core.meter import Traffic
 from quaver.core.number_format import moment
 
@@ -129,7 +129,7 @@ def _unplaced(store: Store) -> list[tuple[Any, ...]]:
 def _entry(
     of: tuple[str, str | None, str | None, str | None, bool], placed: bool, row: Sequence[float]
 ) -> Entry:
-    sums: dict[str, Any] = dict(zip((*map(field_of, SUMS), "first", "last"), row, strict=True))
+    sums: dict[str, Any] = dict(zip((*SUMS, "first", "last"), row, strict=True))
     sums |= {name: int(sums[name]) for name in ("calls", "errors")}
     model, reused, served_model, fingerprint, batch = of
     return Entry(model, reused, served_model, fingerprint, placed, batch=batch, **sums)
@@ -137,8 +137,8 @@ def _entry(
 
 def _beside(store: Store, sources: Mapping[int, Sequence[Any]]) -> Iterator[Entry]:
     """The traffic that became no answer, by source."""
-    columns = ", ".join(map(column_of, Traffic._fields))
-    for source, *row in store.rows(f"SELECT source, {columns} FROM traffic"):
+    columns = ", ".join(Traffic._fields)
+    for source, *row in store.rows(f"SELECT source, {columns} FROM traffic ORDER BY source, part"):
         values: dict[str, Any] = Traffic(*row)._asdict()
         nothing: dict[str, Any] = dict.fromkeys(("calls", "errors", "thinking_tokens", "first", "last"), 0)
         model, _, batch = sources[source]

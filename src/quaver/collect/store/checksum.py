@@ -30,7 +30,7 @@ def checksum(*values: Any) -> int:
     False
     """
     plain = [float(one) if isinstance(one, int) else one for one in values]
-    return zlib.crc32(to_json(plain, inf_nan_mode="null"))
+    return zlib.crc32(to_json(plain, inf_nan_mode="null", bytes_mode="hex"))
 
 
 def checksum_of_new(seed: int, received: float, row: Sequence[Any]) -> int:
@@ -62,7 +62,7 @@ def add_checksums(db: sqlite3.Connection) -> None:
 
 
 def damaged(rows: Sequence[tuple[Any, ...]], kept: int, values: slice) -> list[tuple[Any, ...]]:
-    """The rows that have changed since they were stored; those without a checksum cannot tell.
+    """The rows that have changed since they were stored.
 
     Args:
         rows: Rows that were read.
@@ -71,5 +71,7 @@ def damaged(rows: Sequence[tuple[Any, ...]], kept: int, values: slice) -> list[t
             faster than Python.
     """
     crc32 = zlib.crc32
-    changed = [row for row in rows if row[kept] != crc32(to_json(row[values], inf_nan_mode="null"))]
-    return [row for row in changed if row[kept] is not None]
+    try:
+        return [row for row in rows if row[kept] != crc32(to_json(row[values], inf_nan_mode="null"))]
+    except ValueError:  # bytes where a text was stored
+        return [row for row in rows if row[kept] != checksum(*row[values])]

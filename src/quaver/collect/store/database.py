@@ -1,4 +1,4 @@
-"""The SQLite file of a store: opening, migration, and transactions that also survive a full disk."""
+"""The SQLite file of a store: opening, and transactions that also survive a full disk."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from functools import cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
 from quaver.collect.store.checksum import add_checksums
-from quaver.collect.store.disk_faults import what_to_do
+from quaver.collect.store.disk_faults import REPAIR, what_to_do
 from quaver.collect.store.disk_reserve import Reserve, is_full
 from quaver.collect.store.read_only import copied, live_uri, may_write, read_only_uri
-from quaver.collect.store.response_tables import CHANGES, SCHEMA, VERSION
+from quaver.collect.store.response_tables import SCHEMA, VERSION
 from quaver.errors import StoreError
 
 UNFIT: Final = (
@@ -34,6 +35,57 @@ UNFIT: Final = (
 _ROWS = (2500, 500, 50, 5, 1)
 """Rows per INSERT statement; few sizes, since SQLite keeps statements that it has read. Python's lock is free
 while one is carried out, and has to be waited for after it."""
+
+
+def other_version(path: Path, version: int) -> StoreError:
+    """The error about a store that another version of Quaver wrote."""
+    return StoreError(
+        "another version of Quaver stored these responses",
+        where=str(path),
+        expected=f"format {VERSION}",
+        found=f"format {version}",
+        fix="use the version of Quaver that stored them",
+    )
+
+
+@cache
+def _tables() -> frozenset[tuple[str, str, str | None]]:
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(SCHEMA)
+        return frozenset(db.execute("SELECT type, name, sql FROM sqlite_master"))
+
+
+def check_tables(db: sqlite3.Connection, path: Path, schema: str = "main") -> None:
+    """Check that tables, indexes, views and triggers are those that Quaver creates.
+
+    Raises:
+        StoreError: They are damaged, or somebody changed them.
+    """
+    found = frozenset(db.execute(f"SELECT type, name, sql FROM {schema}.sqlite_master"))
+    other = sorted({str(name) for _, name, _ in found ^ _tables()})
+    if other:
+        raise StoreError(
+            "the tables of these responses are damaged",
+            where=str(path),
+            expected="the tables that Quaver creates",
+            found="other definitions of " + ", ".join(other[:5]),
+            fix=REPAIR,
+        )
+
+
+def is_without_tables(db: sqlite3.Connection, path: Path, schema: str = "main") -> bool:
+    """Whether a process was killed before it had created a store's tables.
+
+    Raises:
+        StoreError: Another version of Quaver, or something else, created the tables.
+    """
+    version = int(db.execute(f"PRAGMA {schema}.user_version").fetchone()[0])
+    if version == VERSION:
+        check_tables(db, path, schema)
+        return False
+    if version or db.execute(f"SELECT 1 FROM {schema}.sqlite_master").fetchone():
+        raise other_version(path, version)
+    return True
 
 
 class Database:
@@ -72,11 +124,7 @@ class Database:
     def _open(self) -> None:
         self._db = self._connect()
         self._db.execute("PRAGMA busy_timeout = 10000")
-        if self.read_only and self._copy is None and 0 < self._version() < VERSION:
-            self._db.close()
-            self._uri = self._copied()
-            self._db = self._connect()
-        self._bring_up_to_date()
+        self._make_tables()
         self._db.execute("PRAGMA synchronous = FULL")
         self._look_up = self._connect(check_same_thread=False)
 
@@ -103,29 +151,19 @@ class Database:
                 self._uri = self._copied()
                 self._open()
 
-    def _bring_up_to_date(self) -> None:
-        """Create the tables, or migrate those of an older Quaver."""
-        version = self._version()
-        if version > VERSION:
-            raise StoreError(
-                "these responses were stored by a newer version of Quaver",
-                where=str(self._path),
-                expected=f"format {VERSION} or older",
-                found=f"format {version}",
-                fix="update Quaver",
-            )
-        if version == VERSION:
+    def _make_tables(self) -> None:
+        """Create the tables in a new file.
+
+        Raises:
+            StoreError: Another version of Quaver created them.
+        """
+        if not is_without_tables(self._db, self._path):
             return
         self._db.execute("PRAGMA journal_mode = WAL")
         with self._transaction():
-            version = self._version() or VERSION  # another process may have been faster
-            steps = "".join(CHANGES[step] for step in range(version, VERSION))
-            for statement in (steps + SCHEMA).split(";\n"):
+            for statement in SCHEMA.split(";\n"):
                 self._db.execute(statement)
             self._db.execute(f"PRAGMA user_version = {VERSION}")
-
-    def _version(self) -> int:
-        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
 
     def close(self) -> None:
         """Close the file."""
@@ -245,7 +283,7 @@ class Database:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # of names or texts that are damaged
             raise self._error(error) from error
 
     def _error(self, error: Exception) -> StoreError:

@@ -6,7 +6,6 @@ study changes: a response that fits the new study is found by its key.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -66,52 +65,6 @@ class PlacedCalls(Database):
             self._db.executemany("INSERT INTO items VALUES (?, ?)", enumerate(items))
             self._insert_many(PLACE, calls)
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('study', ?)", (fingerprint,))
-
-    @property
-    def recipe(self) -> int:
-        """The version of the recipe that made its keys; version 1 was not noted."""
-        return int(self.noted("recipe") or 1)
-
-    def rekey(self, keys: Iterable[tuple[bytes, bytes]], recipe: int) -> int:
-        """Move answers to the keys of another recipe, all or none.
-
-        Args:
-            keys: The old and the new key of each call that may have an answer.
-            recipe: The version of the new recipe.
-
-        Returns:
-            How many answers matched no old key and were left as they are.
-        """
-        with self._translated(), self._transaction():
-            pairs = [(new, old) for old, new in keys]
-            before = self._db.total_changes
-            self._db.executemany("UPDATE responses SET key = ? WHERE key = ?", pairs)
-            changed = self._db.total_changes - before
-            self._db.executemany("UPDATE batch_calls SET key = ? WHERE key = ?", pairs)
-            left = (
-                int(self._db.execute("SELECT count(*) FROM responses WHERE length(key) = 16").fetchone()[0])
-                - changed
-            )
-            facts = {"recipe": recipe, "left_behind": left}
-            self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
-        return left
-
-    def set_aside(self, rows: Sequence[int]) -> None:
-        """Have the calls of some answers asked again, with the follow-ups that quote them.
-
-        The answers stay, but a point and the row's id are added to their keys, which then match no call.
-        """
-        some = "SELECT value FROM json_each(?1)"
-        quoting = f"SELECT response FROM calls WHERE response IN ({some}) OR parent IN ({some})"
-        with self._translated(), self._transaction():
-            found = self._db.execute(quoting, (json.dumps(list(rows)),)).fetchall()
-            these = (json.dumps([row for (row,) in found]),)
-            keys = self._db.execute(f"SELECT id, key FROM responses WHERE id IN ({some})", these).fetchall()
-            self._db.executemany(
-                "UPDATE responses SET key = ? WHERE id = ?", [(key + b".%d" % row, row) for row, key in keys]
-            )
-            self._db.execute(f"DELETE FROM calls WHERE response IN ({some})", these)
-            self._db.execute("DELETE FROM meta WHERE name = 'annotations'")
 
     def unfollowed(self, *, errors: bool = True) -> int:
         """How many follow-ups cannot be asked because there is no answer to quote.

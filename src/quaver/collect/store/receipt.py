@@ -123,8 +123,6 @@ def receipts_of(document: Any) -> list[Receipt]:
         TypeError: It has none.
         IndexError: It has none.
     """
-    if len(document) != 2:  # a line with a single one, as in the first form
-        return [_receipt(document)]
     terms, group = document
     return [_receipt((*head, terms[under], calls, rows)) for *head, under, calls, rows in group]
 

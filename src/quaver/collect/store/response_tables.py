@@ -9,12 +9,11 @@ from typing import Any
 
 from quaver._secrets import Keys, without_keys
 from quaver.collect.store.batch_tables import BATCH_TABLES
-from quaver.collect.store.tallies import REMADE, TALLIES, WRITTEN
+from quaver.collect.store.tallies import TALLIES, WRITTEN
 from quaver.core.records import Message, Response
 from quaver.core.response_validation import utf8, valid_tokens
 
 __all__ = [
-    "CHANGES",
     "CHECKED",
     "COLUMNS",
     "INSERT",
@@ -61,8 +60,9 @@ CREATE TABLE IF NOT EXISTS responses (
     terms INTEGER, checksum INTEGER);
 CREATE TABLE IF NOT EXISTS terms (id INTEGER PRIMARY KEY, asked TEXT UNIQUE);
 CREATE TABLE IF NOT EXISTS traffic (
-    source INTEGER PRIMARY KEY, sent INTEGER, received INTEGER, discarded INTEGER, prompt_tokens REAL,
-    cached_tokens REAL, completion_tokens REAL, reckoned_prompt REAL, reckoned_completion REAL);
+    source INTEGER, part TEXT NOT NULL DEFAULT '', sent INTEGER, received INTEGER, discarded INTEGER,
+    prompt_tokens REAL, cached_tokens REAL, completion_tokens REAL, estimated_prompt REAL,
+    estimated_completion REAL, PRIMARY KEY (source, part));
 CREATE INDEX IF NOT EXISTS errors ON responses (id) WHERE finish = 'error';
 CREATE INDEX IF NOT EXISTS withheld ON responses (id) WHERE finish = 'content_filter';
 CREATE TABLE IF NOT EXISTS calls (
@@ -83,34 +83,8 @@ CREATE VIEW IF NOT EXISTS answers AS
     + BATCH_TABLES
 )
 
-VERSION = 7
-"""Version of the tables; newer ones are refused, older ones migrated."""
-
-CHANGES = {
-    1: """
-ALTER TABLE responses ADD COLUMN thinking_tokens INTEGER;
-ALTER TABLE responses ADD COLUMN served_model TEXT;
-ALTER TABLE responses ADD COLUMN fingerprint TEXT;
-ALTER TABLE sources ADD COLUMN reused TEXT;
-DROP VIEW IF EXISTS answers;
-ALTER TABLE calls ADD COLUMN parent INTEGER;
-ALTER TABLE conditions ADD COLUMN follow_up TEXT;
-ALTER TABLE conditions ADD COLUMN parent INTEGER;
-""",
-    2: """
-ALTER TABLE responses ADD COLUMN terms INTEGER;
-DROP VIEW IF EXISTS answers;
-""",
-    3: """
-ALTER TABLE responses ADD COLUMN checksum INTEGER;
-ALTER TABLE prompts ADD COLUMN checksum INTEGER;
-"""
-    + CHECKED,
-    4: REMADE,
-    5: "",  # the tables of batches, which the schema creates
-    6: "DROP TRIGGER IF EXISTS response_added;\n",
-}
-"""Migrations: by version, the statements that lead to the next."""
+VERSION = 8
+"""Version of the tables and of the recipe for keys (``call_keys``); any other is refused."""
 
 STORED = f"key, prompt, source, terms, checksum, seed, received, {COLUMNS}"
 """The columns of a new response."""

@@ -28,7 +28,6 @@ from quaver.collect.store.response_tables import (
     row_of,
     written_prompt,
 )
-from quaver.collect.store.tallies import column_of
 from quaver.core.annotations import SHOWN, AnswerRows, Row, Said, Values
 from quaver.core.call_terms import request_terms
 from quaver.core.meter import Traffic
@@ -164,9 +163,9 @@ class Responses(NewRows):
     @staticmethod
     def _adding_traffic(source: int, traffic: Traffic) -> tuple[str, tuple[float, ...]]:
         """The statement that adds traffic, and its values."""
-        names = [column_of(field) for field in Traffic._fields]
+        names = Traffic._fields
         sql = f"""INSERT INTO traffic (source, {", ".join(names)})
-            VALUES (?, {", ".join("?" * len(names))}) ON CONFLICT (source) DO UPDATE SET
+            VALUES (?, {", ".join("?" * len(names))}) ON CONFLICT (source, part) DO UPDATE SET
             {", ".join(f"{name} = {name} + excluded.{name}" for name in names)}"""
         return sql, (source, *traffic)
 
@@ -218,12 +217,30 @@ class Responses(NewRows):
         """
         # A separate connection, because the annotation frame is written from another thread.
         with self._translated(), closing(self._connect(check_same_thread=False)) as reader:
+            if not after:
+                self._check_pages(reader)
             some = "WHERE c.response > ? AND c.response <= ? ORDER BY c.response"
             rows = reader.execute(
                 f"{_placed_answers(reader)} {some}", (after, _LAST if last is None else last)
             )
             while part := rows.fetchmany(chunk):
                 yield self._answers(part)
+
+    def _check_pages(self, reader: sqlite3.Connection) -> None:
+        """Find damaged pages, whose rows SQLite would leave out without a word.
+
+        Raises:
+            StoreError: There are some.
+        """
+        found = reader.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if found != "ok":
+            raise StoreError(
+                "the file of the stored answers is damaged",
+                where=str(self._path),
+                expected="what SQLite wrote",
+                found=str(found)[:200],
+                fix=REPAIR,
+            )
 
     def spans(self, answers: int) -> list[tuple[int, int]]:
         """The study's responses in parts of some many, by the numbers before each part and at its end."""

@@ -12,17 +12,18 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from quaver.collect.store.checksum import checksum
+from quaver.collect.store.database import is_without_tables
+from quaver.collect.store.disk_faults import REPAIR
 from quaver.collect.store.read_only import open_to_read
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.response_tables import COLUMNS
+from quaver.collect.store.response_tables import SUMMED
 from quaver.collect.store.responses import Adopted
-from quaver.collect.store.unconstrained_answers import REST
 from quaver.core.call_terms import request_terms
 from quaver.core.records import Call, Request
 from quaver.errors import StoreError
@@ -47,12 +48,11 @@ def reuse(
         How many answers came from each.
 
     Raises:
-        StoreError: A folder holds no answers, or their keys are of another version.
+        StoreError: A folder holds no answers, or another version of Quaver stored them.
     """
     taken: Counter[str] = Counter()
     with ExitStack() as stack:
         others = {name: stack.enter_context(Elsewhere(folder)) for name, folder in folders.items()}
-        _check_recipes(others, store)
         sources: dict[tuple[str | None, int, str], int] = {}
         unread = iter(requests)
         while chunk := list(islice(unread, _CHUNK)):
@@ -62,23 +62,6 @@ def reuse(
                 store.adopt(adopted)
                 taken[name] += len(adopted)
     return +taken  # drops studies that gave none
-
-
-def _check_recipes(others: Mapping[str, Elsewhere], store: Store) -> None:
-    """Check that the same call has the same key in the other studies.
-
-    Raises:
-        StoreError: Another study made its keys by another recipe.
-    """
-    for name, other in others.items():
-        if other.recipe != store.recipe:
-            raise StoreError(
-                "another study's answers have keys of another version of Quaver",
-                where=name,
-                expected=f"keys of recipe {store.recipe}",
-                found=f"recipe {other.recipe}, by which none of its answers would match",
-                fix="run `quaver status` on that study to update its keys, or update Quaver",
-            )
 
 
 def _adopted(
@@ -92,7 +75,7 @@ def _adopted(
     found = {
         key: (source, seed, received, row)
         for key, source, seed, received, terms, row in other.find(wanted)
-        if other.was_asked_so(key, terms, wanted[key][0])
+        if terms == request_terms(wanted[key][0])
     }
     for key in [key for key in wanted if key in found]:  # in the order of work
         request, call = wanted.pop(key)
@@ -126,15 +109,10 @@ class Elsewhere:
             )
         try:
             self._db = open_to_read(self._path)
-            known = {row[1] for row in self._db.execute("PRAGMA table_info(responses)")}
-            self._knows_terms = "terms" in known
-            recipe = self._db.execute("SELECT value FROM meta WHERE name = 'recipe'").fetchone()
-            self.recipe = int(recipe[0]) if recipe else 1
-            if not {"key", "text", "finish"} <= known:
-                raise sqlite3.DatabaseError("it holds no responses")
+            is_new = is_without_tables(self._db, self._path)
         except sqlite3.Error as error:
             raise self._unreadable(error) from error
-        self._columns = [name if name in known else "NULL" for name in COLUMNS.split(", ")]
+        self._is_new = is_new
 
     def __enter__(self) -> Elsewhere:
         return self
@@ -144,34 +122,25 @@ class Elsewhere:
     ) -> None:
         self._db.close()
 
-    def was_asked_so(self, key: bytes, terms: str | None, request: Request) -> bool:
-        """Whether an answer was asked under the terms of a request, as far as the other study knows."""
-        if terms is None and request.schema:
-            return key in self._sent_whole
-        return terms is None or terms == request_terms(request)
-
-    @cached_property
-    def _sent_whole(self) -> set[bytes]:
-        """The keys of answers without stored terms whose request was sent whole."""
-        unknown = "r.terms IS NULL" if self._knows_terms else "1"
-        placed = f"SELECT r.key FROM responses r JOIN calls a ON a.response = r.id WHERE {unknown}"
-        rest = REST.format(which=unknown)
-        return {key for (key,) in self._rows(f"{placed} AND r.id NOT IN ({rest})", ())}
-
     def find(
         self, keys: Iterable[bytes]
     ) -> Iterator[tuple[bytes, int, int, float, str | None, tuple[Any, ...]]]:
-        """For each key that has an answer: key, source, seed, time, terms, and column values."""
-        asked = list(keys)
-        terms = "(SELECT t.asked FROM terms t WHERE t.id = responses.terms)" if self._knows_terms else "NULL"
+        """For each key that has an answer: key, source, seed, time, terms, and column values.
+
+        Raises:
+            StoreError: An answer has changed since it was stored, or cannot be read.
+        """
+        asked = [] if self._is_new else list(keys)
         for start in range(0, len(asked), 500):
             part = asked[start : start + 500]
             sql = (
-                f"SELECT key, source, seed, received, {terms}, {', '.join(self._columns)} FROM responses "
-                f"WHERE finish != 'error' AND key IN ({','.join('?' * len(part))})"
+                f"SELECT key, source, checksum, (SELECT t.asked FROM terms t WHERE t.id = r.terms), {SUMMED} "
+                f"FROM responses r WHERE finish != 'error' AND key IN ({','.join('?' * len(part))})"
             )
-            for key, source, seed, received, asked_so, *row in self._rows(sql, part):
-                yield key, source, seed, received, asked_so, tuple(row)
+            for key, source, kept, terms, seed, received, *row in self._rows(sql, part):
+                if kept != checksum(seed, received, *row):
+                    raise self._unreadable("an answer has changed since it was stored")
+                yield key, source, seed, received, terms, tuple(row)
 
     def source(self, number: int) -> tuple[str, dict[str, Any]]:
         """The identity and provenance of the engine that answered."""
@@ -186,6 +155,6 @@ class Elsewhere:
         except sqlite3.Error as error:
             raise self._unreadable(error) from error
 
-    def _unreadable(self, error: sqlite3.Error) -> StoreError:
+    def _unreadable(self, error: object) -> StoreError:
         problem = "another study's responses.db cannot be read"
-        return StoreError(problem, where=str(self._path), found=str(error))
+        return StoreError(problem, where=str(self._path), found=str(error), fix=REPAIR)

@@ -11,7 +11,6 @@ from typing import Any
 
 from quaver.collect.store.batch_tables import BATCH_COLUMNS
 from quaver.collect.store.checksum import add_checksums, checksum, checksum_of_prompt
-from quaver.collect.store.merged_stores import NOTED
 from quaver.collect.store.page_reader import Row, rows_in
 from quaver.collect.store.read_only import journal
 from quaver.collect.store.response_store import Store
@@ -30,7 +29,7 @@ _SUMMED = [_RESPONSE.index(name) for name in SUMMED.split(", ")]
 _FINISH = _RESPONSE.index("finish")
 _BATCH, _REQUEST = 1 + len(BATCH_COLUMNS.split(", ")), 7
 """Values of a row of ``batches``, and of ``batch_requests`` and ``batch_calls``."""
-_FORGOTTEN = ("study", "annotations", "misasked")
+_FORGOTTEN = ("study", "annotations")
 """Notes about what is rebuilt anyway."""
 
 
@@ -88,7 +87,7 @@ class Salvage:
                     known[number_of, name] = tuple(values)
             case [int(number_of), str(name), bytes(key), *_] if len(values) == _REQUEST:
                 self.others.setdefault("batch_calls", {})[number_of, name, key] = tuple(values)
-            case [str(name), str() | int() as value] if name not in _FORGOTTEN and not name.startswith(NOTED):
+            case [str(name), str() | int() as value] if name not in _FORGOTTEN:
                 self._other("meta", name, value)
 
     def _add_response(self, number: int, values: Sequence[Any]) -> None:

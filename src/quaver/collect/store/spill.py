@@ -30,8 +30,6 @@ from quaver.core.replaced_file import put_in_place
 from quaver.errors import StoreError
 
 _FORM = "quaver spill 2"
-_READ = (_FORM, "quaver spill 1")
-"""Forms that can be read; in the first, each answer had a line of its own."""
 
 _SHORT = 2**16
 """Longest line, in bytes, that is written without releasing Python's lock."""
@@ -175,14 +173,13 @@ class SpillFile:
         self._path = path
         self.study: str | None = None
         self.sources: dict[int, tuple[str, str, Any, str | None]] = {}
-        self._columns: Sequence[str] = ()
         first = next(self._documents(), None)
         if first is None:
             return
         try:
-            if first["form"] not in _READ:
+            if first["form"] != _FORM or first["columns"] != COLUMNS.split(", "):
                 raise ValueError(f"the form {first['form']!r}")
-            self.study, self._columns = first["study"], first["columns"]
+            self.study = first["study"]
             self.sources = {n: (m, i, json.loads(facts), of) for n, m, i, facts, of in first["sources"]}
         except (ValueError, TypeError, KeyError) as error:
             raise StoreError(
@@ -195,17 +192,9 @@ class SpillFile:
 
     def receipts(self) -> Iterator[Receipt]:
         """The answers in order of arrival; incomplete lines are skipped."""
-        places = [
-            self._columns.index(name) if name in self._columns else None for name in COLUMNS.split(", ")
-        ]
         for document in self._documents():
             try:
-                group = [
-                    one._replace(
-                        rows=[tuple(None if at is None else row[at] for at in places) for row in one.rows]
-                    )
-                    for one in receipts_of(document)
-                ]
+                group = receipts_of(document)
             except (ValueError, TypeError, IndexError, KeyError):  # the first line, or not Quaver's
                 continue
             yield from (one for one in group if one.source in self.sources)

@@ -43,7 +43,7 @@ def make_sound(path: Path) -> None:
                     db.execute(f'DROP {kind} "{name}"')
                 elif kind in ("view", "trigger"):
                     raise _strange(path, f"a {kind} with an odd name")
-            if version == VERSION:  # an older one gets them when it is migrated
+            if version == VERSION:
                 for statement in SCHEMA.split(";\n"):
                     db.execute(statement)
     except sqlite3.Error as error:

@@ -32,9 +32,9 @@ SUMS = {
     "cached_tokens": "r.cached_tokens",
     "completion_tokens": WRITTEN,
     "thinking_tokens": "r.thinking_tokens",
-    "reckoned_prompt": f"CASE WHEN {_UNCOUNTED} THEN {TOKENS_A_CHARACTER} * "
+    "estimated_prompt": f"CASE WHEN {_UNCOUNTED} THEN {TOKENS_A_CHARACTER} * "
     "(SELECT length(messages) FROM prompts WHERE id = r.prompt) END",
-    "reckoned_completion": f"CASE WHEN {_UNCOUNTED} THEN {TOKENS_A_CHARACTER} * "
+    "estimated_completion": f"CASE WHEN {_UNCOUNTED} THEN {TOKENS_A_CHARACTER} * "
     "(length(r.text) + ifnull(length(r.thinking), 0)) END",
     "speechless": f"r.finish = 'length' AND {_SPEECHLESS}",
     "empty": f"r.finish = 'stop' AND {_SPEECHLESS}",
@@ -42,16 +42,6 @@ SUMS = {
 """The columns of ``tallies``, and what each response ``r`` adds to them."""
 
 KEY = ("source", "served_model", "fingerprint")
-
-
-def column_of(field: str) -> str:
-    """The column of a field: stored databases have another word for what is estimated."""
-    return field.replace("estimated_", "reckoned_")
-
-
-def field_of(column: str) -> str:
-    """The field of a column."""
-    return column.replace("reckoned_", "estimated_")
 
 
 def _trigger(name: str, when: str, parts: Iterator[str]) -> str:
@@ -136,15 +126,3 @@ INSERT INTO tallies ({", ".join(KEY)}, {", ".join(SUMS)}, first, last)
     {_TOTALS} GROUP BY {_BY_KEY};
 """
 """Recomputes the totals from all responses."""
-
-REMADE = (
-    """
-DROP TRIGGER IF EXISTS response_added;
-DROP TRIGGER IF EXISTS response_replaced;
-DROP TRIGGER IF EXISTS response_removed;
-DROP TABLE IF EXISTS tallies;
-"""
-    + TALLIES
-    + REFILL
-)
-"""Rebuilds table, triggers and totals: the migration for a change of what is summed."""

@@ -1,14 +1,14 @@
-"""How the key of a call is made. The recipe has a number, which the lock and the store record.
+"""How the key of a call is made. The recipe has a number, which the lock records.
 
-Stored answers are found by their keys. Whoever changes what goes into a key, or in which order, adds a recipe
-with the next number; the old one stays here, so that ``rekeying`` can find the new key of an old answer.
+Stored answers are found by their keys. Whoever changes what goes into a key, or in which order, raises its
+number here and that of the tables (``response_tables.VERSION``).
 """
 
 from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import Protocol
 
@@ -32,7 +32,7 @@ class State(Protocol):
 
 
 class Recipe:
-    """The first recipe: BLAKE2b, 16 bytes.
+    """The recipe: BLAKE2b, 16 bytes.
 
     It covers the served model's identity, the terms (decoding, allowed answers or JSON schema), the messages,
     the occurrence of all these in the design, and the number of the repeat. The key of a follow-up that
@@ -107,8 +107,5 @@ def _bytes(role: str, content: str) -> bytes:
     return f"{role}\x1f{len(content)}\x1f{content}".encode("utf-8", "surrogatepass")
 
 
-RECIPES: Mapping[int, Recipe] = {1: Recipe()}
-"""Every recipe under which answers were ever stored, by its number."""
-
 RECIPE = 1
-"""The number of the current recipe."""
+"""The number of the recipe."""

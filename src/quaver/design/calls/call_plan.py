@@ -29,7 +29,6 @@ from quaver.core.records import (
     Variant,
     constructor,
 )
-from quaver.design.calls import call_keys
 from quaver.design.calls.call_keys import Recipe, State
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.work_order import WorkOrder, joined
@@ -66,7 +65,6 @@ class Plan:
         identities: For each model's name, what it serves (weights, engine); part of the key.
         most_logprobs: For each model's name, how many log-probabilities it returns at a position. A follow-up
             that wants more gets as many.
-        recipe: The number of the recipe for keys; the current one if left out.
         occasion: When the calls are asked, where the same ones are asked again on purpose; their keys and
             seeds are then those of this occasion.
         has: Whether a prompt's calls belong to it, by the positions of variant and item; all do if left out.
@@ -80,14 +78,12 @@ class Plan:
         experiment: Experiment,
         identities: Mapping[str, str],
         most_logprobs: Mapping[str, int] = MappingProxyType({}),
-        recipe: int | None = None,
         occasion: str = "",
         has: Callable[[int, int], bool] | None = None,
     ) -> None:
         self.occasion = occasion
         self.experiment = experiment
         self.identities = identities
-        self.recipe = call_keys.RECIPE if recipe is None else recipe
         self.most_logprobs = most_logprobs
         self._has = has
         self.order = WorkOrder(experiment)
@@ -239,9 +235,7 @@ class Plan:
             alike[place] += 1
         return cells
 
-    @property
-    def _recipe(self) -> Recipe:
-        return call_keys.RECIPES[self.recipe]
+    _recipe = Recipe()
 
 
 class _Cell(NamedTuple):

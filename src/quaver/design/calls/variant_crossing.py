@@ -24,13 +24,15 @@ from quaver.design.paraphrase.paraphrase_draft import Keeper, PromptContext
 from quaver.design.prompts.rendering import PROMPT_NAMES
 from quaver.design.prompts.templates import check, check_columns, check_postfix, check_syntax, names_in
 from quaver.design.spec import TEXT_FACTOR, FamilySpec, StudySpec
-from quaver.design.spec.former_names import former_factor
 from quaver.design.spec.study_file import Positions, bind
 from quaver.design.variants.paraphrases import VariantFamily
 from quaver.errors import SpecError, UnknownName
 
 Only = Mapping[str, tuple[str, ...]]
 """Levels by factor: a condition, which holds where each of these factors has one of its levels."""
+
+_DRAWN_AS = {"paraphrase": "wording"}
+"""The name by which a factor's levels are drawn, where it is another: draws depend on it."""
 
 
 def nested(
@@ -337,7 +339,7 @@ def variants_of(spec: StudySpec, context: PromptContext, keeper: Keeper, source:
     for index, asked in enumerate(spec.variants):
         family = _family(asked, index, source)
         factor = asked.factor or family.factor
-        own = replace(context, seed=derive(spec.seed, "variants", former_factor(factor)))
+        own = replace(context, seed=derive(spec.seed, "variants", _DRAWN_AS.get(factor, factor)))
         with source.locating("variants", index):
             levels = with_edits(factor, family.levels(own), context.prompt, keeper.edits)
             if getattr(family, "rewords", False):

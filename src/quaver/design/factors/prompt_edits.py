@@ -13,7 +13,6 @@ from typing import Any
 
 from quaver.core.column_names import column_of
 from quaver.core.records import Variant
-from quaver.design.spec.former_names import former_factor
 from quaver.errors import SpecError
 
 ORIGINAL = "original"
@@ -179,7 +178,7 @@ def with_edits(
     """
     mine: dict[str, list[Edit]] = {}
     for edit in edits:
-        if edit.factor in (factor, former_factor(factor)):
+        if edit.factor == factor:
             mine.setdefault(edit.level, []).append(edit)
     found = []
     for level in levels:

@@ -8,7 +8,6 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from quaver.core.registry import Kind
-from quaver.design.spec.former_names import renamed_measure
 from quaver.design.spec.spec_part import Name, Part, PlacedError, Text
 
 
@@ -98,13 +97,3 @@ class UntilSpec(Part):
                 problem = "rounds whose intervals hold at any time only add items: leave this out"
                 raise PlacedError(problem, name)
         return self
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_today(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping):
-            return given
-        return {
-            name: renamed_measure(value) if name in ("measure", "options") else value
-            for name, value in given.items()
-        }

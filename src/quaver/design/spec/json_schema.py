@@ -15,7 +15,6 @@ from pydantic_core import core_schema
 from quaver.core import registry
 from quaver.core.replaced_file import replace_text
 from quaver.design.spec import DecodingSpec, ModelSpec, StudySpec
-from quaver.design.spec.former_names import FORMER
 from quaver.errors import SpecError
 
 SCHEMA_ID: Final = "urn:quaver:study"
@@ -54,10 +53,8 @@ def _bare(part: Any) -> JsonSchemaValue:
 
 
 def _named(kind: registry.Kind) -> JsonSchemaValue:
-    """The names of a kind of plug-in, those of other packages too; former names are marked."""
-    names = {"enum": registry.names(kind)}
-    former = FORMER.get(kind)
-    return {"anyOf": [names, {"enum": list(former), "deprecated": True}]} if former else names
+    """The names of a kind of plug-in, those of other packages too."""
+    return {"enum": registry.names(kind)}
 
 
 def json_schema() -> dict[str, Any]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from quaver.core.column_names import column_among
 from quaver.core.records import Estimand
 from quaver.core.registry import Kind
-from quaver.design.spec.former_names import renamed_measure
 from quaver.design.spec.prompt_spec import TEXT_COLUMN
 from quaver.design.spec.spec_part import Name, Only, Part, PluginSpec, Text
 
@@ -69,11 +68,6 @@ class MeasureSpec(PluginSpec):
         "(population), or the next prompt (next). If left out, the measure's own; these prompts where the "
         "study has no paraphrases.",
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_today(cls, given: Any) -> Any:
-        return renamed_measure(given)
 
     def among(self, columns: Collection[str]) -> MeasureSpec:
         """The same measure with the names that the frame has: ``output`` may be its ``factor_output``."""

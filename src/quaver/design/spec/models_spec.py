@@ -12,7 +12,6 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 from quaver.core.arguments import excerpt, expectation
 from quaver.core.records import Decoding
 from quaver.core.registry import Kind
-from quaver.design.spec.former_names import renamed_model
 from quaver.design.spec.spec_part import Name, Only, Part, PlacedError, PluginSpec, Text
 from quaver.errors import UnknownName
 
@@ -271,7 +270,7 @@ class ModelSpec(PluginSpec):
     @classmethod
     def _of_today(cls, given: Any) -> Any:
         if not isinstance(given, str):
-            return renamed_model(given)
+            return given
         try:
             return model_of_name(given)
         except UnknownName as error:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from quaver.core.column_names import column_of
 from quaver.core.registry import Kind
-from quaver.design.spec.former_names import renamed_family
 from quaver.design.spec.spec_part import Name, Only, Part, PluginSpec, Text
 
 TEXT_FACTOR = "text"
@@ -58,11 +57,6 @@ class FamilySpec(PluginSpec):
     only: Only = Field(
         {}, description="Vary only where other factors have these levels; elsewhere, use its first level."
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_today(cls, given: Any) -> Any:
-        return renamed_family(given)
 
 
 class MeaningSpec(Part):

@@ -292,7 +292,7 @@ class StoredAnswers:
                 "another study's responses.db cannot be read",
                 where=str(self._path),
                 found=str(error),
-                fix="if an older Quaver wrote them, run `quaver status` on that study to update them",
+                fix="`quaver repair` on that study recovers what is still intact",
             ) from error
 
 

@@ -34,8 +34,7 @@ _HEIGHT = 250
 class Spot:
     """One point: where it is, its intervals upwards and across, and in which panel and series it stands.
 
-    ``about`` is what the page says of it (`mark_words.about`); by default its names and numbers. ``name`` is
-    printed beside it.
+    ``about`` is what the page says of it (`mark_words.about`); by default its names and numbers.
     """
 
     x: float
@@ -48,7 +47,6 @@ class Spot:
     left: float | None = None
     right: float | None = None
     about: str = ""
-    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +131,7 @@ def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any
     y = alt.Y("y:Q", scale=_scale(y_ends), axis=_axis(plane.up, "y" in plane.percent, _HEIGHT))
     own = [_row(_described(plane, spot), series) for spot in plane.spots if spot.panel == panel]
     if plane.named:
-        own = [row | {"name": series[row["series"]]} for row in own]
-    own = [row | {"name": fitted(row["name"], 0.45 * width)} for row in own]
+        own = [row | {"name": fitted(series[row["series"]], 0.45 * width)} for row in own]
     base = Layer(inline(own)).encode(x=x, color=alt.Color("ink:N", scale=None), detail=alt.Detail("series:N"))
     named = by_model(row["about"] for row in own)
     bars = base.encode(description=ABOUT) if named else base
@@ -150,7 +147,7 @@ def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any
             size=alt.Size("size:Q", scale=None),
         )
     )
-    if any(row["name"] for row in own):
+    if plane.named:
         layers.append(_names(base, y, x_ends))
     guides = ", ".join(guide.text for guide in plane.guides if guide.text)
     drawn = alt.layer(*layers).properties(width=width, height=_HEIGHT)
@@ -207,7 +204,6 @@ def _row(spot: Spot, series: Sequence[str]) -> dict[str, Any]:
         "series": place,
         "size": spot.size,
         "about": spot.about,
-        "name": spot.name,
         **look(place),
     }
 

@@ -10,7 +10,6 @@ import polars as pl
 from quaver.core.records import Estimand, Estimate
 from quaver.core.seeds import derive
 from quaver.design.spec import MeasureSpec, StudySpec, UntilSpec
-from quaver.design.spec.former_names import former_measure
 from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError, StoreError
 from quaver.estimation.declaration import Measure, registered
@@ -55,7 +54,7 @@ def measurement(
         first = asked.evaluator or str(frame["evaluator"][0])
         options = options if options.get("second") == first else {"first": first, **options}
     only = _repairing(study, plugin, options, asked, evaluators)
-    seed = derive(study.spec.seed, "bootstrap", former_measure(asked.use))
+    seed = derive(study.spec.seed, "bootstrap", asked.use)
     shared = {"labels": study.experiment.labels, "by": by, "seed": seed, "group": study.spec.group}
     options = {**shared, **with_coders(study.spec, asked.use, options)}
     if plugin.takes_factors and (varied := _varied(study, frame, by)):

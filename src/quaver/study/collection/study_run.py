@@ -96,7 +96,6 @@ def run(
     *,
     watch: Callable[[Progress], None],
     retry_errors: bool,
-    retry_unconstrained: bool,
     requests: int | None,
     events: TextIO | None,
     batch: bool = False,
@@ -116,8 +115,6 @@ def run(
         store.take_in()
         study.place(store)
         record = ShardRecord(study, store)
-        if retry_unconstrained:
-            study.placed.set_misasked_aside(store)
         study.files.write("study.lock.json", study.lock())
         before = store.counts().answered - (store.counts().errors if retry_errors else 0)
         total = study.calls - store.unfollowed(errors=not retry_errors)
@@ -159,7 +156,6 @@ def run_part(study: StudyFile, keep: Callable[[Request], Request | None]) -> Out
         study,
         watch=lambda progress: None,
         retry_errors=False,
-        retry_unconstrained=False,
         requests=None,
         events=None,
         keep=keep,

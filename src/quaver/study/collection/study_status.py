@@ -104,8 +104,6 @@ class StudyStatus(Rows):
         done_without: A sentence for each thing that a server did not honour and the study did without.
         cut_in_thought: A sentence for each model whose thinking left no room for answers.
         empty: A sentence for each model that ended answers without a word.
-        misasked: Answers that were asked without the JSON schema that they should follow.
-        left_behind: Answers of earlier designs that kept the keys of an older recipe.
         sent: Requests that were sent to servers.
         received: Replies to these.
         discarded: Replies that became no answer: they could not be used, never came, or servers were tried
@@ -137,8 +135,6 @@ class StudyStatus(Rows):
     done_without: Sequence[str] = ()
     cut_in_thought: Sequence[str] = ()
     empty: Sequence[str] = ()
-    misasked: int = 0
-    left_behind: int = 0
     sent: int = 0
     received: int = 0
     discarded: int = 0
@@ -169,18 +165,7 @@ class StudyStatus(Rows):
     @property
     def warnings(self) -> list[str]:
         """What to know before its answers are trusted, a sentence each."""
-        found = [*self.configurations_changed, *self.done_without, *self.cut_in_thought, *self.empty]
-        if self.misasked:
-            found.append(
-                f"{self.misasked:,} answers were collected by an older Quaver without the JSON schema that "
-                "they should follow; `quaver run --retry-unconstrained` asks again, and keeps the old ones"
-            )
-        if self.left_behind:
-            found.append(
-                f"{self.left_behind:,} answers fit no call of the study as it is and kept the keys of an "
-                "older Quaver; a study file that wants them again would ask them again"
-            )
-        return found
+        return [*self.configurations_changed, *self.done_without, *self.cut_in_thought, *self.empty]
 
     @property
     def left(self) -> float | None:
@@ -253,8 +238,6 @@ def status_in(study: StudySource, store: Store | None, process: int | None) -> S
         done_without=done_without(store) if store else (),
         cut_in_thought=cut_in_thought(entries),
         empty=empty_answers(entries),
-        misasked=study.misasked(store) if store else 0,
-        left_behind=int((store.noted("left_behind") if store else None) or 0),
         sent=sum(one.sent for one in entries),
         received=sum(one.received for one in entries),
         discarded=sum(one.discarded for one in entries),
@@ -295,7 +278,7 @@ def _batches(study: StudySource, store: Store) -> list[BatchStatus]:
 
 def _shards(study: StudySource, store: Store | None) -> Sequence[ShardStatus]:
     """How far each shard is; none of a shard itself."""
-    return Shards(study.folder).statuses(store.all_taken() if store else {})
+    return Shards(study.folder).statuses(store)
 
 
 def _conditions(study: StudySource, store: Store | None) -> list[ConditionStatus]:

@@ -17,7 +17,6 @@ from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import row_of, written_prompt
 from quaver.collect.store.sole_writer import sole_writer
 from quaver.core.records import Call
-from quaver.design.calls import call_keys
 from quaver.design.prompts.rendering import messages_of
 from quaver.design.spec import IMPORTED
 from quaver.models.local.weights import digest
@@ -52,7 +51,7 @@ class Answers(Imports):
         """
         self.files.make()
         with self.files.store() as store:
-            if not (store.placed(self.fingerprint) and store.recipe == call_keys.RECIPE):
+            if not store.placed(self.fingerprint):
                 with sole_writer(self.folder):
                     self.place(store)
             yield store
@@ -68,7 +67,6 @@ class Answers(Imports):
         items = [item.id for item in self.experiment.items]
         calls = (call for call, _ in self._calls())
         store.place(self.fingerprint, self.experiment.conditions, items, calls)
-        store.note("recipe", str(call_keys.RECIPE))
 
     def _calls(self) -> Iterator[tuple[Call, int]]:
         """Each row's call, and the row. Its key is made of the table and of its place there."""

@@ -17,7 +17,6 @@ from typing_extensions import TypedDict
 
 from quaver.core.annotations import ANNOTATION_COLUMNS, with_added_columns
 from quaver.core.records import Condition, Decoding, Estimate, Item, LabelSet, Variant
-from quaver.design.spec.former_names import renamed_estimates, renamed_lock
 from quaver.errors import QuaverError, StoreError
 from quaver.study.sources.study_folder import shaped
 
@@ -79,7 +78,7 @@ def lock_in(folder: Path) -> tuple[dict[str, Any], Lock]:
         StoreError: As for every part, it is missing, damaged, or of another shape; or it contradicts itself.
     """
     path = folder / "study.lock.json"
-    document = renamed_lock(_document(path))
+    document = _document(path)
     bare = document
     if isinstance(document, dict) and isinstance(document.get("variants"), list):
         shown = document["variants"]
@@ -102,7 +101,7 @@ def items_in(folder: Path) -> list[Item]:
 def estimates_in(folder: Path) -> list[Estimate]:
     """A bundle's ``estimates.json``."""
     path = folder / "estimates.json"
-    return list(_shaped(list[Estimate], renamed_estimates(_document(path)), path))
+    return list(_shaped(list[Estimate], _document(path), path))
 
 
 def places_in(folder: Path) -> Sequence[Place]:

@@ -22,7 +22,6 @@ from quaver.design.spec.study_file import Positions, read_study
 from quaver.errors import ModelError, StoreError
 from quaver.study.sources.archive import Opened, extract
 from quaver.study.sources.bundle_schema import fitting_together, frame_in, items_in, lock_in, places_in
-from quaver.study.sources.call_places import PlacedCalls
 from quaver.study.sources.paraphrase_file import entries_of
 from quaver.study.sources.prices import prices, prices_beside
 from quaver.study.sources.study_source import StudySource
@@ -134,13 +133,6 @@ class Bundle(StudySource):
                 )
                 self._is_sound = True
             yield store
-
-    def misasked(self, store: Store) -> int:
-        """How many answers were asked under other terms than their keys say."""
-        if self.spec.annotations is not None:
-            return 0
-        placed = PlacedCalls(self.experiment, self.served, self.fingerprint, self.where)
-        return placed.misasked(store)
 
     @cached_property
     def prices(self) -> Mapping[str, Price | None]:

@@ -164,7 +164,8 @@ class GoldFiles:
         if state.design is not None:
             text = json.dumps(state.design, indent=1, ensure_ascii=False) + "\n"
             contents[DESIGN] = text.encode("utf-8", "backslashreplace")
-        self._joint.write(contents)
+        with _reading(self.folder):
+            self._joint.write(contents)
 
     def write_table(self, name: str, frame: pl.DataFrame) -> None:
         """Write a table where it stands."""
@@ -194,15 +195,19 @@ class GoldFiles:
         if not path.is_file():
             return None
         with _reading(path):
-            document: DesignFile = shaped(DesignFile, json.loads(path.read_text(encoding="utf-8")))
+            document: DesignFile = shaped(DesignFile, json.loads(self._content(DESIGN)))
             return document
+
+    def _content(self, name: str) -> bytes:
+        path = self.path(name)
+        return self._joint.content(name) if path == self._joint.path(name) else path.read_bytes()
 
     def _table(self, name: str, columns: Mapping[str, Any]) -> pl.DataFrame | None:
         path = self.path(name)
         if not path.is_file():
             return None
         with _reading(path):
-            frame = pl.read_csv(path, schema=dict.fromkeys(columns, pl.String))
+            frame = pl.read_csv(self._content(name), schema=dict.fromkeys(columns, pl.String))
             texts = [one for one, kind in columns.items() if kind == pl.String]
             frame = frame.with_columns(_unescaped(frame[one]) for one in texts)
             if "drawn" in columns:

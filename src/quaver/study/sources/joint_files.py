@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -11,6 +12,7 @@ from quaver.core.replaced_file import put_in_place, replace_bytes, replace_text,
 
 _READY: Final = ".ready"
 _NEXT: Final = ".next"
+_SUMS: Final = "checksums.json"
 
 
 class JointFiles:
@@ -40,10 +42,40 @@ class JointFiles:
             StoreError: One cannot be written.
         """
         self.finish()
-        for name, content in contents.items():
+        sums = self._sums() | {name: zlib.crc32(content) for name, content in contents.items()}
+        everything = {**contents, _SUMS: (json.dumps(sums, indent=1) + "\n").encode()}
+        for name, content in everything.items():
             replace_bytes(self._next(name), content)
-        replace_text(self._folder / _READY, json.dumps([*contents]))
+        replace_text(self._folder / _READY, json.dumps([*everything]))
         self.finish()
+
+    def content(self, name: str) -> bytes:
+        """What is in a file.
+
+        Raises:
+            OSError: It cannot be read.
+            ValueError: It has changed since it was written here.
+        """
+        content = self.path(name).read_bytes()
+        if self._sums().get(name, zlib.crc32(content)) != zlib.crc32(content):
+            raise ValueError(
+                f"its content has changed; if you changed it on purpose, remove {self._folder / _SUMS}"
+            )
+        return content
+
+    def _sums(self) -> dict[str, int]:
+        """The files' checksums; empty where somebody removed them.
+
+        Raises:
+            ValueError: They have changed since they were written.
+        """
+        path = self.path(_SUMS)
+        if not path.is_file():
+            return {}
+        found = json.loads(path.read_bytes())
+        if not isinstance(found, dict):
+            raise ValueError(f"{path} holds no checksums")
+        return found
 
     def finish(self) -> None:
         """Finish what a process that was killed has left.

@@ -7,6 +7,7 @@ touched: SQLite's locks do not reach that far.
 
 from __future__ import annotations
 
+import json
 import socket
 import time
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,9 @@ ShardState = Literal["missing", "running", "stopped", "finished"]
 
 FOLDER = "shards"
 """The folder of all shards in a study's own."""
+
+_TAKEN = "shard "
+"""How the notes about shards begin in the table ``meta``."""
 
 _ALIVE = 60.0
 """Seconds after which a shard that wrote nothing down is not taken for running, where locks do not tell."""
@@ -80,7 +84,7 @@ class _Shard:
         found = []
         for file in (store, journal(store), store.with_suffix(".spill")):
             about = file.stat() if file.exists() else None
-            found.append([about.st_size, about.st_mtime_ns] if about else [0, 0])
+            found.append([about.st_size, about.st_mtime_ns, about.st_ctime_ns] if about else [])
         return found
 
     @property
@@ -180,22 +184,26 @@ class Shards:
                     )
 
     def take_in(self, store: Store) -> int:
-        """Copy what the shards have and the study's store lacks; returns how many answers that were.
+        """Take in by key what the shards have and the store lacks; returns how many answers that were.
 
         The study's folder must be locked, and its store and the shards checked.
 
         Raises:
             StoreError: A store cannot be read or written.
         """
-        return sum(
-            self._take(one, store)
-            for one in self._found
-            if one.files.responses.exists() and store.taken_from(one.path.name).get("stamp") != one.stamp
-        )
+        return sum(self._take(one, store) for one in self._new(store))
 
     def has_news(self, store: Store) -> bool:
         """Whether a shard has what may not have been taken in."""
-        return any(store.taken_from(name).get("stamp") != stamp for name, stamp in self.stamps.items())
+        return bool(self._new(store))
+
+    def _new(self, store: Store) -> list[_Shard]:
+        taken = taken_shards(store)
+        return [
+            one
+            for one in self._found
+            if one.files.responses.exists() and taken.get(one.path.name, {}).get("stamp") != one.stamp
+        ]
 
     @staticmethod
     def _take(one: _Shard, store: Store) -> int:
@@ -203,26 +211,24 @@ class Shards:
         if not may_write(path):
             return store.take_from(name, path)
         with sole_writer_if_free(one.path) as free:
-            if free:
-                with closing(Store(path)) as part:
-                    part.take_in()
-                    answered = part.counts().answered
-                found = store.take_from(name, path)
-                one.facts["answered"] = answered
-                store.note_taken(name, {"stamp": one.stamp, "status": one.facts})
-                return found
-        return store.take_from(name, path) if one.is_here else 0
+            if not free:
+                return store.take_from(name, path) if one.is_here else 0
+            with closing(Store(path)) as part:
+                part.take_in()
+                one.facts["answered"] = part.counts().answered
+            found = store.take_from(name, path)
+            store.note(f"{_TAKEN}{name}", json.dumps({"stamp": one.stamp, "status": one.facts}))
+            return found
 
-    def statuses(self, taken: Mapping[str, Mapping[str, Any]]) -> Sequence[ShardStatus]:
+    def statuses(self, store: Store | None) -> Sequence[ShardStatus]:
         """Every shard, those that are missing among them.
 
         Args:
-            taken: What is noted in the study's store about shards, of which some may be gone.
+            store: The study's store, which knows shards whose folders are gone.
         """
         known: dict[Share, ShardStatus] = {}
-        for facts in taken.values():
-            if "status" in facts:
-                known[Share.read(facts["status"]["shard"])] = _status(facts["status"], running=False)
+        for taken in taken_shards(store).values() if store else ():
+            known[Share.read(taken["status"]["shard"])] = _status(taken["status"], running=False)
         for one in self._found:
             before = known.get(one.share)
             now = _status(one.facts, one.runs())
@@ -230,3 +236,13 @@ class Shards:
                 known[one.share] = now
         every = {Share(of, number) for of in {one.of for one in known} for number in range(1, of + 1)}
         return [known.get(one, ShardStatus(str(one), "missing")) for one in sorted(every)]
+
+
+def taken_shards(store: Store) -> dict[str, dict[str, Any]]:
+    """What a study's store notes about shards that are over, by their folders' names.
+
+    ``stamp`` is what their files looked like when all of them was taken in, so that they are looked at again
+    only when they have changed; ``status`` is what they said of themselves.
+    """
+    sql = "SELECT name, value FROM meta WHERE name LIKE ? || '%'"
+    return {name.removeprefix(_TAKEN): json.loads(value) for name, value in store.rows(sql, (_TAKEN,))}

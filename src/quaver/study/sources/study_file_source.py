@@ -229,7 +229,7 @@ class StudyFile(StudySource):
     def placed(self) -> PlacedCalls:
         """The calls, as the store has them."""
         has = self._dealt.has if self._dealt else None
-        return PlacedCalls(self.experiment, self.served, self.fingerprint, self.where, has)
+        return PlacedCalls(self.experiment, self.served, self.fingerprint, has)
 
     @property
     def plan(self) -> Plan:
@@ -239,10 +239,6 @@ class StudyFile(StudySource):
     def requests(self, model: str) -> Iterator[Request]:
         """What a model is asked."""
         return self.plan.requests(model)
-
-    def misasked(self, store: Store) -> int:
-        """How many answers were asked under other terms than their keys say."""
-        return self.placed.misasked(store)
 
     @contextmanager
     def answers(self) -> Iterator[Store]:
@@ -264,9 +260,6 @@ class StudyFile(StudySource):
                 else:
                     with sole_writer(self.folder):
                         self.placed.place(store)
-            if self.placed.known_misasked(store) is None:
-                with suppress(StoreError):  # it is looked for again where it cannot be kept
-                    self.placed.note_misasked(store)
             yield store
 
     def place(self, store: Store) -> None:

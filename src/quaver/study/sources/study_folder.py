@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from functools import cache
@@ -14,14 +13,12 @@ import polars as pl
 from pydantic import AwareDatetime, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from quaver._secrets import Keys
 from quaver.collect.run.engine_noise import Noise
 from quaver.collect.store.response_store import Store
-from quaver.core.replaced_file import replace_text, writing
+from quaver.core.replaced_file import document_in, replace_document, writing
 from quaver.design.factors.prompt_edits import Edit
 from quaver.design.frozen.freeze_record import Entry
 from quaver.design.paraphrase.paraphrase_draft import Paraphrase
-from quaver.design.spec.former_names import renamed_lock, renamed_paraphrases
 from quaver.errors import StoreError
 from quaver.study.sources.kept_annotations import replacing_kept
 
@@ -127,14 +124,10 @@ class _File(NamedTuple):
     Attributes:
         shape: What its document must be.
         fix: What to do where it is damaged.
-        renamed: Puts the names of an older Quaver into those of today.
-        former: What the file was once called.
     """
 
     shape: Any
     fix: str
-    renamed: Callable[[Any], Any] = lambda document: document
-    former: str = ""
 
 
 class _CertifiedPlace(TypedDict):
@@ -198,12 +191,10 @@ _FILES: Mapping[FileName, _File] = {
     "accepted.json": _File(_AcceptedAs, "move it away; quaver accept makes it again"),
     "frozen.json": _File(_Frozen, "put back a copy of it; it cannot be made again for a time that is past"),
     "shard.json": _File(_Shard, "run this shard again, which writes it anew"),
-    "study.lock.json": _File(_Lock, "move it away; the next run writes it anew", renamed_lock),
+    "study.lock.json": _File(_Lock, "move it away; the next run writes it anew"),
     "paraphrases.json": _File(
         _Paraphrases,
         "put back a copy of it; without it the paraphrases are made, and paid, once more",
-        renamed_paraphrases,
-        former="wordings.json",
     ),
 }
 
@@ -252,18 +243,17 @@ class StudyFolder:
             opened.close()
 
     def read(self, name: FileName) -> dict[str, Any]:
-        """The document of a file, in the names of today; empty where there is no such file.
+        """The document of a file; empty where there is no such file.
 
         Raises:
             StoreError: It is not what Quaver wrote.
         """
         about = _FILES[name]
-        files = [self.path / one for one in (name, about.former) if one]
-        path = next((one for one in files if one.is_file()), None)
-        if path is None:
+        path = self.path / name
+        if not path.is_file():
             return {}
         try:
-            document = about.renamed(json.loads(path.read_text(encoding="utf-8")))
+            document = document_in(path)
             shaped(about.shape, document)
         except (OSError, ValueError, RecursionError) as error:
             raise StoreError(
@@ -277,9 +267,8 @@ class StudyFolder:
 
     def write(self, name: FileName, document: Mapping[str, Any]) -> None:
         """Keep the document of a file, without the value of any key."""
-        text = Keys().out_of(json.dumps(document, indent=1, ensure_ascii=False, default=str)) + "\n"
         self.make()
-        replace_text(self.path / name, text)
+        replace_document(self.path / name, document)
 
     def read_noise(self) -> dict[str, list[Noise]]:
         """The engines' own noise by model; empty where it was not measured."""

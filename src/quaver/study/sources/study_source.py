@@ -193,10 +193,6 @@ class StudySource(ABC):
         """What a model is asked, as far as the plan can write it again."""
         return iter(())
 
-    def misasked(self, store: Store) -> int:
-        """How many answers were asked under other terms than their keys say."""
-        return 0
-
     # ------------------------------------------------------------------------------- money, lock
 
     @property

@@ -1,0 +1,237 @@
+"""Every file that Quaver keeps, each written and read back as Quaver does it.
+
+`CASES` has one for every module that writes through the helpers of line files and replaced files; a test
+compares the two lists.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from tests.collect.fakes import answers, opened, request
+
+from quaver.certification import gate
+from quaver.collect.store.receipt import receipt
+from quaver.collect.store.response_store import Store
+from quaver.core.batch import NotNow
+from quaver.core.line_file import LineFile, lines_of
+from quaver.core.records import Response
+from quaver.errors import QuaverError
+from quaver.gold.gold_draw import DRAW_COLUMNS
+from quaver.gold.returned_labels import CODED_COLUMNS
+from quaver.models.served.file_batches import FileBatches
+from quaver.study.sources.gold_files import DesignFile, GoldFiles, GoldState
+from quaver.study.sources.study_folder import FileName, StudyFolder
+from quaver.view.mark_book import MarkBook
+
+REFUSED = (QuaverError, NotNow)
+"""What a writer or a reader may say instead of doing its work."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A file that is kept.
+
+    Attributes:
+        name: What it is.
+        write: Keeps a text in a folder; returns once it is acknowledged.
+        read: The texts that are kept, in order.
+        files: The files, by patterns in the folder.
+        adds: Whether an earlier text stays when a later one is kept.
+        is_ours: Whether Quaver decides what is in it, and so can tell whether it has changed.
+        asked_again: Whether what is damaged is asked for again, without an error.
+    """
+
+    name: str
+    write: Callable[[Path, str], None]
+    read: Callable[[Path], list[str]]
+    files: tuple[str, ...]
+    adds: bool = False
+    is_ours: bool = True
+    asked_again: bool = False
+
+    def __str__(self) -> str:
+        return self.name
+
+
+# ------------------------------------------------------------------------------------- lines
+
+
+def _mark(folder: Path, text: str) -> None:
+    book = MarkBook(folder, ["yes"])
+    book.add({"item": f"i{len(book.marks())}", "note": text}, "ada")
+
+
+def _marks(folder: Path) -> list[str]:
+    return [one.note for one in MarkBook(folder, ["yes"]).marks()]
+
+
+def _line(folder: Path, text: str) -> None:
+    LineFile(folder / gate.RESULTS).append([{"work": text}])
+
+
+def _lines(folder: Path) -> list[str]:
+    return [one["work"] for one in LineFile(folder / gate.RESULTS).documents()]
+
+
+# ---------------------------------------------------------------------------------- documents
+
+_TIME = "2026-01-01T00:00:00+00:00"
+_OPTIONS = {"prompts": 1, "parts": 1, "first": 1, "confirmed": 0, "whole": True, "error": 0.1}
+_LOOK = {
+    "baseline": "a", "labels": "b", "time": _TIME, "bounds": [], "error": 0.1, "share": 0.1, "tail": 0.1,
+    "items": "c", "left_out": {},
+}  # fmt: skip
+_SHARD = {
+    "shard": "1/2", "fingerprint": "f", "quaver": "1", "host": "h", "process": 1, "calls": 1, "answered": 1,
+    "ended": None, "seen": 1.0,
+}  # fmt: skip
+DOCUMENTS: dict[FileName, Callable[[str], dict[str, Any]]] = {
+    "noise.json": lambda text: {text: []},
+    "rounds.json": lambda text: {"until": {"measure": text}, "rounds": []},
+    "looks.json": lambda text: {"looks": [{**_LOOK, "baseline": text}]},
+    "canary.json": lambda text: {
+        "options": _OPTIONS,
+        "pool": [{"item": text, "variant": "v", "prompt": "p"}],
+    },
+    "occasions.json": lambda text: {
+        "occasions": [
+            {"number": 0, "name": text, "time": _TIME, "ended": True, "prices": {}, "identities": {}}
+        ]
+    },
+    "study.lock.json": lambda text: {"models": {"m": {"identity": text}}},
+    "paraphrases.json": lambda text: {
+        "edits": [
+            {"factor": "f", "level": "l", "part": "instruction", "before": text, "after": "b", "remark": ""}
+        ]
+    },
+    "certified.json": lambda text: {"fingerprint": text, "places": []},
+    "frozen.json": lambda text: {"format": 1, "frozen": [], "about": text},
+    "accepted.json": lambda text: {"asked": {"text": text}, "found": {}},
+    "shard.json": lambda text: {**_SHARD, "study": text},
+}
+
+
+def _document(name: FileName) -> Case:
+    make = DOCUMENTS[name]
+
+    def write(folder: Path, text: str) -> None:
+        StudyFolder(folder).write(name, make(text))
+
+    def read(folder: Path) -> list[str]:
+        found = StudyFolder(folder).read(name)
+        return [_within(make("\x00?"), found)] if found else []
+
+    return Case(name, write, read, (name,))
+
+
+def _within(shape: Any, found: Any) -> str:
+    """The text at the place where a document has its mark."""
+    if isinstance(shape, dict):
+        for key, one in shape.items():
+            if key == "\x00?":
+                return str(next(iter(found)))
+            if "\\u0000?" in json.dumps(one):
+                return _within(one, found[key])
+    if isinstance(shape, list):
+        return _within(shape[0], found[0])
+    return str(found)
+
+
+# --------------------------------------------------------------------------------------- gold
+
+
+def _coded(folder: Path, text: str) -> None:
+    files = GoldFiles(folder)
+    row = dict.fromkeys(CODED_COLUMNS) | {"item": "a", "coder": "c", "label": "yes", "note": text}
+    coded = pl.DataFrame([row], schema=CODED_COLUMNS)
+    place = dict.fromkeys(DRAW_COLUMNS) | {"item": "a", "probability": 0.5, "drawn": True}
+    draw = pl.DataFrame([place], schema=DRAW_COLUMNS)
+    design: DesignFile = {
+        "form": "f", "seed": 1, "design": "simple", "by": [], "floor": 0.0, "how": text, "rounds": [],
+        "rule": "adjudicator", "taken": [],
+    }  # type: ignore[typeddict-item]  # fmt: skip
+    files.write(GoldState(design, draw, coded))
+
+
+def _labels(folder: Path) -> list[str]:
+    state = GoldFiles(folder).state()
+    if state.design is None:
+        return []
+    notes = state.coded["note"].to_list()
+    assert notes in ([state.design["how"]], [None]), "files that change together are of one generation"
+    return [state.design["how"]]
+
+
+# ------------------------------------------------------------------------------------- answers
+
+
+def _answer(folder: Path, text: str) -> None:
+    store = opened(folder, items=60)
+    try:
+        item = len(answers(store))
+        source = store.register("m", "fake", {})
+        store.write([receipt((request(item), [Response(text)]), source)])
+    finally:
+        store.close()
+
+
+def _spilled(folder: Path, text: str) -> None:
+    store = opened(folder, items=60)
+    try:
+        spill = store.spill()
+        source = store.register("m", "fake", {})
+        spill.close()
+        spill = store.spill()  # whose first line knows the source
+        spill.add([receipt((request(len(answers(store))), [Response(text)]), source)])
+        spill.close()
+    finally:
+        store.close()
+
+
+def _stored(folder: Path) -> list[str]:
+    if not (folder / "responses.db").exists():
+        return []
+    store = Store(folder / "responses.db")
+    try:
+        store.take_in()
+        if not store.placed("f"):
+            store.close()
+            store = opened(folder, items=60)
+        return [one.text for _, one in sorted(answers(store).items())]
+    finally:
+        store.close()
+
+
+# -------------------------------------------------------------------------------------- batches
+
+
+class _Lines:
+    parts = kind_of = line = None
+
+
+def _batch(folder: Path, text: str) -> None:
+    line = json.dumps({"custom_id": text}).encode() + b"\n"
+    FileBatches(folder, _Lines()).upload("b", lambda: iter([line]))  # type: ignore[arg-type]
+
+
+def _batches(folder: Path) -> list[str]:
+    path = folder / "b.jsonl"
+    lines = lines_of(path.read_text("utf-8")) if path.exists() else []
+    return [json.loads(line)["custom_id"] for line in lines]
+
+
+CASES = [
+    Case("marks", _mark, _marks, ("marks.jsonl",), adds=True),
+    Case("certification", _line, _lines, (gate.RESULTS,), adds=True),
+    *map(_document, DOCUMENTS),
+    Case("gold sample", _coded, _labels, ("gold/*",)),
+    Case("answers", _answer, _stored, ("responses.db*",), adds=True),
+    Case("spill", _spilled, _stored, ("responses.spill",), adds=True, asked_again=True),
+    Case("batch", _batch, _batches, ("b.jsonl",), is_ours=False),
+]

@@ -1,0 +1,236 @@
+"""What was acknowledged is read back, or one error says what is lost: for every file that Quaver keeps.
+
+The suite takes samples; ``QUAVER_CONFORMANCE=all`` goes through every byte and every line.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import shutil
+import sys
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from tests.core.persistent import CASES, REFUSED, Case
+
+ALL = os.environ.get("QUAVER_CONFORMANCE") == "all"
+SEED = int(os.environ.get("QUAVER_CONFORMANCE_SEED", "1"))
+SEPARATORS = [
+    chr(code)
+    for code in range(0x110000)
+    if unicodedata.category(chr(code)) in ("Cc", "Zl", "Zp", "Zs") or code in (0xFEFF, 0x200B, 0xFFFE)
+]
+TRACED = ("core/line_file.py", "core/replaced_file.py", "sources/joint_files.py", "store/spill.py")
+"""Files at whose lines a process is killed."""
+
+over_cases = pytest.mark.parametrize("case", CASES, ids=str)
+
+
+def some(of: range, most: int) -> list[int]:
+    """Places to look at: all of them, or a sample with both ends."""
+    if ALL or len(of) <= most:
+        return list(of)
+    return sorted({of[0], of[-1], *random.Random(SEED).sample(of, most)})
+
+
+def kept(case: Case, *texts: str) -> list[str]:
+    """What is read once these texts are acknowledged."""
+    return list(texts) if case.adds else list(texts[-1:])
+
+
+def read(case: Case, folder: Path) -> list[str] | None:
+    """What is read; None where one error says that something is lost."""
+    try:
+        return case.read(folder)
+    except REFUSED:
+        return None
+
+
+# ----------------------------------------------------------------------------------- separators
+
+
+@over_cases
+def test_every_separator_and_control_character_comes_back(case: Case, tmp_path: Path) -> None:
+    texts = [f"a{one}b{one}" for one in (SEPARATORS if ALL else random.Random(SEED).sample(SEPARATORS, 8))]
+    texts.append("x".join(["", *SEPARATORS, ""]))
+    for number, text in enumerate(texts):
+        case.write(tmp_path, text)
+        assert case.read(tmp_path) == kept(case, *texts[: number + 1])
+
+
+# --------------------------------------------------------------------------------------- no space
+
+
+@contextmanager
+def _no_file_longer_than(size: int) -> Iterator[None]:
+    """Writes beyond this are cut short by the system itself, and then fail."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@over_cases
+def test_whatever_fits_no_acknowledged_text_is_lost(case: Case, tmp_path: Path) -> None:
+    first = tmp_path / "first"
+    first.mkdir()
+    case.write(first, "one")
+    trial = shutil.copytree(first, tmp_path / "trial")
+    case.write(trial, "two")
+    longest = max((file.stat().st_size for file in trial.rglob("*") if file.is_file()), default=0)
+    for size in some(range(longest + 1), 25):
+        folder = shutil.copytree(first, tmp_path / f"{size}")
+        with _no_file_longer_than(size):
+            try:
+                case.write(folder, "two")
+                acknowledged = True
+            except REFUSED:
+                acknowledged = False
+        found = case.read(folder)
+        assert found == kept(case, "one", "two") or (not acknowledged and found == ["one"]), size
+        case.write(folder, "three")
+        assert case.read(folder) == kept(case, *(found if case.adds else []), "three")
+        shutil.rmtree(folder)
+
+
+# ------------------------------------------------------------------------------------------ kills
+
+
+class _Killed(BaseException):
+    pass
+
+
+def _killed_at(line: int, folder: Path, into: Path, act: Callable[[], None]) -> bool:
+    """Do something, and copy the folder as it is at a line of the helpers; whether it came so far."""
+    seen = 0
+
+    def at_line(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal seen
+        if event == "line":
+            seen += 1
+            if seen == line:
+                shutil.copytree(folder, into)
+                raise _Killed
+        return at_line
+
+    def at_call(frame: FrameType, event: str, _: object) -> Any:
+        return at_line if frame.f_code.co_filename.endswith(TRACED) else None
+
+    before = sys.gettrace()
+    sys.settrace(at_call)
+    try:
+        act()
+    except _Killed:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+@over_cases
+def test_a_kill_at_any_line_loses_nothing_that_was_acknowledged(case: Case, tmp_path: Path) -> None:
+    first = tmp_path / "first"
+    first.mkdir()
+    case.write(first, "one")
+    lines = _lines_of_helpers(lambda: case.write(_anew(first, tmp_path), "two"))
+    for line in some(range(1, lines + 1), 25):
+        folder, found = _anew(first, tmp_path), tmp_path / f"found-{line}"
+        assert _killed_at(line, folder, found, lambda: case.write(folder, "two"))  # noqa: B023
+        there = case.read(found)
+        assert there in (["one"], kept(case, "one", "two")), line
+        case.write(found, "three")
+        assert case.read(found) == kept(case, *(there if case.adds else []), "three"), line
+        shutil.rmtree(found)
+
+
+def _lines_of_helpers(act: Callable[[], None]) -> int:
+    """How many lines of the helpers are gone through."""
+    seen = 0
+
+    def at_line(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal seen
+        seen += event == "line"
+        return at_line
+
+    before = sys.gettrace()
+    sys.settrace(lambda frame, *_: at_line if frame.f_code.co_filename.endswith(TRACED) else None)
+    try:
+        act()
+    finally:
+        sys.settrace(before)
+    return seen
+
+
+def _anew(first: Path, home: Path) -> Path:
+    shutil.rmtree(home / "trial", ignore_errors=True)
+    return shutil.copytree(first, home / "trial")
+
+
+# ------------------------------------------------------------------------------------ generations
+
+
+@over_cases
+def test_an_earlier_generation_of_a_file_is_read_as_it_was(case: Case, tmp_path: Path) -> None:
+    folder = tmp_path / "now"
+    folder.mkdir()
+    case.write(folder, "one")
+    earlier = shutil.copytree(folder, tmp_path / "earlier")
+    case.write(folder, "two")
+    for pattern in case.files:
+        for file in folder.glob(pattern):
+            file.unlink()
+        for file in earlier.glob(pattern):
+            shutil.copy2(file, folder / file.relative_to(earlier))
+    assert read(case, folder) in (["one"], kept(case, "one", "two"), None)
+    case.write(folder, "three")
+    assert "three" in case.read(folder)
+
+
+# ----------------------------------------------------------------------------------------- damage
+
+
+@pytest.mark.parametrize("case", [one for one in CASES if one.is_ours], ids=str)
+def test_a_damaged_byte_is_noticed_or_changes_nothing(case: Case, tmp_path: Path) -> None:
+    first = tmp_path / "first"
+    first.mkdir()
+    for text in ("one", "two"):
+        case.write(first, text)
+    draw, outcomes = random.Random(SEED), Counter[str]()
+    for pattern in case.files:
+        for file in sorted(first.glob(pattern)):
+            whole = file.read_bytes()
+            for at in some(range(len(whole)), 120):
+                byte = draw.choice([0, 10, 34, 255, whole[at] ^ 1, whole[at] ^ 128])
+                if byte == whole[at]:
+                    continue
+                folder = _anew(first, tmp_path)
+                damaged = folder / file.relative_to(first)
+                damaged.write_bytes(whole[:at] + bytes([byte]) + whole[at + 1 :])
+                others = _contents(folder, damaged)
+                found = read(case, folder)
+                outcomes["noticed" if found is None else "unharmed"] += 1
+                if case.asked_again:
+                    assert {*(found or ())} <= {"one", "two"}
+                    continue
+                assert found in (None, kept(case, "one", "two")), (file.name, at, byte)
+                assert _contents(folder, damaged).items() >= others.items()
+    assert outcomes.total()
+
+
+def _contents(folder: Path, but: Path) -> dict[str, bytes]:
+    """What is in the other files, beside those that a database makes while it is open."""
+    return {
+        file.name: file.read_bytes()
+        for file in folder.rglob("*")
+        if file.is_file() and file != but and "responses" not in file.name
+    }
