@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy
@@ -66,3 +68,11 @@ def test_p_rejects_no_more_than_its_level_with_rare_labels_and_unequal_groups() 
     values = (rng.random((150, 100, 3)) < 0.06).astype(float)
     p = [partition.p(one, at, permutations=199) for at, one in enumerate(values)]
     assert np.mean(np.array(p) < 0.05) < 0.1
+
+
+def test_groups_without_a_spread_within_give_no_warning() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for sizes in ([2] + [1] * 60, [2] * 3 + [1] * 200):
+            groups = np.repeat(np.arange(len(sizes)), sizes)
+            assert Partition.of(groups).likeness(np.full((groups.size, 2), np.nan)) == [None, None]

@@ -106,7 +106,8 @@ class Partition:
         above, below = groups - 1.0 - self.trend.shape[1], n - groups * 1.0
         usable = (above > 0) & (below > 0) & (inside > 0)
         f = np.full(n.size, np.nan)
-        f[usable] = (np.maximum(between - explained, 0) / above)[usable] / (inside / below)[usable]
+        explains = np.maximum(between - explained, 0)[usable] / above[usable]
+        f[usable] = explains / (inside[usable] / below[usable])
         return f, above, below, (sizes**2).sum(0)
 
     def likeness(self, values: Floats, confidence_level: float = 0.95) -> list[Likeness | None]:
@@ -132,8 +133,9 @@ class Partition:
             mean = squares / items
             size = (items - mean) / (items - below - 1)
             tail = (1 - confidence_level) / 2
-            ends = f / scipy.special.fdtri(above, below, np.array([1 - tail, tail]))
-            rho, low, high = ((g - 1) / (g - 1 + size) for g in (f, *ends))
+            with np.errstate(divide="ignore"):  # a quantile may round to 0: the end is then 1
+                ends = f / scipy.special.fdtri(above, below, np.array([1 - tail, tail]))
+            rho, low, high = (1.0 if np.isinf(g) else (g - 1) / (g - 1 + size) for g in (f, *ends))
             effect = max(1.0, 1 + (mean - 1) * rho)
             p = float(scipy.special.fdtrc(above, below, f))
             counts = int(items), int(items - below)
