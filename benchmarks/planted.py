@@ -95,7 +95,7 @@ _CAUSES = {
 
 
 def said(study: Study) -> dict[str, Said]:
-    """What the verdict on a study says, by model: the only place that knows its record."""
+    """What the verdict on a study says, by field or else by model: the only place that knows its record."""
     card = study.verdict()
     found = {}
     for one in card.recommendations:
@@ -105,7 +105,7 @@ def said(study: Study) -> dict[str, Said]:
             if estimate.measure in _QUANTITIES and estimate.low is not None and estimate.high is not None
         ]
         bare = any(estimate.measure == "unlabelled_texts" for estimate in one.unvouched)
-        found[one.model] = Said(
+        found[one.field or one.model] = Said(
             kind=one.kind,
             cause=_CAUSES.get(one.reason, one.reason),
             prompt=one.prompt.rpartition("=")[2],
@@ -149,9 +149,10 @@ class Score:
 def scored(kind: Kind, study: Planted, verdict: Said, seed: int) -> Score:
     """Hold what a verdict says against what was planted."""
     missed = []
-    true = true_values(kind.plan)
+    # the second of two fields is another than what was planted
+    true = true_values(kind.plan) if kind.of in ("", "m", *kind.fields[:1]) else {}
     # one prompt's figures are not those of all prompts
-    quoted = () if verdict.kind == "use one prompt only" else verdict.quoted
+    quoted = () if verdict.kind == "use one prompt only" or not true else verdict.quoted
     for quantity, low, high in quoted:
         if not low - 1e-9 <= true[quantity] <= high + 1e-9:
             missed.append(f"{quantity} [{low:.3f} to {high:.3f}], true {true[quantity]:.3f}")
@@ -206,7 +207,8 @@ def _false_clauses(kind: Kind, study: Planted, verdict: Said) -> Iterator[str]:
     misread = {f"g{at}" for at in study.misread}
     for group in sorted(verdict.groups - misread):
         yield f"names the group {group}"
-    if verdict.missing and not (study.labels < 0).any():
+    never_filled = bool(kind.fields) and kind.of != kind.fields[0]
+    if verdict.missing and not never_filled and not (study.labels < 0).any():
         yield "names missing labels"
     refuses = verdict.kind in ("do not use", "use one prompt only")
     if refuses and kind.causes and verdict.cause and verdict.cause not in kind.causes:

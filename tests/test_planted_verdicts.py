@@ -14,20 +14,23 @@ _HARD = "8% of the texts, the hard ones, never labelled"
 
 RIGHT = (
     "three labels",
-    "ten labels",
-    "one label always",
+    _NEVER_FOUND,
     "both labels swapped",
+    "five ordinal labels, a quarter of a step of noise",
     "four grades, prompts agree and people do not",
+    "interval, half a step of noise on eleven",
+    "six groups, positives missed in one",
     "eight groups with other shares of labels, all good",
     _ONE_BROKEN,
-    "only one prompt of five right",
     "every prompt changes most labels, without gold",
     "three repeats, another label each time",
+    _HARD,
     "half of the labels missing at random",
     "three coders, each right in 85%, and a good model",
     "8 texts, half wrong",
-    "100 texts, good",
     "two models, the bad one",
+    "two fields, the one that is filled",
+    "two fields, the one that is never filled",
 )
 """Kinds of which no seed was judged wrongly."""
 
