@@ -11,7 +11,7 @@ from rich.console import Group
 
 from quaver.cli.console import say, screen, table
 from quaver.cli.run_display import show_outcome, watching
-from quaver.cli.terminal_tables import numbers
+from quaver.cli.terminal_tables import estimates_tables
 from quaver.cli.verdict_display import say_verdict
 from quaver.cli.weights_offer import YesOption, offer_weights
 from quaver.core.number_format import short_name, with_interval
@@ -55,7 +55,9 @@ def command(
         study.noise(prompts=4)
     report = study.report()
     screen.print(_table(study))
-    screen.print(_agreement(study))
+    screen.print("Agreement between prompt variants that show the same text (1 is perfect, 0 is chance):")
+    agreement = study.measure("inter_pss", evaluator=study.spec.evaluators[0].title)
+    screen.print(*estimates_tables(agreement), sep="\n")
     say_verdict(study, status, path)
     say(f"The report: {report.resolve()}")
 
@@ -74,16 +76,6 @@ def _table(study: Study) -> Group:
         for variant, found in sorted(rows.items(), key=lambda row: row[0].split(",")[::-1])
     ]
     return table(("asked", *shown.values()), cells, "Greedy answers, with 95% intervals:")
-
-
-def _agreement(study: Study) -> Group:
-    """Krippendorff's alpha between prompt variants that show the same text."""
-    rows = [
-        (one.cell["decoding"], one.cell["text"], *numbers(one))
-        for one in study.measure("inter_pss", evaluator=study.spec.evaluators[0].title)
-    ]
-    heads = ("decoding", "text", "alpha", "95% interval")
-    return table(heads, rows, "Agreement between prompt variants (1 is perfect, 0 is chance):")
 
 
 def _percent(one: Estimate) -> str:

@@ -115,8 +115,9 @@ _INFORMED = 0.5
 _BIASED, _UNBIASED = 0.4, 0.5
 """On a scale: the bias, in standard deviations of the gold labels, that surely is one, and none."""
 
-_MISSED = 0.5
-"""A class of which surely less than this is found is excepted."""
+_MISSED, _FOUND = 0.7, 0.5
+"""A class of which surely less than the first is found is excepted; one of which not surely the second is
+found is named beside the verdict."""
 
 _NEVER = 3
 """So is one that is never given, though as many texts have it; one more for each tenfold of classes."""
@@ -279,7 +280,7 @@ class _Known(NamedTuple):
             is_new = part.measure == "group_class_found" and part.cell["label"] not in named[0]
             if is_new and _group(part) not in named[1] and _is_missed(part):
                 wrong.append(part)
-        unsure = [part for part in classes if part not in missed and _ends(part)[0] < _MISSED]
+        unsure = [part for part in classes if part not in missed and _ends(part)[0] < _FOUND]
         bare = [part for part in own if part.measure == "unlabelled_texts" and part.value]
         found = replace(one, exceptions=(*missed, *wrong), unvouched=(*bare, *unsure))
         if but_for_parts:

@@ -353,18 +353,15 @@ def limits(results: Results, found: Sequence[Recommendation]) -> str:
                 f"{with_interval(part)} are not the gold label"
             )
             continue
-        where = f" whose {part.cell['group']} is {quoted(part.cell['level'])}" if "group" in part.cell else ""
-        label, details = label_in_words(results, part.cell["label"]), part.details
-        texts = count(details["texts"], "text")
-        clauses.append(f"{label} was found in {details['found']} of {texts}{where}: {with_interval(part)}")
+        clauses.append(_recall(results, part))
     for part in one.unvouched:
         if part.measure == "unlabelled_texts":
             clauses.append(f"{part.details['texts']:,} of {count(part.n, 'text')} never got a label")
     few = [part for part in one.unvouched if part.measure == "class_found"]
-    if few:
-        names = [label_in_words(results, part.cell["label"]) for part in few]
-        named = enumeration(names) if len(names) <= _NAMED else f"{len(names)} classes"
-        clauses.append(f"too few gold labels show whether {named} {'is' if len(few) == 1 else 'are'} found")
+    if len(few) > _NAMED:
+        clauses.append(f"too few gold labels show how often {len(few)} of the classes are found")
+    else:
+        clauses += [_recall(results, part) for part in few]
     grouped = next((own for own in one.evidence if "grouped" in own.details), None)
     if grouped is not None:
         column = grouped.details["grouped"]
@@ -373,6 +370,15 @@ def limits(results: Results, found: Sequence[Recommendation]) -> str:
         )
         clauses.append(f"{who} are labelled alike, which these intervals allow for")
     return _sentence("; ".join(clauses)) if clauses else ""
+
+
+def _recall(results: Results, part: Estimate) -> str:
+    """How often a class is found, in all texts or in those of a group."""
+    where = f" whose {part.cell['group']} is {quoted(part.cell['level'])}" if "group" in part.cell else ""
+    texts = count(part.details["texts"], "text")
+    return (
+        f"{label_in_words(results, part.cell['label'])} was found in {with_interval(part)} of {texts}{where}"
+    )
 
 
 def best_of(found: Sequence[Recommendation]) -> Recommendation:

@@ -34,6 +34,9 @@ from quaver.study.analysis.study_measures import (
 from quaver.study.sources.study_plugins import Measurement
 from quaver.study.sources.study_source import StudySource
 
+_COLUMNS = 5
+"""Of so many columns that may group the items, each group is looked at by itself."""
+
 
 def measurable(study: StudySource) -> pl.DataFrame:
     """The annotations, less those of evaluators that had nothing to read in a decoding.
@@ -188,10 +191,14 @@ def _as_judged(
         coders = study.spec.items.coders
         again = judged(study.experiment, evaluators, joined, study.spec.seed, column, coders)
         found = widened(found, again, column, int(one.details["groups"]))
-        if column != NEAR_DUPLICATES:
-            labels, own = study.experiment.labels, of_first(evaluators, joined)
-            each = vouched_parts(own, labels=labels, compared=[column], seed=study.spec.seed)
-            found += [one for one in each if one.cell.get("group") == column]
+    of_groups = sorted((one for one in hidden if one.value is not None), key=lambda one: one.details["p"])
+    for one in of_groups[:_COLUMNS]:
+        column = one.cell["column"]
+        if column != NEAR_DUPLICATES and column != group:
+            own = with_column(study, of_first(evaluators, frame), column)
+            labels, seed = study.experiment.labels, study.spec.seed
+            each = vouched_parts(own, labels=labels, compared=[column], seed=seed)
+            found += [part for part in each if part.cell.get("group") == column]
     for name in _other_fields(study):
         own = frame.filter(pl.col("evaluator").cast(pl.String) == name)
         quality = answered(study.experiment, [name], own, study.spec.seed, group)
