@@ -73,6 +73,8 @@ def test_fields_that_only_sound_like_keys_are_sent() -> None:
         f"http://host/v1/%73k-{PLANTED}",
         f"http://sk-{PLANTED}.host/v1",
         f"http://[me:{PLANTED}@host/v1",
+        f"http://host/key/{PLANTED}/v1",
+        f"http://host/api_token/{PLANTED}",
     ],
 )
 def test_an_address_holds_nothing_but_an_address(url: str) -> None:
@@ -87,10 +89,19 @@ def test_an_address_holds_nothing_but_an_address(url: str) -> None:
         assert PLANTED not in repr(caught.value)
 
 
+@pytest.mark.parametrize("part", ["kX9f2LmQ7vT4bN8sR1wZ", "bot123456:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw"])
+def test_a_part_that_nobody_made_up_is_no_part_of_an_address(part: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        checked_url(f"https://host.example.org/{part}/v1", None)
+    assert part not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     "url",
     [
         "http://localhost:8000/v1",
+        "https://x.openai.azure.com/openai/deployments/gpt-4o-mini-2024-07-18/v1",
+        "https://host.example.org/v1/projects/project-12345/locations/us-central1/gpt4oMiniDeployment2024",
         "http://[::1]:8000/v1",
         "https://router.huggingface.co/hf-inference/models/org/model/v1",
         "https://gateway.ai.cloudflare.com/v1/0123456789abcdef0123456789abcdef/my-gateway/openai",

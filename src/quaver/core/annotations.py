@@ -101,6 +101,27 @@ def with_added_columns(frame: Frame) -> Frame:
     )
 
 
+def misfit(schema: Mapping[str, pl.DataType]) -> str | None:
+    """What keeps a file's columns from being annotations; None for nothing."""
+    for name, kind in ANNOTATION_COLUMNS.items():
+        if name not in schema:
+            return f"no column {name!r}"
+        if not _fits(schema[name], pl.Series(dtype=kind).dtype):
+            return f"the column {name!r} holds {schema[name]}"
+    return None
+
+
+def _fits(found: pl.DataType, wanted: pl.DataType) -> bool:
+    """Whether a column can be taken for one of a type; labels may be texts, and whole numbers numbers."""
+    if wanted in (pl.Categorical, pl.String):
+        return found in (pl.Categorical, pl.String)
+    if isinstance(wanted, pl.List):
+        return isinstance(found, pl.List) and found.inner.is_numeric()
+    if wanted.is_numeric():
+        return found.is_integer() if wanted.is_integer() else found.is_float()
+    return found == wanted
+
+
 Row = tuple[int, int, int, Response, Response | None]
 """Condition position, item position, repeat, response, and the quoted response if a follow-up quotes one."""
 

@@ -167,3 +167,10 @@ def test_a_mapping_looks_for_files_where_it_is_run(tmp_path: Path, monkeypatch: 
         }
     )
     assert len(found.items) == 3
+
+
+def test_a_column_named_by_half_a_character_is_one_error(tmp_path: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    path.write_text('{"text": "one", "lab\\ud800el": "a"}\n')
+    with pytest.raises(ItemError):
+        read_rows(path)

@@ -122,6 +122,13 @@ def test_a_column_that_is_not_there_is_named() -> None:
         label_movement(pl.DataFrame({"item": [1], "label": ["a"]}), FACTORS, labels=LABELS)
 
 
+def test_levels_that_no_annotation_has_are_undefined() -> None:
+    rows = [(f"{item}", "other", "ab"[item % 2]) for item in range(6)]
+    frame = pl.DataFrame(rows, schema=["item", "paraphrase", "label"], orient="row")
+    found = label_movement(frame, {"paraphrase": FACTORS["paraphrase"]}, labels=LABELS, seed=7)
+    assert {e.value for e in found if e.measure == "level_shares"} == {None}
+
+
 def test_adjusted_tau_by_hand() -> None:
     # levels (3, 1) and (1, 3): n = 8, columns 4 and 4; within Σ = 10/4 + 10/4 = 5, alone = 32/8 = 4;
     # tau = (5 − 4)/(8 − 4) = 1/4; adjusted 1 − 3/4 · 7/6 = 1/8

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import polars as pl
@@ -139,3 +141,32 @@ def test_what_cannot_be_read_leaves_nothing_behind(tmp_path: Path, roles: Roles,
         import_annotations(table(tmp_path), tmp_path / "study", roles=roles, **options)
     assert said in str(caught.value)
     assert not (tmp_path / "study").exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda frame: frame.drop("label"),
+        lambda frame: frame.rename({"repeat": "times"}),
+        lambda frame: frame.with_columns(pl.lit(1).alias("model")),
+        lambda frame: frame.with_columns(pl.lit("x").alias("probabilities")),
+    ],
+)
+def test_annotations_with_other_columns_are_made_anew(change, tmp_path: Path) -> None:
+    study = imported(tmp_path)
+    study.annotations()
+    kept = tmp_path / "study" / "annotations.parquet"
+    change(pl.read_parquet(kept)).write_parquet(kept)
+    opened = quaver.Study.open(tmp_path / "study")
+    assert labels(opened.annotations(), "label_match") == LEFT
+
+
+@pytest.mark.parametrize("file", ["calls.csv", "calls.parquet"])
+def test_a_time_that_is_none_is_one_error_of_an_export(file: str, tmp_path: Path) -> None:
+    study = imported(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "study" / "responses.db")) as database, database:
+        database.execute("UPDATE responses SET received = 'x' WHERE id = 2")
+    with pytest.raises(StoreError) as caught:
+        study.export(tmp_path / file)
+    assert "repair" in (caught.value.fix or "")
+    assert not (tmp_path / file).exists()

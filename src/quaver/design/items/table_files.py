@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -246,6 +247,10 @@ def _spreadsheet(path: Path, written: _Written) -> list[Row]:
     return read_spreadsheet(path, written.sheet, written.hint.format(name="sheet", value="{value}"))
 
 
+_HALF = re.compile("[\ud800-\udfff]")
+"""Half a character, which JSON can write and no file in UTF-8 can hold."""
+
+
 def _jsonl(path: Path, written: _Written) -> list[Row]:
     rows = []
     with path.open(encoding=_bom_aware(written.encoding)) as file:
@@ -261,6 +266,15 @@ def _jsonl(path: Path, written: _Written) -> list[Row]:
                 raise ItemError("this line is not an object", where=where, found=line.strip()[:80])
             rows.append(Row(row.items(), path.name, number))
     columns = dict.fromkeys(name for row in rows for name in row)
+    odd = next((name for name in columns if _HALF.search(name)), None)
+    if odd is not None:
+        raise ItemError(
+            "the name of a column holds half a character",
+            where=path.name,
+            expected="names that UTF-8 can hold",
+            found=ascii(odd)[:80],
+            fix="rename it in the file",
+        )
     for row in rows:  # an object may leave columns out
         row.update(dict.fromkeys(columns.keys() - row.keys()))
     return rows

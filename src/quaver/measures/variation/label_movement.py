@@ -174,7 +174,7 @@ def _shares(counted: _Counts, units: Units) -> Iterator[Statistic]:
     items, levels, labels = counted.counts.shape
     whole = counted.counts.sum(2)
     own = np.where(whole[..., None] > 0, counted.counts / np.maximum(whole, 1)[..., None], np.nan)
-    under = ratio(counted.counts.reshape(items, -1), np.repeat(whole, labels, axis=1))
+    under = ratio(counted.counts.reshape(items, levels * labels), np.repeat(whole, labels, axis=1))
     for place in range(levels * labels):
         level, label = divmod(place, labels)
         yield Statistic(

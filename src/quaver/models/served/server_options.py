@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -19,6 +20,14 @@ _KEYS = re.compile(
     r"|(access|api|auth|bearer|id|refresh)?token)"
 )
 """Names of fields that only hold keys, without case and separators."""
+
+
+_RANDOM = re.compile(r"(?=[A-Za-z0-9]*[a-z])(?=[A-Za-z0-9]*[A-Z])(?=(?:[A-Za-z]+[0-9]+){3})[A-Za-z0-9]{16,}")
+"""A part of a path that nobody made up: small letters, capitals, and digits again and again."""
+
+
+_LONG = 8
+"""Characters from which on what stands after ``/key/`` in a path is one."""
 
 
 def check_repeatable(preset: str | None, repeats: str, concurrency: int | None) -> None:
@@ -91,7 +100,11 @@ def _names_key(url: str) -> bool:
     """Whether a part of an address is a key, or announces one."""
     parts = re.split(r"[/;&]", unquote(unquote(url)))
     named = any(_is_key_name(re.split("[=:]", part)[0]) and re.search("[=:]", part) for part in parts[3:])
-    return named or any(looks_like_key(part) for part in (url, *parts))
+    before = any(
+        (name == "key" or _is_key_name(name)) and re.search(r"\d", part) and len(part) >= _LONG
+        for name, part in pairwise(parts[3:])
+    )
+    return named or before or any(looks_like_key(part) or _RANDOM.search(part) for part in (url, *parts[3:]))
 
 
 def checked_variable(name: str | None) -> str:

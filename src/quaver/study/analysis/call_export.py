@@ -12,9 +12,10 @@ from polars.io.plugins import register_io_source
 
 from quaver.collect.store.response_store import Store
 from quaver.core.replaced_file import replacing
+from quaver.core.response_validation import error_line
 from quaver.core.spreadsheet import write_csv
 from quaver.design.calls.experiment import Experiment
-from quaver.errors import QuaverError
+from quaver.errors import QuaverError, StoreError
 from quaver.score.parsing.parsed_answer import without_thinking
 from quaver.study.analysis.annotation_frame import rescored, scan
 from quaver.study.analysis.call_readings import KEYS, READ, CallReadings
@@ -88,12 +89,30 @@ def _export(path: Path, study: StudySource, annotations: pl.LazyFrame) -> int:
         nonlocal written
         for chunk in _chunks(store):
             written += len(chunk)
-            yield rows.frame(chunk)
+            yield _intact(rows, chunk, study)
 
     with study.answers() as store, replacing(path) as part:
         _WRITERS[path.suffix](part, frames(store), rows.frame([]))
         check_outgoing([part])
     return written
+
+
+def _intact(rows: _Rows, chunk: Sequence[tuple[object, ...]], study: StudySource) -> pl.DataFrame:
+    """The rows of some stored calls.
+
+    Raises:
+        StoreError: One of them holds what no answer has.
+    """
+    try:
+        return rows.frame(chunk)
+    except (TypeError, ValueError, OverflowError, LookupError) as error:
+        raise StoreError(
+            "a stored answer is damaged",
+            where=str(study.files.responses),
+            expected="what Quaver stored",
+            found=error_line(error).partition("\n")[0],
+            fix="save what is left with `quaver repair`",
+        ) from None
 
 
 def raw_answers(study: StudySource, items: Collection[str] | None = None) -> pl.DataFrame:

@@ -15,7 +15,7 @@ import polars as pl
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from quaver.core.annotations import ANNOTATION_COLUMNS, with_added_columns
+from quaver.core.annotations import misfit, with_added_columns
 from quaver.core.records import Condition, Decoding, Estimate, Item, LabelSet, Variant
 from quaver.errors import QuaverError, StoreError
 from quaver.study.sources.study_folder import shaped
@@ -115,11 +115,8 @@ def frame_in(folder: Path) -> pl.DataFrame:
     path = folder / "annotations.parquet"
     with _reading(path):
         frame = with_added_columns(pl.read_parquet(path))
-    for name, kind in ANNOTATION_COLUMNS.items():
-        if name not in frame.columns:
-            raise _misshapen(path, f"no column {name!r}")
-        if not _fits(frame.schema[name], pl.Series(dtype=kind).dtype):
-            raise _misshapen(path, f"the column {name!r} holds {frame.schema[name]}")
+    if found := misfit(frame.schema):
+        raise _misshapen(path, found)
     for name in ("model", "variant", "decoding", "item", "repeat", "evaluator", "status"):
         if frame[name].null_count():
             raise _misshapen(path, f"the column {name!r} has gaps")
@@ -176,17 +173,6 @@ def _check_consistent(lock: Lock, path: Path) -> None:
         quoted = one.parent is None or 0 <= one.parent < len(lock["conditions"])
         if not known or not quoted or one.repeats >= 2**31:
             raise _misshapen(path, f"conditions.{index} names what there is not")
-
-
-def _fits(found: pl.DataType, wanted: pl.DataType) -> bool:
-    """Whether a column can be taken for one of a type; labels may be texts, and whole numbers numbers."""
-    if wanted in (pl.Categorical, pl.String):
-        return found in (pl.Categorical, pl.String)
-    if isinstance(wanted, pl.List):
-        return isinstance(found, pl.List) and found.inner.is_numeric()
-    if wanted.is_numeric():
-        return found.is_integer() if wanted.is_integer() else found.is_float()
-    return found == wanted
 
 
 def _misshapen(path: Path, found: str) -> StoreError:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
-from quaver.core.annotations import with_added_columns
+from quaver.core.annotations import misfit, with_added_columns
 from quaver.core.replaced_file import writing
 
 _ABANDONED = 3600.0
@@ -41,7 +41,10 @@ def scan_kept(kept: Path) -> pl.LazyFrame:
     parts = parts_of(kept)
     for part in parts:
         pl.read_parquet_schema(part)
-    return with_added_columns(pl.scan_parquet(parts))
+    frame = with_added_columns(pl.scan_parquet(parts))
+    if found := misfit(frame.collect_schema()):
+        raise pl.exceptions.SchemaError(found)
+    return frame
 
 
 def rewrite_kept(kept: Path, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
