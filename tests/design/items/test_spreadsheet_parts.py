@@ -136,10 +136,13 @@ def test_small_files_that_would_take_gigabytes_end_in_rows_or_an_error(tmp_path:
     assert found.count("rows") + found.count("error") == len(range(10)), found
 
 
-def test_a_text_that_stands_in_thousands_of_cells_counts_as_often(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", ["1", "+1", "1.0", " 1 ", "<!-- -->1", "0<!-- -->1", f"{1:060}"])
+def test_a_text_that_stands_in_thousands_of_cells_counts_as_often(tmp_path: Path, number: str) -> None:
     path = write_xlsx(tmp_path / "t.xlsx", [("a",), ("x" * 30_000,)])
     replaced(
-        path, SHEET, sheet('<row><c t="s"><v>0</v></c></row>' + '<row><c t="s"><v>1</v></c></row>' * 5_000)
+        path,
+        SHEET,
+        sheet('<row><c t="s"><v>0</v></c></row>' + f'<row><c t="s"><v>{number}</v></c></row>' * 5_000),
     )
     with pytest.raises(ItemError, match="too large"):
         read_rows(path)
@@ -159,3 +162,12 @@ def test_sheets_by_the_thousand_are_refused_and_not_listed(tmp_path: Path) -> No
     with pytest.raises(ItemError, match="too large") as caught:
         read_rows(path)
     assert len(str(caught.value)) < 1_000
+
+
+def test_sheets_that_are_one_part_are_refused(tmp_path: Path) -> None:
+    path = write_xlsx(tmp_path / "t.xlsx", [("a",), (1,)])
+    with zipfile.ZipFile(path) as archive:
+        book = archive.read("xl/workbook.xml").decode()
+    again = '<sheet name="again" sheetId="9" r:id="rId1"/></sheets>'
+    with pytest.raises(ItemError):
+        read_rows(replaced(path, "xl/workbook.xml", book.replace("</sheets>", again).encode()))

@@ -37,6 +37,9 @@ _ELEMENT, _FILLED, _BETWEEN, _LETTER, _WIDE = 64, 96, 32, 4, 8
 """Bytes for an element, a filled cell, a cell between such, and a letter within ASCII or not."""
 
 _MOST_PARTS = 10_000
+_LONGEST_NUMBER = 20
+"""Digits of a text's number."""
+
 _CHUNK = 2**20
 _KEPT = (".xml", ".rels")
 _TEXTS = "xl/sharedstrings.xml"
@@ -241,27 +244,29 @@ class _Workbook:
         self._keys: dict[str, str] = {}
         self._parts: dict[str, str] = {}
         self._extents: dict[str, Extent] = {}
+        self._longest = 0
         self._texts = array("Q")  # the size of each text that cells refer to by its number
 
     def watch(self, name: str, parser: expat.XMLParserType) -> None:
         """Follow the elements of a part, whatever it says it is."""
-        extent = self._extents[PurePosixPath(name).name] = Extent()
-        row = column = 0
-        refers = False
+        extent = self._extents[PurePosixPath(name.casefold()).name] = Extent()
+        row = column = spent = 0
+        refers, number = False, ""
         budget, texts, held = self._budget, self._texts, name.casefold() == _TEXTS
 
         def start(tag: str, found: dict[str, str]) -> None:
-            nonlocal row, column, refers
+            nonlocal row, column, refers, number, spent
             kind = _local(tag)
             if kind == "row":
                 row, column = int(found.get("r", row + 1)), 0
             elif kind == "c":
                 row, column = _place(found["r"]) if "r" in found else (row, column + 1)
-                refers = found.get("t") == "s"
+                refers, number, spent = found.get("t") == "s", "", 0
                 if found.get("t") == "b":
                     extent.truths.add(column)
                 budget.spend(_FILLED)
             elif kind in ("v", "is"):
+                number = ""
                 extent.reach(row, column, budget)
             else:
                 budget.spend(_ELEMENT + sum(map(len, found.values())))
@@ -271,14 +276,28 @@ class _Workbook:
                     self._note(kind, name, found, extent)
 
         def text(data: str) -> None:
+            nonlocal number, spent
             budget.spend(_size(data))
             if held and texts:
                 texts[-1] += _size(data)
-            elif refers and not data.isspace():
-                at = int(data) if data.strip().isdecimal() else len(texts)
-                budget.spend(texts[at] if at < len(texts) else 0)
+                self._longest = max(self._longest, texts[-1])
+            elif refers:  # a number may come in parts
+                number = (number + data).lstrip()[: _LONGEST_NUMBER + 1]
+                size = self._size_of(number.rstrip())
+                budget.spend(max(0, size - spent))
+                spent = max(spent, size)
 
         parser.StartElementHandler, parser.CharacterDataHandler = start, text
+
+    def _size_of(self, number: str) -> int:
+        """The size of the text that a cell refers to.
+
+        An engine reads ``+0`` and ``0.0`` as well: whatever is no plain number counts as the longest of them.
+        """
+        if not (number.isascii() and number.isdigit()) or len(number) > _LONGEST_NUMBER:
+            return self._longest if number else 0
+        at = int(number)
+        return self._texts[at] if at < len(self._texts) else 0
 
     def _note(self, kind: str, name: str, found: dict[str, str], extent: Extent) -> None:
         """Follow an element that is rare."""
@@ -289,13 +308,19 @@ class _Workbook:
             self._keys[found["name"]] = (keys or [""])[0]
             _check_sheets(self._keys)
         elif kind == "Relationship" and name.endswith("workbook.xml.rels"):
-            self._parts[found.get("Id", "")] = PurePosixPath(found.get("Target", "")).name
+            self._parts[found.get("Id", "")] = PurePosixPath(found.get("Target", "").casefold()).name
 
     def sheets(self) -> dict[str, Extent]:
-        """The extent of each sheet."""
-        return {
-            name: self._extents.get(self._parts.get(key, ""), Extent()) for name, key in self._keys.items()
-        }
+        """The extent of each sheet.
+
+        Raises:
+            ValueError: Two sheets are one part, which would be read once for each.
+        """
+        parts = {name: self._parts.get(key, "") for name, key in self._keys.items()}
+        shared = [part for part in parts.values() if part]
+        if len(set(shared)) < len(shared):
+            raise ValueError("two sheets that are one part")
+        return {name: self._extents.get(part, Extent()) for name, part in parts.items()}
 
 
 def _check_sheets(names: Mapping[str, object]) -> None:
