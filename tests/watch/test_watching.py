@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -287,6 +288,7 @@ def test_the_report_links_the_page_of_the_watch(
         ("canary.json", '"variant"', '"other"'),
         ("occasions.json", '"time": "', '"time": "x'),
         ("occasions.json", "+00:00", ""),
+        ("canary.json", '"confirmed": 40', '"confirmed": "40"'),
     ],
 )
 def test_a_damaged_file_is_one_error(
@@ -299,6 +301,17 @@ def test_a_damaged_file_is_one_error(
     with pytest.raises(QuaverError) as caught:
         look()
     assert "renew" in (caught.value.fix or "")
+
+
+@pytest.mark.parametrize("damage", ["repeat = NULL", "repeat = 1.5", "item = 'x'", "item = -5"])
+def test_answers_that_are_in_no_place_of_the_canary_are_one_error(
+    damage: str, look: Callable[[], Looked], tmp_path: Path
+) -> None:
+    look()
+    with closing(sqlite3.connect(tmp_path / "watch" / "responses.db")) as database, database:
+        database.execute(f"UPDATE calls SET {damage} WHERE rowid = 1")
+    with pytest.raises(QuaverError):
+        look()
 
 
 def test_the_page_shows_answers_as_text(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import polars as pl
+
 from quaver.collect.run.budget import Price
 from quaver.collect.run.progress import Progress
 from quaver.collect.run.runner import collect
@@ -12,8 +14,10 @@ from quaver.collect.store.response_store import Store
 from quaver.core.annotations import Row
 from quaver.core.model import Model, Placed, Probed
 from quaver.core.records import Request, Response
+from quaver.core.response_validation import error_line
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment
+from quaver.errors import StoreError
 from quaver.score.annotation import Annotator
 from quaver.study.sources.model_fit import needs_of
 from quaver.study.sources.study_file_source import StudyFile
@@ -154,7 +158,16 @@ class Occasions:
         chunk = self._store.read_after(self._read, _CHUNK, failed)
         while chunk:
             self._read = max(self._read, *(stored for stored, _ in chunk))
-            self._take_in(chunk)
+            try:
+                self._take_in(chunk)
+            except (TypeError, ValueError, LookupError, pl.exceptions.PolarsError) as error:
+                raise StoreError(
+                    "the answers of this watch do not fit its canary",
+                    where="watch",
+                    expected="answers to the prompts in watch/canary.json",
+                    found=error_line(error).partition("\n")[0],
+                    fix="put back a copy of the folder `watch`, or begin anew with quaver watch --renew",
+                ) from None
             chunk = self._store.read_after(self._read, _CHUNK)
         return sorted(self._known.get((model, occasion), ()), key=lambda one: (one.number, one.prompt))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
@@ -254,7 +255,7 @@ class StudyFolder:
             return {}
         try:
             document = document_in(path)
-            shaped(about.shape, document)
+            shaped(about.shape, document, exactly=True)
         except (OSError, ValueError, RecursionError) as error:
             raise StoreError(
                 "this file of the study's folder is damaged",
@@ -289,8 +290,8 @@ class StudyFolder:
             frame.write_parquet(part)
 
 
-def shaped(kind: Any, document: Any) -> Any:
-    """A document as what it must be.
+def shaped(kind: Any, document: Any, *, exactly: bool = False) -> Any:
+    """A document as what it must be; exactly so, or such that it can be converted.
 
     Raises:
         ValueError: It is not; says where, and what is wrong.
@@ -302,6 +303,8 @@ def shaped(kind: Any, document: Any) -> Any:
     {'rounds': [], 'ended': None}
     """
     try:
+        if exactly:
+            return _adapter(kind).validate_json(json.dumps(document), strict=True)
         return _adapter(kind).validate_python(document)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
