@@ -397,7 +397,7 @@ def test_scores_on_another_scale_are_the_same_grades(tmp_path: Any) -> None:
     }
     opened = Study.open(study, folder=tmp_path / "scores", functions={"judge": grade})
     opened.run()
-    found = {(one.cell["format"], one.cell["length"]): one.value for one in opened.estimates()}
+    found = {(one.cell["format"], one.cell["group_length"]): one.value for one in opened.estimates()}
     assert found == {
         (scale, length): float(length == "s") for scale in ("original", "hundred") for length in "ns"
     }
