@@ -60,7 +60,7 @@ def _verdict_document(card: Card | None) -> dict[str, Any] | None:
     """A verdict for JSON: its lines, and what is recommended for each model; None where there is none."""
     if card is None:
         return None
-    names = ("model", "kind", "prompt", "reason", "next_step")
+    names = ("model", "field", "kind", "prompt", "classes", "groups", "reason", "next_step")
     models = [{name: getattr(one, name) for name in names} for one in card.recommendations]
     return {"lines": card.lines, "models": models}
 
