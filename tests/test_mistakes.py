@@ -465,7 +465,6 @@ COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
         ("agreement", "a.csv", "--item", "i", "--rater", "r", "--label", "l", "--level", "rank"),
         "ordinal",
     ),
-    "two things at once": (("doctor", "study.yaml", "--server"), "--server alone"),
     "a file to check": (("check", "none.csv"), "check the path"),
 }
 """What is typed, and what the error names."""

@@ -15,6 +15,8 @@ from tests.planted_keys import KEY, PLACES, SERVED, VARIABLE, echoing, finds, wr
 
 import quaver
 from quaver import _secrets
+from quaver.collect.store.checksum import add_checksums
+from quaver.collect.store.response_tables import SUMMED
 from quaver.errors import ItemError, QuaverError, SpecError
 from quaver.study.analysis.call_export import raw_answers
 
@@ -156,9 +158,10 @@ def test_an_answer_of_a_function_is_stored_without_it(study: quaver.Study, tmp_p
 
 def test_what_was_stored_once_stops_what_goes_out(study: quaver.Study, tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "responses.db")) as db, db:
-        # As a version of Quaver stored it that had no checksums.
-        sql = "UPDATE responses SET text = ?, checksum = NULL WHERE id = 3"
-        db.execute(sql, (f"negative {KEY}",))
+        # As if it had been stored before the key was known to be one.
+        add_checksums(db)
+        db.execute("UPDATE responses SET text = ? WHERE id = 3", (f"negative {KEY}",))
+        db.execute(f"UPDATE responses SET checksum = checksum({SUMMED}) WHERE id = 3")
     for write in (
         lambda: study.export(tmp_path / "a.jsonl"),
         lambda: study.export(tmp_path / "a.parquet"),

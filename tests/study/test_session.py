@@ -103,7 +103,7 @@ def test_a_function_that_always_fails_ends_the_run_and_what_it_did_is_kept(tmp_p
     items = "id,text,truth\n" + "".join(f"{n},t{n},\n" for n in range(50))
     path, counted = written(tmp_path, STUDY, items), Counted()
     counted.failing = True
-    with pytest.raises(ModelError, match="20 times"):
+    with pytest.raises(ModelError, match="20 items"):
         opened(path, counted).run()
     assert opened(path, counted).status().errors == 20
 

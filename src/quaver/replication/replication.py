@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from quaver.core.arguments import guarded
+from quaver.core.column_names import column_among
 from quaver.core.records import Estimate
 from quaver.core.rows import Rows
 from quaver.design.spec.study_file import Positions
@@ -228,6 +229,8 @@ def _estimate(number: PublishedNumber, made: Sequence[Estimate], where: str) -> 
             expected=f"estimate: one of {', '.join(dict.fromkeys(one.measure for one in made))}",
             found=name,
         )
+    known = {column for one in every for column in one.cell}
+    wanted = {column_among(column, known): level for column, level in wanted.items()}
     found = [one for one in every if wanted.items() <= one.cell.items()]
     if len(found) == 1:
         return found[0]

@@ -145,7 +145,7 @@ _VARIANTS: Mapping[str, VariantRecipe] = {
             },
             "factors": {"definition": ["no", "yes"], "output": ["label", "score"]},
         },
-        original={"definition": "no", "output": "label"},
+        original={"definition": "no", "factor_output": "label"},
         sets_length=True,
         rebuilds=True,
     ),

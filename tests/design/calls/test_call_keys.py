@@ -1,7 +1,7 @@
 """Golden keys: what decides an answer is part of its key, nothing else is, and no edit of the code moves one.
 
-A key that changes makes every study ask again what it has paid for. Where one must change, that is a new
-recipe (``quaver.design.calls.call_keys``): the old one stays, and its golden keys with it.
+A key that changes makes every study ask again what it has paid for. Where one must change, the recipe
+(``quaver.design.calls.call_keys``) gets another number.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def requests(
         {decoding.name: decoding},
         [Condition("m", variant.id, decoding.name, repeats)],
     )
-    return list(Plan(design, {"m": identity}, recipe=1).requests("m"))
+    return list(Plan(design, {"m": identity}).requests("m"))
 
 
 def first(**changes: Any) -> str:
@@ -120,7 +120,7 @@ def test_what_decides_an_answer_is_in_its_key(name: str) -> None:
 
 def test_who_says_what_decides_and_where_a_message_ends() -> None:
     """Also where a message holds what stands between two of them."""
-    recipe = call_keys.RECIPES[call_keys.RECIPE]
+    recipe = call_keys.Recipe()
 
     def key(*messages: tuple[str, str]) -> bytes:
         said = [Message(role, content) for role, content in messages]  # type: ignore[arg-type]
@@ -187,7 +187,7 @@ def test_a_condition_that_asks_the_same_has_keys_of_its_own() -> None:
         {"one": replace(DRAWN, name="one"), "two": replace(DRAWN, name="two")},
         [Condition("m", "v", "one", 1), Condition("m", "v", "two", 1)],
     )
-    found = [one.calls[0].key.hex() for one in Plan(design, {"m": "weights"}, recipe=1).requests("m")]
+    found = [one.calls[0].key.hex() for one in Plan(design, {"m": "weights"}).requests("m")]
     assert found == [DECIDING["nothing"][0], "f277a5dc5b9f7e90ea1871a406582ac0"]
 
 
@@ -200,7 +200,7 @@ def follow_up(question: str = "Sure?", answer: str = "positive", repeat: int = 0
         [Condition("m", "v", "drawn", 2), Condition("m", "v", "drawn", 2, "sure", 0)],
         follow_ups={"sure": Verbal(question=question)},
     )
-    plan = Plan(design, {"m": identity}, recipe=1)
+    plan = Plan(design, {"m": identity})
     (request,) = plan.requests("m")
     answers = [Response("positive")] * 2
     answers[repeat] = Response(answer)
@@ -224,6 +224,5 @@ def test_the_key_of_a_follow_up_takes_in_what_it_follows() -> None:
 
 
 def test_the_recipe_of_today_has_golden_keys() -> None:
-    """Whoever adds a recipe adds its golden keys."""
-    assert set(call_keys.RECIPES) == {1}
+    """Whoever changes the recipe raises its number and changes the golden keys."""
     assert call_keys.RECIPE == 1

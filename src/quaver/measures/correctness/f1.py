@@ -164,6 +164,9 @@ def precision(cell: Cell) -> Iterator[Statistic]:
 def _by_label(cell: Cell, judged: Judged, said: Statistic, of: int) -> Iterator[Statistic]:
     """Of each label the right answers, as a share of the answers with it (1) or of its gold labels (2)."""
     said = replace(said, excluded=judged.excluded, reason=judged.reason or said.reason)
+    if judged.reason:
+        yield said
+        return
     counts = confusion(cell, judged)
     for at, label in enumerate(cell.labels):
         _, given, gold = counts[:, at].sum(0).tolist()

@@ -49,8 +49,9 @@ def function_of(target: str, expected: str = "MODULE:FUNCTION") -> Any:
     except (KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:  # the module is a user's: it may exit, or hold a byte that is no Python
+        why = str(error) if isinstance(error, ImportError | AttributeError) else error_line(error)
         raise QuaverError(
-            "the function cannot be imported", where="--function", found=f"{target}: {error_line(error)}"
+            "the function cannot be imported", where="--function", found=f"{target}: {why}"
         ) from error
     finally:
         sys.path.pop(0)
