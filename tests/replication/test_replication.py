@@ -130,7 +130,7 @@ def test_scores_by_temperature(tmp_path: Path) -> None:
     (tmp_path / "between.csv").write_text(head + "\n".join(rows), encoding="utf-8")
     (one,) = replicate(tmp_path).numbers
     assert (one.verdict, one.estimate.value) == ("reproduced", pytest.approx(alpha()))
-    assert one.estimate.cell["temperature"] == "0.5"
+    assert one.estimate.cell["factor_temperature"] == "0.5"
 
 
 def test_the_tables_have_both_numbers(tmp_path: Path) -> None:
