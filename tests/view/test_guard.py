@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from starlette.testclient import TestClient
 from tests.view.viewed import PORT, TOKEN, client, collected
 
+from quaver.view import application
 from quaver.view.guard import Guard
 
 OWN = f"127.0.0.1:{PORT}"
@@ -114,6 +116,111 @@ def test_an_error_tells_what_is_wrong(browser: TestClient) -> None:
     assert answer.status_code == 400
     assert answer.json()["error"]["fix"] == "did you mean 'label'?"
     assert answer.json()["error"]["at"] == [0, 5]
+
+
+ODD = (
+    *("abc", "[1]", "1e400", "\x00", "-1", "1.5", "١", "9" * 30, "", "none", "null", "\ud800", "\U0010ffff"),
+    *('"', "(", "../..", "a" * 20_000, "label:", "label:zzz", "is:", "-", "or", "~", "*", '{"a":1}', "true"),
+)
+_WINDOW = ("from", "count", "excerpt", "blind")
+_VIEW = ("q", "e", "sort", "by", "columns", "fold", "model", "prompt", "decoding", "repeat")
+PARAMETERS: dict[str, tuple[str, ...]] = {
+    "/grid": _VIEW,
+    "/rows": ("q", "find", *_WINDOW),
+    "/answers": ("q", *_WINDOW),
+    "/answer": ("item", "column", "against", "against_study"),
+    "/item": ("item", *_WINDOW),
+    "/complete": ("q", "at"),
+    "/facets": ("q", "e"),
+    "/marks": ("item", "who", "from", "count"),
+    "/marks/export": ("format", "q", "blind"),
+    "/export": ("format", "what", "items", "q"),
+    "/cells": ("from", "count", "left", "width", "step", "match", "q"),
+    "/raw": ("item", "column", "part", "from", "count"),
+    "compare": ("a", "b", "A", "B", "e", "eb", "q", "change", "from", "count"),
+}
+
+
+@pytest.mark.parametrize("path", PARAMETERS)
+def test_no_parameter_breaks_an_endpoint(browser: TestClient, path: str) -> None:
+    usual = {"item": "i1", "column": "0", "a": "tones", "b": "tones", "format": "csv"}
+    place = "api/compare" if path == "compare" else f"api/studies/tones{path}"
+    for name in PARAMETERS[path]:
+        for value in ODD:
+            given = {**usual, name: value.encode("utf-8", "surrogatepass")}
+            answer = browser.get(f"{place}?{urlencode(given)}")
+            assert answer.status_code in (200, 400, 404), (name, value[:80], answer.status_code)
+            if answer.status_code == 400:
+                assert answer.json()["error"]["problem"], (name, value[:80])
+
+
+_ODD_JSON = (
+    *('"abc"', "[1]", "1e400", "-1", "1.5", "true", "null", "{}", '"\\u0000"', '"\\ud800"'),
+    "9" * 30,
+)
+
+
+@pytest.mark.parametrize("path", ["marks", "marks/gold", "marks/import?format=csv", "look", "verdict", "who"])
+def test_no_body_breaks_an_endpoint(browser: TestClient, path: str) -> None:
+    place = f"api/{path}" if path == "who" else f"api/studies/tones/{path}"
+    bodies = [b"", b"\x00", b"\xff", b"[1]", b"1e400", b"[" * 100_000, b'"a"', b"null"]
+    for name in (
+        "item",
+        "column",
+        "mark",
+        "label",
+        "note",
+        "who",
+        "blind",
+        "seen",
+        "preview",
+        "model",
+        "when",
+    ):
+        for value in _ODD_JSON:
+            about = {} if name == "item" else {"item": '"i1"'}
+            about |= {} if name == "mark" else {"mark": '"agree"'}
+            fields = about | {name: value}
+            bodies.append(("{" + ",".join(f'"{key}":{one}' for key, one in fields.items()) + "}").encode())
+    for body in bodies:
+        answer = browser.post(place, content=body)
+        assert answer.status_code in (200, 400, 404), (path, body[:200], answer.status_code)
+
+
+def test_places_with_odd_names_are_not_there(browser: TestClient) -> None:
+    for name in ("%00", "a%00.svg", "%ff", "..%2f..%2fx.svg", "%ed%a0%80", "a" * 5000 + ".svg"):
+        for place in ("page/{}", "api/studies/tones/charts/{}", "api/studies/{}/grid"):
+            assert browser.get(place.format(name)).status_code in (400, 404), (place, name)
+        assert browser.delete(f"api/studies/tones/marks/{name}").status_code in (400, 404)
+
+
+@pytest.mark.parametrize("chunked", [True, False])
+def test_a_body_may_not_be_larger_than_a_file_of_marks(
+    browser: TestClient, monkeypatch: pytest.MonkeyPatch, chunked: bool
+) -> None:
+    monkeypatch.setattr(application, "_MOST_BYTES", 10_000)
+    pieces = (b" " * 1000 for _ in range(11))
+    content = pieces if chunked else b"".join(pieces)
+    answer = browser.post("api/studies/tones/marks", content=content)
+    assert (answer.status_code, answer.json()["error"]["where"]) == (400, "body")
+
+
+def test_a_report_has_an_address_of_its_own_which_opens_nothing_else(tmp_path: Path) -> None:
+    path = collected(tmp_path, count=2)
+    (path.parent / "report.html").write_text("<p>A report")
+    browser = client(path)
+    link = browser.get("api/studies/tones").json()["report"]
+    assert TOKEN not in link
+    own = f"http://{OWN}/{link.removeprefix('../')}"
+    answer = browser.get(own)
+    assert (answer.status_code, answer.text) == (200, "<p>A report")
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert "sandbox" in answer.headers["content-security-policy"]
+    assert "allow-same-origin" not in answer.headers["content-security-policy"]
+    for more in ("api/studies", "reports/tones", "page/start.js", "..", "?x"):
+        assert browser.get(own + more).status_code == (200 if more == "?x" else 404)
+    assert browser.get("reports/tones").status_code == 404  # not where the token stands
+    assert browser.get(own, headers={"origin": "null"}).status_code == 404
 
 
 def test_the_study_is_only_read(tmp_path: Path) -> None:

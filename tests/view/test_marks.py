@@ -127,7 +127,7 @@ def test_marks_can_be_searched(browser: TestClient) -> None:
     for query, items in wanted.items():
         rows = browser.get("api/studies/tones/rows", params={"q": query}).json()["rows"]
         assert {one["item"] for one in rows} == items, query
-    assert browser.get("api/studies/tones/grid", params={"q": "mark:none"}).json()["rows"] == 6
+    assert browser.get("api/studies/tones/grid", params={"q": "no:mark"}).json()["rows"] == 6
 
 
 def test_who_judges_blind_sees_no_label(browser: TestClient) -> None:

@@ -95,7 +95,8 @@ def client(*paths: Path, headers: dict[str, str] | None = None) -> TestClient:
 
 def client_of(studies: dict[str, ViewedStudy], headers: dict[str, str] | None = None) -> TestClient:
     """A browser on studies that have indexes."""
-    app = Guard(Viewer(studies).app(), TOKEN, PORT)
+    viewer = Viewer(studies)
+    app = Guard(viewer.app(), TOKEN, PORT, viewer.reports)
     known = {"host": f"127.0.0.1:{PORT}", MARK.decode(): "1"} | (headers or {})
     return TestClient(
         app, base_url=f"http://127.0.0.1:{PORT}/{TOKEN}/", headers=known, raise_server_exceptions=True

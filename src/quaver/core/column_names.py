@@ -23,7 +23,7 @@ _ESTIMATES = """
 _ITEMS = """
     id text why mode score sensitivity consistency unparsed right agreement accuracy labels valid
     instability compliance"""
-_FIELDS = "is answer length evaluators modal flipped mark marked by note raw token"
+_FIELDS = "is no answer length evaluators modal flipped mark marked by note raw token"
 
 RESERVED: Final = frozenset(
     [*ANNOTATION_COLUMNS, *" ".join([_CALLS, _GRIDS, _ESTIMATES, _ITEMS, _FIELDS]).split()]

@@ -150,7 +150,7 @@ def _signed(text: str) -> str:
 
 
 def text_of(value: Any, where: str = "") -> str:
-    """A cell's text without white space around it; empty for an empty cell.
+    """A cell's text without white space around it; empty for an empty cell. A list of one is that one.
 
     Args:
         value: A text from CSV; any value from JSON Lines and Parquet.
@@ -159,8 +159,8 @@ def text_of(value: Any, where: str = "") -> str:
     Raises:
         ItemError: The cell holds several values, or bytes that are not UTF-8.
 
-    >>> text_of(" a "), text_of(None), text_of(float("nan")), text_of(1.0)
-    ('a', '', '', '1.0')
+    >>> text_of(" a "), text_of(None), text_of(float("nan")), text_of(1.0), text_of(["B"])
+    ('a', '', '', '1.0', 'B')
     """
     if isinstance(value, str):
         found = value.strip()
@@ -173,6 +173,8 @@ def text_of(value: Any, where: str = "") -> str:
             return value.decode().strip()
         except UnicodeDecodeError:
             raise _several(where, "bytes that are not UTF-8") from None
+    if isinstance(value, list | tuple) and len(value) == 1:
+        return text_of(value[0], where)
     if isinstance(value, list | tuple | dict | set):
         raise _several(where, f"a {type(value).__name__}: {str(value)[:80]}")
     return str(value).strip()

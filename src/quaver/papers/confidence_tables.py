@@ -22,6 +22,7 @@ from quaver.papers.published_table import (
     laid_out,
     percentage,
     reasons,
+    with_interval,
 )
 from quaver.papers.table_kind import Answers, each_model
 
@@ -183,9 +184,7 @@ def verbal(answers: Answers) -> PublishedTable:
     for one, model in each_model(answers):
         for name, variant, shown in each_stated(one, model):
             made = stated(one, model, name, variant, _ENOUGH)
-            cells = [
-                cell for kind in _KINDS for cell in (_value(made.get(kind)), interval_of(made.get(kind)))
-            ]
+            cells = [cell for kind in _KINDS for cell in with_interval(made.get(kind))]
             parsed, error = made["parse_rate"], made["ece"]
             n = str(error.details.get("answers", NOTHING))
             rows.append((one.name, model, shown, name, percentage(parsed.value), n, *cells))
@@ -236,7 +235,7 @@ def pooled(answers: Answers) -> PublishedTable:
                 (
                     *(one.name, model, name, f"{len(kept)}", f"{len(cells)}"),
                     str(error.details.get("answers", NOTHING) if error else NOTHING),
-                    *(percentage(right.value), decimal(token), _value(error), _value(gap), interval_of(gap)),
+                    *(percentage(right.value), decimal(token), _value(error), *with_interval(gap)),
                 )
             )
     return laid_out(

@@ -14,10 +14,10 @@ from quaver.papers.published_table import (
     Cell,
     PublishedTable,
     decimal,
-    interval_of,
     laid_out,
     percentage,
     reasons,
+    with_interval,
 )
 from quaver.papers.table_kind import Answers, each_model
 from quaver.report.page.evidence import PartCost
@@ -110,7 +110,7 @@ def factor_differences(answers: Answers) -> PublishedTable:
                 cells: list[Cell] = [one.name, model, factor, first, level]
                 for _, outcome, way in _OUTCOMES:
                     made = effects[way].get((f"factor_effects_{outcome}_difference", factor, level))
-                    cells += [decimal(made.value if made else None), interval_of(made), _p(made)]
+                    cells += [*with_interval(made), _p(made)]
                     if made is not None:
                         found.append((f"{one.name}, {model}, {factor} {level}", made))
                 rows.append(tuple(cells))
@@ -169,13 +169,13 @@ def label_shift(answers: Answers) -> PublishedTable:
 def _class(made: Estimate, code: str) -> tuple[Cell, ...]:
     before, after = (made.details.get(name, {}).get(code) for name in ("reference_shares", "shares"))
     if before is None or after is None:
-        return (NOTHING,) * 4 + (decimal(made.value), interval_of(made), _p(made))
+        return (NOTHING,) * 4 + (*with_interval(made), _p(made))
     return (
         percentage(before),
         percentage(after),
         decimal(100 * (after - before), 1),
         percentage(None if not before else after / before - 1),
-        *(decimal(made.value), interval_of(made), _p(made)),
+        *(*with_interval(made), _p(made)),
     )
 
 

@@ -30,18 +30,22 @@ from quaver.report.charts.theme import finished, inline
 
 _WIDTH = 720
 _SERIES = {"own": "the model's answers", "noisy": "half of them swapped", "random": "drawn at random"}
+_BESIDE = 4
+"""Violins side by side; the others go below them, so that there is room for their names."""
 _S, _C = "sensitivity", "consistency"
 
 
 def plane_by_class(answers: Answers) -> Any:
-    """S against C, a point a class, with noisy and random answers; a panel a strategy."""
-    spots = [
-        Spot(s, c, panel=f"{one.name}, {model}, {level}", series=_SERIES[kind])
-        for one, model, level, own in each_strategy(answers)
-        for kind, points in class_points(one, own).items()
-        for s, c in points.values()
-        if s is not None and c is not None
-    ]
+    """S against C, a point a class with its name, beside noisy and random answers; a panel a strategy."""
+    spots = []
+    for one, model, level, own in each_strategy(answers):
+        names = {label.code: label.name for label in one.labels.labels}
+        panel = f"{one.name}, {model}, {level}"
+        for kind, points in class_points(one, own).items():
+            for code, (s, c) in points.items():
+                if s is not None and c is not None:
+                    name = names[code] if kind == "own" else ""
+                    spots.append(Spot(s, c, panel=panel, series=_SERIES[kind], name=name))
     return _plane(spots)
 
 
@@ -76,7 +80,9 @@ def violins(answers: Answers) -> Any:
 def _violins(rows: list[dict[str, Any]], *, width: int) -> Any:
     panels = list(dict.fromkeys(row["panel"] for row in rows))
     levels = list(dict.fromkeys(row["strategy"] for row in rows))
-    each = max(60, int(width / max(1, len(levels))) - 30)
+    beside = min(len(levels), _BESIDE)
+    each = int(width / max(1, beside)) - 40
+    header = alt.Header(labelExpr="split(datum.label, ', ')", labelLimit=each + 30)
     drawn = []
     for panel in panels:
         own = [row for row in rows if row["panel"] == panel]
@@ -87,7 +93,7 @@ def _violins(rows: list[dict[str, Any]], *, width: int) -> Any:
             .encode(
                 x=alt.X("density:Q", stack="center", axis=None),
                 y=alt.Y("value:Q", title=panel),
-                column=alt.Column("strategy:N", title=None, sort=levels),
+                facet=alt.Facet("strategy:N", title=None, sort=levels, columns=beside, header=header),
             )
             .properties(width=each, height=200)
         )

@@ -160,6 +160,11 @@ def interval_of(one: Estimate | None, places: int = 3) -> Cell:
     return NOTHING if one is None else ends(one.low, one.high, places)
 
 
+def with_interval(one: Estimate | None) -> tuple[Cell, Cell]:
+    """Cells for an estimate's value and its interval."""
+    return decimal(None if one is None else one.value), interval_of(one)
+
+
 def laid_out(
     name: str,
     caption: str,

@@ -15,10 +15,10 @@ from quaver.papers.published_table import (
     Cell,
     PublishedTable,
     decimal,
-    interval_of,
     laid_out,
     percentage,
     reasons,
+    with_interval,
 )
 from quaver.papers.table_kind import Answers, each_model
 from quaver.report.estimate_index import Results
@@ -59,7 +59,7 @@ def spreads(answers: Answers) -> PublishedTable:
                 *(one.name, model, decimal(sizes(one).get(model))),
                 *(percentage(named.get(name)) for name in shown),
                 percentage(sum(values) / len(values) if values else None),
-                *(decimal(paper.value), decimal(whole.value), interval_of(whole)),
+                *(decimal(paper.value), *with_interval(whole)),
                 *(decimal(whole.details.get(name)) for name in ("floor", "p")),
             )
         )
@@ -97,7 +97,7 @@ def size_and_spread(answers: Answers) -> PublishedTable:
             found.append((one.name, last))
             rows.append(
                 (
-                    *(one.name, which, str(last.n), decimal(last.value), interval_of(last)),
+                    *(one.name, which, str(last.n), *with_interval(last)),
                     *(decimal(last.details.get(name)) for name in ("p", "p_t")),
                 )
             )
@@ -150,7 +150,7 @@ def repairs(answers: Answers) -> PublishedTable:
             rows.append(
                 (
                     *(one.name, model, shown, *(percentage(right.get(name)) for name in names)),
-                    *(decimal(drop.value if drop else None), interval_of(drop)),
+                    *with_interval(drop),
                     *shares,
                 )
             )
@@ -234,7 +234,7 @@ def _asked(one: StoredAnswers) -> dict[str, object]:
 
 
 def _judged(made: Estimate) -> tuple[Cell, Cell, str]:
-    return decimal(made.value), interval_of(made), str(made.details.get("verdict", NOTHING))
+    return *with_interval(made), str(made.details.get("verdict", NOTHING))
 
 
 _ROWS = 6

@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from quaver import measures
-from quaver.core.records import Estimate
 from quaver.errors import QuaverError
 from quaver.papers.paper_answers import StoredAnswers
 from quaver.papers.published_table import (
@@ -17,9 +16,9 @@ from quaver.papers.published_table import (
     Cell,
     PublishedTable,
     decimal,
-    interval_of,
     laid_out,
     reasons,
+    with_interval,
 )
 from quaver.papers.table_kind import Answers, each_model
 
@@ -70,7 +69,7 @@ def strategies(answers: Answers) -> PublishedTable:
                 *(decimal(s.value), decimal(s.details.get("sd"))),
                 *(decimal(c.value), decimal(float(pairs.std()) if pairs.size else None)),
                 *(decimal(float(f1.mean()) if f1.size else None), decimal(_deviation(f1))),
-                *(cell for e in (*better, whole) for cell in _with_interval(e)),
+                *(cell for e in (*better, whole) for cell in with_interval(e)),
             )
         )
     own_heads = [
@@ -89,10 +88,6 @@ def strategies(answers: Answers) -> PublishedTable:
 
 def _deviation(values: np.ndarray) -> float | None:
     return float(values.std(ddof=1)) if values.size > 1 else None
-
-
-def _with_interval(one: Estimate | None) -> tuple[Cell, Cell]:
-    return decimal(None if one is None else one.value), interval_of(one)
 
 
 def pair_values(one: StoredAnswers, frame: pl.DataFrame) -> np.ndarray:

@@ -18,9 +18,9 @@ from quaver.papers.published_table import (
     PublishedTable,
     by_cell,
     decimal,
-    interval_of,
     laid_out,
     reasons,
+    with_interval,
 )
 from quaver.papers.stability_tables import BAR
 from quaver.papers.table_kind import Answers, each_model
@@ -44,8 +44,8 @@ def raw_answers_table(answers: Answers) -> PublishedTable:
         found += [(f"{one.name}, {model}", as_written), (f"{one.name}, {model}", as_read)]
         rows.append(
             (
-                *(one.name, model, decimal(as_written.value), interval_of(as_written)),
-                *(decimal(as_read.value), interval_of(as_read), str(distinct), str(labels)),
+                *(one.name, model, *with_interval(as_written)),
+                *(*with_interval(as_read), str(distinct), str(labels)),
             )
         )
     return laid_out(
@@ -78,7 +78,7 @@ def subsamples(answers: Answers) -> PublishedTable:
             found += [(name, e) for e in made]
     shares = [f"{share:g}" for share in SHARES]
     rows = [
-        (share, *(cell for curve in curves for cell in _of_share(curve.get((share,)))))
+        (share, *(cell for curve in curves for cell in with_interval(curve.get((share,)))))
         for share in shares
         if any((share,) in curve for curve in curves)
     ]
@@ -93,10 +93,6 @@ def subsamples(answers: Answers) -> PublishedTable:
             *reasons(found),
         ],
     )
-
-
-def _of_share(one: Estimate | None) -> tuple[Cell, Cell]:
-    return decimal(None if one is None else one.value), interval_of(one)
 
 
 def between_models(answers: Answers) -> PublishedTable:
@@ -114,8 +110,8 @@ def between_models(answers: Answers) -> PublishedTable:
             found.append((one.name, between))
             rows.append(
                 (
-                    *(one.name, first, second, decimal(between.value), interval_of(between)),
-                    *(cell for e in each for cell in (decimal(e.value), interval_of(e))),
+                    *(one.name, first, second, *with_interval(between)),
+                    *(cell for e in each for cell in with_interval(e)),
                     *_difference(less[0] if less else None),
                 )
             )
@@ -137,7 +133,7 @@ def between_models(answers: Answers) -> PublishedTable:
 def _difference(less: Estimate | None) -> tuple[Cell, Cell, Cell]:
     if less is None:
         return NOTHING, NOTHING, NOTHING
-    return decimal(less.value), interval_of(less), decimal(less.details.get("p"))
+    return *with_interval(less), decimal(less.details.get("p"))
 
 
 def poor_prompts(answers: Answers) -> PublishedTable:
@@ -152,7 +148,7 @@ def poor_prompts(answers: Answers) -> PublishedTable:
                 continue
             cells = (
                 *(one.name, model, _heat(variant), variant.instruction, _cut(variant)),
-                *(decimal(made.value), interval_of(made)),
+                *with_interval(made),
             )
             rows.append((made.value, cells))
     rows.sort(key=lambda row: row[0])

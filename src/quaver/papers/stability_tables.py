@@ -20,6 +20,7 @@ from quaver.papers.published_table import (
     laid_out,
     percentage,
     reasons,
+    with_interval,
 )
 from quaver.papers.table_kind import Answers, each_model
 from quaver.study.imports.stability_summary import Curve, of_neighbours, of_repeats
@@ -229,7 +230,8 @@ def by_temperature(answers: Answers) -> PublishedTable:
     levels = sorted({at for curve in curves.values() for at in curve})
     heads = [f"{name}, {model}{part}" for name, model in curves for part in ("", " 95% interval")]
     rows = [
-        (f"{at:g}", *(cell for curve in curves.values() for cell in _point(curve.get(at)))) for at in levels
+        (f"{at:g}", *(cell for curve in curves.values() for cell in with_interval(curve.get(at))))
+        for at in levels
     ]
     return laid_out(
         "inter-by-temperature",
@@ -239,10 +241,6 @@ def by_temperature(answers: Answers) -> PublishedTable:
         text=1,
         notes=[_NA, "" if levels else "These paraphrases have no temperature."],
     )
-
-
-def _point(one: Estimate | None) -> tuple[Cell, Cell]:
-    return decimal(None if one is None else one.value), interval_of(one)
 
 
 _VIEWS: Sequence[tuple[str, dict[str, str]]] = (

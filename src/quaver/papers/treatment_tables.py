@@ -17,6 +17,7 @@ from quaver.papers.published_table import (
     laid_out,
     percentage,
     reasons,
+    with_interval,
 )
 from quaver.papers.table_kind import Answers, each_model
 
@@ -159,7 +160,7 @@ def temperatures(answers: Answers) -> PublishedTable:
             rows.append(
                 (
                     *(one.name, model, f"{level:g}", *_shown(each[str(level),], intervals=False)),
-                    *(decimal(made.value if made else None), interval_of(made)),
+                    *with_interval(made),
                     decimal(made.details.get("p_holm", made.details.get("p")) if made else None),
                 )
             )

@@ -27,6 +27,9 @@ from quaver.view.query_completion import completions
 from quaver.view.query_language import QueryError
 from quaver.view.viewed_study import ViewedStudy
 
+_MOST_BYTES = 64 << 20
+"""The largest file of marks that is taken in."""
+
 
 class Viewer:
     """What the server shows.
@@ -40,6 +43,7 @@ class Viewer:
         self, studies: Mapping[str, ViewedStudy], processes: Mapping[str, IndexProcess] | None = None
     ) -> None:
         self.studies, self.processes = studies, dict(processes or {})
+        self.reports = {study.ticket: f"/reports/{name}" for name, study in studies.items()}
         self.who = account_name() or "me"
 
     def study(self, name: str) -> ViewedStudy:
@@ -84,13 +88,13 @@ class Viewer:
             "cells": file_answers.cells,
             "raw": file_answers.raw,
             "charts/{chart}": file_answers.chart,
-            "report": file_answers.report,
         }
         routes = [Route(path, _document(made), methods=["GET"]) for path, made in documents.items()]
         routes += [Route(path, _document(made), methods=["POST"]) for path, made in changes.items()]
         routes += [
             Route(f"{study}/marks/{{mark}}", _document(self.remove_mark), methods=["DELETE"]),
             *(Route(f"{study}/{name}", _guarded(self._with(made))) for name, made in files.items()),
+            Route("/reports/{study}", _guarded(self._with(file_answers.report))),
             Route("/page/{name:path}", _guarded(file_answers.page)),
             Route("/", _guarded(file_answers.page)),
         ]
@@ -168,8 +172,8 @@ class Viewer:
         """Add a mark; of an answer, the place is that of its column."""
         study, body = self._of(given), given.body()
         about: dict[str, Any] = {}
-        column = body.get("column")
-        _, place = answer_document.place_of(study, str(body.get("item", "")), int(column or 0))
+        column = given.whole_number("column") if body.get("column") is not None else None
+        _, place = answer_document.place_of(study, str(body.get("item", "")), column or 0)
         if column is not None:
             about = {name: getattr(place, name) for name in ("model", "prompt", "decoding", "repeat")}
         made = study.book.add({**body, **about}, self.who)
@@ -185,7 +189,7 @@ class Viewer:
         """Have labels in marks become gold labels, or say what that would do."""
         body = given.body()
         who = str(body["who"]) if body.get("who") else None
-        return to_gold(self._of(given), who, preview=bool(body.get("preview", True)))
+        return to_gold(self._of(given), who, preview=body.get("preview") is not False)
 
     def import_marks(self, given: Parameters) -> dict[str, Any]:
         """Take in a file of marks."""
@@ -239,9 +243,8 @@ def _guarded(made: Callable[[Parameters], Response]) -> Callable[[Request], Any]
     """A route whose errors are documents too, computed beside the event loop."""
 
     async def route(request: Request) -> Response:
-        body = await request.body() if request.method == "POST" else b""
-        given = Parameters(request.query_params, request.path_params, body)
         try:
+            given = Parameters(request.query_params, request.path_params, await _body(request))
             return await run_in_threadpool(made, given)
         except QuaverError as error:
             document = overview_document.error_document(error)
@@ -250,6 +253,21 @@ def _guarded(made: Callable[[Parameters], Response]) -> Callable[[Request], Any]
             return _json({"error": document}, _status(error))
 
     return route
+
+
+async def _body(request: Request) -> bytes:
+    """What was sent, however it was sent.
+
+    Raises:
+        QuaverError: It is too large.
+    """
+    pieces, size = [], 0
+    async for piece in request.stream():
+        pieces.append(piece)
+        size += len(piece)
+        if size > _MOST_BYTES:
+            raise QuaverError("too much was sent", where="body", expected=f"{_MOST_BYTES:,} bytes at most")
+    return b"".join(pieces)
 
 
 def _status(error: QuaverError) -> int:

@@ -78,3 +78,15 @@ class Parameters:
         if not isinstance(found, dict):
             raise QuaverError("this is not a JSON object", where="body", found=type(found).__name__)
         return found
+
+    def whole_number(self, name: str) -> int:
+        """A whole number in the JSON object, from 0 on.
+
+        Raises:
+            QuaverError: It is none.
+        """
+        value = self.body().get(name)
+        if type(value) is not int or not 0 <= value < 1 << 40:
+            found = json.dumps(value)[:80]
+            raise QuaverError("this is not a number", where=name, expected="a whole number", found=found)
+        return value

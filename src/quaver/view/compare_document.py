@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from quaver.core.records import NO_LABEL
 from quaver.errors import QuaverError
 from quaver.view.answer_reading import beginning, number_of, stored
 from quaver.view.index_reader import Columns
@@ -141,7 +140,7 @@ def _table(codes: list[str], counts: Any) -> dict[str, Any]:
     seen = np.flatnonzero(counts.sum(axis=0) + counts.sum(axis=1))
     order = [at for at in range(1, len(codes) + 1) if len(codes) <= _MOST_LABELS or at in seen]
     order = [*order[:_MOST_LABELS], *([0] if 0 in seen else [])]
-    names = [codes[at - 1] if at else NO_LABEL for at in order]
+    names = [codes[at - 1] if at else None for at in order]
     return {"labels": names, "counts": counts[np.ix_(order, order)].tolist()}
 
 

@@ -25,7 +25,7 @@ _KINDS = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".json": "application/json",
-    ".svg": "image/svg+xml",
+    ".svg": "text/plain; charset=utf-8",  # a drawing is put into the page as text, and is no document
     ".woff2": "font/woff2",
 }
 _MOST_CELLS = 1_000_000
@@ -128,7 +128,11 @@ def _pieces(study: ViewedStudy, number: int, part: str, start: int, count: int |
 
 
 def _file(folder: Path, name: str, endings: tuple[str, ...]) -> Response:
-    path = (folder / name).resolve()
-    if not path.is_relative_to(folder.resolve()) or path.suffix not in endings or not path.is_file():
-        raise UnknownName("page", name, [], where="page")
+    try:
+        path = (folder / name).resolve()
+        known = path.is_relative_to(folder.resolve()) and path.suffix in endings and path.is_file()
+    except (OSError, ValueError):  # no file can have this name
+        known = False
+    if not known:
+        raise UnknownName("page", name[:80], [], where="page")
     return Response(path.read_bytes(), media_type=_KINDS[path.suffix])

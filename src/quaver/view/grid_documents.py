@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Any
 
@@ -14,7 +14,7 @@ from quaver.view.answer_reading import excerpts
 from quaver.view.grid_view import GridView, matching
 from quaver.view.index_design import Column, IndexDesign
 from quaver.view.mark_book import Mark
-from quaver.view.query_language import quoted
+from quaver.view.query_language import quoted, written
 from quaver.view.query_scope import Block
 from quaver.view.viewed_study import Asked, ViewedStudy
 
@@ -283,32 +283,38 @@ def reading_of(study: ViewedStudy, evaluator: int, at: int, column: int, modal: 
 
 
 def facets(study: ViewedStudy, asked: Asked) -> dict[str, Any]:
-    """How many matching answers have each value of each field."""
-    view, design = study.view(asked), study.index.design
-    fields = [
-        _field("label", ((code, int(view.counts[at])) for at, code in enumerate(design.codes, start=1)))
-    ]
+    """How many matching answers, or items, have each value of each field."""
+    view, design, groups = study.view(asked), study.index.design, study.index.groups
     statuses: Counter[str] = Counter()
     for (_, status), n in zip(design.meanings, view.counts, strict=True):
         statuses[status] += int(n)
-    fields.append(_field("status", statuses.items()))
+    labels = view.counts[1 : len(design.codes) + 1]
+    fields = [_field("label", zip(design.codes, labels, strict=True)), _field("status", statuses.items())]
     columns = [design.columns[int(at)] for at in view.scope.columns.places]
     for name in ("model", "prompt", "decoding", "repeat"):
         counted: Counter[str] = Counter()
         for column, n in zip(columns, view.margins.matched, strict=True):
             counted[str(getattr(column, name))] += int(n)
         fields.append(_field(name, counted.items()))
-    shown = view.rows
-    golds = np.bincount(study.index.gold[shown], minlength=len(design.codes) + 1)
-    fields.append(_field("gold", ((code, int(golds[at])) for at, code in enumerate(design.codes, start=1))))
-    for name, values in design.groups.items():
-        counts = np.bincount(study.index.groups[name][shown], minlength=len(values) + 1)
-        fields.append(_field(name, ((value, int(counts[at])) for at, value in enumerate(values, start=1))))
+    golds = np.bincount(study.index.gold[view.rows], minlength=len(design.codes) + 1)
+    if golds[1:].any():
+        fields.append(_field("gold", zip((None, *design.codes), golds, strict=True)))
+    for name, known in design.groups.items():
+        values = (None, *known)
+        counts = np.bincount(groups[name][view.rows], minlength=len(values))
+        fields.append(_field(name, zip(values, counts, strict=True)))
     return {"fields": fields, "version": study.version}
 
 
-def _field(name: str, counted: Any) -> dict[str, Any]:
-    values: Iterator[tuple[str, int]] = iter(counted)
-    known = sorted(((value, n) for value, n in values if n), key=lambda one: -one[1])[:50]
-    shown = [{"value": value, "count": n, "query": f"{quoted(name)}:{quoted(value)}"} for value, n in known]
-    return {"field": name, "values": shown}
+def _field(name: str, counted: Iterable[tuple[str | None, Any]]) -> dict[str, Any]:
+    """The most frequent values of a field; None is the absence of one."""
+    known = sorted(((value, int(n)) for value, n in counted if n), key=lambda one: -one[1])[:50]
+    return {
+        "field": name,
+        "values": [{"value": value, "count": n, "query": query_for(name, value)} for value, n in known],
+    }
+
+
+def query_for(field: str, value: str | None) -> str:
+    """The term that asks for a value of a field, or for its absence."""
+    return f"no:{written(field)}" if value is None else f"{written(field)}:{quoted(value)}"

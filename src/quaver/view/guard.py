@@ -2,6 +2,9 @@
 
 The token is the first part of the path of every address. Nothing is told to a request that lacks it, names
 another host (DNS rebinding), or comes from another site.
+
+A report is a page with scripts of its own, perhaps from somebody else. It has an address that opens nothing
+but itself, so that no script in it can learn the token from where it stands or whence it came.
 """
 
 from __future__ import annotations
@@ -34,7 +37,6 @@ _HEADERS: Final[Mapping[bytes, bytes]] = {
     b"cache-control": b"no-store",
 }
 _SAFE = ("GET", "HEAD")
-_MOST_BYTES = 256 << 20
 
 
 class Guard:
@@ -44,10 +46,12 @@ class Guard:
         app: The application.
         token: The first part of the path.
         port: Where the server listens.
+        reports: The paths of reports inside the application, by the first part of their own addresses.
     """
 
-    def __init__(self, app: App, token: str, port: int) -> None:
+    def __init__(self, app: App, token: str, port: int, reports: Mapping[str, str]) -> None:
         self._app, self._token = app, token.encode()
+        self._reports = {ticket.encode(): path for ticket, path in reports.items()}
         self._hosts = {f"{host}:{port}".encode() for host in ("127.0.0.1", "localhost")}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -72,12 +76,18 @@ class Guard:
     def _rest(self, scope: Scope) -> str | None:
         """The path without the token; None where nothing may be answered."""
         first, slash, rest = scope.get("path", "").removeprefix("/").partition("/")
-        known = compare_digest(first.encode("utf-8", "surrogatepass"), self._token)
+        given = first.encode("utf-8", "surrogatepass")
+        inside = f"/{rest}" if compare_digest(given, self._token) else None
+        if inside in self._reports.values():
+            return None
+        for ticket, path in self._reports.items():
+            if compare_digest(given, ticket) and not rest:
+                inside = path
         headers: dict[bytes, list[bytes]] = {}
         for name, value in scope.get("headers", ()):
             headers.setdefault(name.lower(), []).append(value)
         allowed = self._is_own(headers, scope.get("method", ""), bool(rest))
-        return f"/{rest}" if known and allowed and slash else None
+        return inside if allowed and slash else None
 
     def _is_own(self, headers: Mapping[bytes, list[bytes]], method: str, inner: bool) -> bool:
         hosts, origins = headers.get(b"host", []), headers.get(b"origin", [])
@@ -90,11 +100,7 @@ class Guard:
             opened = method == "GET" and headers.get(b"sec-fetch-mode") == [b"navigate"] and not inner
             if not opened:
                 return False
-        if method in _SAFE:
-            return True
-        length = headers.get(b"content-length", [b"0"])[0]
-        small = length.isdigit() and int(length) <= _MOST_BYTES
-        return method in ("POST", "DELETE") and headers.get(MARK) == [b"1"] and small
+        return method in _SAFE or (method in ("POST", "DELETE") and headers.get(MARK) == [b"1"])
 
 
 async def _refuse(scope: Scope, send: Send) -> None:

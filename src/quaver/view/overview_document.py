@@ -108,7 +108,7 @@ def overview(study: ViewedStudy) -> dict[str, Any]:
         return found
     return found | {
         "since": _since(study, index),
-        "report": f"api/studies/{study.id}/report" if report_of(study) else None,
+        "report": f"../{study.ticket}/" if report_of(study) else None,
         "task": index.design.task,
         "design": design_document(study),
     }

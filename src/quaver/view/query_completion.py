@@ -9,10 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quaver.core.number_format import short_name
-from quaver.view.answer_terms import ANSWERED, IS_ANSWER
-from quaver.view.item_terms import IS_ITEM, MARKS
-from quaver.view.query_language import quoted
-from quaver.view.query_terms import FIELDS
+from quaver.view.query_language import quoted, written
+from quaver.view.query_terms import ABSENT, ANSWERED, FIELDS, IS_ANSWER, IS_ITEM, MARKS, own_fields
 from quaver.view.viewed_study import Asked, ViewedStudy
 
 _MOST = 12
@@ -29,6 +27,7 @@ MEANINGS = {
     "thinking": "a text in the thinking",
     "length": "characters of the answer",
     "is": "right, wrong, flip, unlabelled, …",
+    "no": "what is absent: label, gold, mark, …",
     "model": "the model that answered",
     "prompt": "the prompt that was sent",
     "decoding": "how the answer was drawn",
@@ -43,7 +42,7 @@ MEANINGS = {
     "labels": "how many labels the item got",
     "valid": "share of the item's answers with a label",
     "flipped": 'the label differs between A and B: flipped:"A~B"',
-    "mark": "agree, disagree, unclear or none",
+    "mark": "agree, disagree or unclear",
     "marked": "the label that somebody gave",
     "by": "who marked it",
     "note": "a text in a note",
@@ -88,13 +87,9 @@ def _shown(option: Option) -> dict[str, Any]:
 def _fields(study: ViewedStudy, typed: str) -> list[Option]:
     wanted = typed.lower()
     names = study.terms(Asked()).fields() if study.index_or_none() else list(FIELDS)
-    known = [Option(f"{_name(name)}:", name, MEANINGS.get(name)) for name in names]
+    known = [Option(f"{written(name)}:", name, MEANINGS.get(name)) for name in names]
     first = [one for one in known if one.shown.lower().startswith(wanted)]
     return first or [one for one in known if wanted in one.shown.lower()]
-
-
-def _name(name: str) -> str:
-    return name if re.fullmatch(r"[\w.]+", name) else quoted(name)
 
 
 def _values(study: ViewedStudy, typed: str, term: re.Match[str], start: int) -> tuple[int, list[Option]]:
@@ -117,6 +112,8 @@ def _known(study: ViewedStudy, field: str) -> Iterator[Option]:
         yield from (Option(name, name) for name in (*ANSWERED, "missing"))
     elif field == "is":
         yield from (Option(name, name) for name in (*IS_ANSWER, *IS_ITEM))
+    elif field == "no":
+        yield from (Option(name, name) for name in (*ABSENT, *own_fields(design)))
     elif field == "mark":
         yield from (Option(name, name) for name in MARKS)
     elif field == "evaluators":
@@ -129,12 +126,14 @@ def _known(study: ViewedStudy, field: str) -> Iterator[Option]:
     elif field == "by":
         yield from (Option(name, name) for name in dict.fromkeys(one.who for one in study.book.marks()))
     else:
-        for name in dict.fromkeys(name for one in design.variants for name in one.factors):
-            if name.lower() == field:
+        for name, kind in own_fields(design).items():
+            if name.lower() != field:
+                continue
+            if kind == "factor":
                 levels = dict.fromkeys(one.factors[name] for one in design.variants if name in one.factors)
                 yield from (Option(level, level) for level in levels)
-        for name, values in design.groups.items():
-            if name.lower() == field:
+            else:
+                values = design.groups[name]
                 counts = np.bincount(index.groups[name], minlength=len(values) + 1)
                 yield from (Option(v, v, None, int(counts[at])) for at, v in enumerate(values, start=1))
 

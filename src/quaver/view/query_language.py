@@ -10,7 +10,8 @@ r"""The query line: what it may say, and where it is wrong.
     op      = ":" "=" "!=" "<" "<=" ">" ">="
 
 A value, and words, may stand in double quotes, with ``\"`` inside; ``*`` at the end of a value stands for
-whatever follows.
+whatever follows. Only the field ``no`` asks for what is absent (``no:label``), so that no value is reserved:
+a label called ``none`` is ``label:none``.
 """
 
 from __future__ import annotations
@@ -237,7 +238,19 @@ def quoted(text: str) -> str:
     >>> quoted("neutral"), quoted('say "no"')
     ('neutral', '"say \\"no\\""')
     """
-    if re.fullmatch(r"[^\s(),\"*]+", text) and text.lower() not in ("none", "and", "or", "not"):
+    if re.fullmatch(r"[\w./-]+", text):
         return text
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    return f'"{_escaped(text)}"'
+
+
+def written(field: str) -> str:
+    """A field as it stands in a query, before its operator or after ``no:``.
+
+    >>> written("side"), written("-")
+    ('side', '"-"')
+    """
+    return field if re.fullmatch(r"\w[\w.]*", field) else f'"{_escaped(field)}"'
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')

@@ -183,7 +183,8 @@ def serve(
     made = listening(port)
     number, token = made.getsockname()[1], secrets.token_urlsafe(24)
     processes = {name: IndexProcess(study, functions) for name, study in studies.items()}
-    guarded = Guard(Viewer(studies, processes).app(), token, number)
+    viewer = Viewer(studies, processes)
+    guarded = Guard(viewer.app(), token, number, viewer.reports)
     for process in processes.values():
         process.start()
     config = uvicorn.Config(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -114,6 +115,7 @@ class ViewedStudy:
         self.evaluators: _Kept[Any] = _Kept(32)
         self._book: MarkBook | None = None
         self.looks = Looks(self.root)
+        self.ticket = secrets.token_urlsafe(24)  # the address of its report, which opens nothing else
         self.failure: QuaverError | None = None
 
     # ----------------------------------------------------------------------- state
@@ -315,4 +317,4 @@ def aligned_modal(index: Index, other: Index, modal: Any) -> Any:
 
 def _listed(values: str, known: Iterable[str]) -> str:
     """Names in a list as the query line has them: one that holds a comma itself is meant as a whole."""
-    return quoted(values) if values in known else values
+    return ",".join(map(quoted, [values] if values in known else values.split(",")))

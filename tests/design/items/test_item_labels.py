@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,20 @@ def test_the_majority_needs_more_than_anyone_else() -> None:
     assert majority(["a", "b", "a", ""]) == "a"
     assert majority(["a", "b", "b", "a", "c"]) is None
     assert majority(["", ""]) is None
+
+
+def test_a_list_of_one_is_that_one(tmp_path: Path) -> None:
+    """As a file of multiple-choice questions has it: JSON Lines, options by letter, one right answer."""
+    options = {"A": "rain", "B": "sun"}
+    rows = [{"id": f"q{n}", "stem": "What follows?", "options": options, "answer": ["BA"[n]]} for n in (0, 1)]
+    text = (
+        "task: {labels: [A, B], options: options}\n"
+        'items: {source: quiz.jsonl, id: id, text: "{{ stem }}", gold: answer}\n'
+        'prompt: {layout: "{{ text }}\\n{{ options }}\\n{{ question }}", instruction: Which?}\n'
+        "models: [{name: one, use: function}]\n"
+    )
+    lines = "\n".join(map(json.dumps, rows))
+    found = resolved(written(tmp_path, text, lines, "quiz.jsonl")).items
+    assert [item.gold for item in found] == ["B", "A"]
+    with pytest.raises(ItemError, match="answer"):
+        resolved(written(tmp_path, text, lines.replace('["B"]', '["A", "B"]'), "quiz.jsonl"))

@@ -87,7 +87,8 @@ def serving(*paths: Path) -> Iterator[str]:
         again(one)
     taken = listening(0)
     port = taken.getsockname()[1]
-    app = Guard(Viewer(studies).app(), TOKEN, port)
+    viewer = Viewer(studies)
+    app = Guard(viewer.app(), TOKEN, port, viewer.reports)
     config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]}, daemon=True)

@@ -34,7 +34,8 @@ _HEIGHT = 250
 class Spot:
     """One point: where it is, its intervals upwards and across, and in which panel and series it stands.
 
-    ``about`` is what the page says of it (`mark_words.about`); by default its names and numbers.
+    ``about`` is what the page says of it (`mark_words.about`); by default its names and numbers. ``name`` is
+    printed beside it.
     """
 
     x: float
@@ -47,6 +48,7 @@ class Spot:
     left: float | None = None
     right: float | None = None
     about: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,8 @@ def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any
     y = alt.Y("y:Q", scale=_scale(y_ends), axis=_axis(plane.up, "y" in plane.percent, _HEIGHT))
     own = [_row(_described(plane, spot), series) for spot in plane.spots if spot.panel == panel]
     if plane.named:
-        own = [row | {"name": fitted(series[row["series"]], 0.45 * width)} for row in own]
+        own = [row | {"name": series[row["series"]]} for row in own]
+    own = [row | {"name": fitted(row["name"], 0.45 * width)} for row in own]
     base = Layer(inline(own)).encode(x=x, color=alt.Color("ink:N", scale=None), detail=alt.Detail("series:N"))
     named = by_model(row["about"] for row in own)
     bars = base.encode(description=ABOUT) if named else base
@@ -147,7 +150,7 @@ def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any
             size=alt.Size("size:Q", scale=None),
         )
     )
-    if plane.named:
+    if any(row["name"] for row in own):
         layers.append(_names(base, y, x_ends))
     guides = ", ".join(guide.text for guide in plane.guides if guide.text)
     drawn = alt.layer(*layers).properties(width=width, height=_HEIGHT)
@@ -204,6 +207,7 @@ def _row(spot: Spot, series: Sequence[str]) -> dict[str, Any]:
         "series": place,
         "size": spot.size,
         "about": spot.about,
+        "name": spot.name,
         **look(place),
     }
 

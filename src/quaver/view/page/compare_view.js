@@ -117,7 +117,7 @@ export class CompareView {
 
   /** Labels on the left by labels on the right; the more items, the more colour. */
   #table({table}) {
-    const name = (label) => this.left.legend.labelName(label === "no label" ? null : label);
+    const name = (label) => this.left.legend.labelName(label);
     const most = Math.max(1, ...table.counts.flat());
     const head = made("tr", {}, made("td", {class: "corner"}, "left ↓ right →"), ...table.labels.map((one) => made("th", {scope: "col"}, name(one))));
     const body = table.counts.map((row, at) => made("tr", {}, made("th", {scope: "row"}, name(table.labels[at])), ...row.map((n, other) => {

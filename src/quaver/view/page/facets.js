@@ -6,7 +6,7 @@ import { promptName } from "./grid_bands.js";
 import { hasTerm } from "./query_terms.js";
 
 const SHOWN = 8;
-const TITLES = {label: "Label", status: "Label or why not", gold: "Gold label", is: "Answers that are", model: "Model", decoding: "Decoding", prompt: "Prompt", confidence: "Confidence", repeat: "Repeat", mark: "Marks", modal: "Most frequent label", labels: "Labels of an item"};
+const TITLES = {label: "Label", status: "Label or why not", gold: "Gold label", model: "Model", decoding: "Decoding", prompt: "Prompt", repeat: "Repeat"};
 
 export class Facets {
   constructor(app) {
@@ -68,18 +68,18 @@ export class Facets {
     return made(
       "section",
       {},
-      made("h2", {}, TITLES[field.field] || field.title || field.field),
+      made("h2", {}, TITLES[field.field] ?? field.field),
       made("ul", {}, ...rows),
       more > 0 ? button(`${count(more)} more`, () => { this.whole.add(field.field); this.#draw(); }, {class: "more"}) : null,
     );
   }
 
-  #words(field, {value, title}) {
+  #words(field, {value}) {
     const {legend, design} = this;
     if (field === "status") return value === "valid" ? STATUS_WORDS.valid : legend.chip(legend.codeOf(null, value));
-    if (field === "prompt") return title ?? promptName(value, design);
+    if (field === "prompt") return promptName(value, design);
     if (field === "repeat") return String(Number(value) + 1);
-    if (!["label", "gold", "modal"].includes(field)) return String(title ?? value ?? "none");
-    return value === null || value === "none" ? "none" : legend.labelChip(value);
+    if (field === "label" || field === "gold") return value === null ? made("i", {}, "no gold label") : legend.labelChip(value);
+    return value === null ? made("i", {}, `no ${field}`) : value === "" ? made("i", {}, "empty text") : value;
   }
 }

@@ -8,31 +8,31 @@ export function promptName(prompt, design) {
   return NAMES.get(design).get(prompt) ?? prompt;
 }
 
-/** The bands of some columns: those of model, decoding, each factor and repeat that tell columns apart. */
+/** The bands of some columns: those of model, decoding, each factor and repeat that tell columns apart; null is no level. */
 export function bandsOf(columns, design) {
   const prompts = new Map(design.prompts.map((one) => [one.id, one]));
   const factors = Object.keys(design.factors || {}).filter((name) => design.factors[name].length > 1);
   const read = [
     ["model", (one) => one.model],
     ["decoding", (one) => one.decoding],
-    ...factors.map((name) => [name, (one) => prompts.get(one.prompt)?.factors?.[name] ?? ""]),
+    ...factors.map((name) => [name, (one) => prompts.get(one.prompt)?.factors?.[name]]),
   ];
   if (!factors.length) read.push(["prompt", (one) => promptName(one.prompt, design)]);
-  read.push(["repeat", (one) => (one.repeat === null || one.repeat === undefined ? "" : String(one.repeat + 1))]);
+  read.push(["repeat", (one) => (one.repeat === null || one.repeat === undefined ? null : String(one.repeat + 1))]);
   return read
-    .map(([name, of]) => ({name, values: columns.map((one) => String(of(one) ?? ""))}))
+    .map(([name, of]) => ({name, values: columns.map((one) => of(one) ?? null)}))
     .filter((band) => new Set(band.values).size > 1 || (band.name === "prompt" && columns.length))
     .map((band) => ({...band, runs: runs(band.values)}))
     .sort((one, other) => one.runs.length - other.runs.length); // the coarsest on top
 }
 
-/** Neighbours with the same value: from, to and the value. */
+/** Neighbours with the same value: from, to, the value and what is written there. */
 function runs(values) {
   const found = [];
   values.forEach((value, at) => {
     const last = found.at(-1);
     if (last && last.value === value) last.to = at + 1;
-    else found.push({from: at, to: at + 1, value});
+    else found.push({from: at, to: at + 1, value, text: value === "" ? "(empty)" : value ?? ""});
   });
   return found;
 }

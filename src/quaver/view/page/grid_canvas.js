@@ -44,7 +44,7 @@ export class GridCanvas {
   #bandHeight(band, zoom) {
     const single = band.runs.every((one) => one.to - one.from === 1);
     if (!single || zoom.width < 12) return BAND;
-    const widest = Math.max(...band.runs.map((one) => this.pen.measureText(one.value).width));
+    const widest = Math.max(...band.runs.map((one) => this.pen.measureText(one.text).width));
     return widest + 6 <= zoom.width ? BAND : Math.min(TALLEST, widest + 8);
   }
 
@@ -311,14 +311,14 @@ export class GridCanvas {
         pen.translate((start + end) / 2, y + height - 5);
         pen.rotate(-Math.PI / 2);
         pen.textAlign = "left";
-        pen.fillText(this.#fitted(run.value, height - 8), 0, 0);
+        pen.fillText(this.#fitted(run.text, height - 8), 0, 0);
         pen.restore();
         return;
       }
       const [shown, room] = [Math.max(start, frame.left), Math.min(end, edge) - Math.max(start, frame.left)];
       if (room < 12) return;
       pen.textAlign = "left";
-      pen.fillText(this.#fitted(run.value, room - 6), shown + 4, y + BAND / 2);
+      pen.fillText(this.#fitted(run.text, room - 6), shown + 4, y + BAND / 2);
     });
     pen.restore();
   }

@@ -254,8 +254,8 @@ export class GridView {
   #pointers() {
     this.area.addEventListener("click", (event) => {
       const band = this.#bandAt(event);
-      if (band?.name && band.name !== "repeat") this.app.toggleTerm(term(band.name, band.value), {only: true});
-      else if (band?.name === "repeat") this.app.toggleTerm(`repeat:${Number(band.value) - 1}`, {only: true});
+      if (band?.name === "repeat") this.app.toggleTerm(`repeat:${Number(band.value) - 1}`, {only: true});
+      else if (band?.name) this.app.toggleTerm(term(band.name, band.value), {only: true});
       const cell = this.#cellAt(event);
       if (!cell) return;
       if (this.whole) {
@@ -276,7 +276,7 @@ export class GridView {
 
   #columnWords({name, value, column}) {
     const one = this.grid.columns[column];
-    return name ? `${name}: ${value || "none"}` : `${columnWords(one, this.design)}: ${percent(one.agreement)} of the labels are the item’s most frequent one, ${percent(one.valid)} of the answers have a label`;
+    return name ? (value === null ? `no ${name}` : `${name}: ${value}`) : `${columnWords(one, this.design)}: ${percent(one.agreement)} of the labels are the item’s most frequent one, ${percent(one.valid)} of the answers have a label`;
   }
 
   #rowWords(row) {

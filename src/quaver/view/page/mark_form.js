@@ -35,7 +35,7 @@ export class MarkForm {
     }
     const {own} = this;
     const verdicts = MARKS.map(([mark, words, sign]) => button([made("span", {"aria-hidden": "true"}, `${sign} `), words], () => this.mark(mark), {class: `verdict ${mark}`, "aria-pressed": String(own?.mark === mark)}));
-    const labels = [["", "none"], ...this.design.labels.map((one) => [one.code, one.name])];
+    const labels = [["", "no label"], ...this.design.labels.map((one) => [one.code, one.name])];
     this.note = made("textarea", {rows: "1", "aria-label": "Note", placeholder: "Note"});
     this.note.value = own?.note || "";
     this.note.addEventListener("change", () => this.keep({note: this.note.value.trim()}));

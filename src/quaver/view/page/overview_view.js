@@ -104,7 +104,7 @@ export class OverviewView {
       made("p", {class: "state"}, reading ? null : made("progress", {max: "1", value: done, "aria-label": "Answers collected"}), " ", state),
       made("dl", {class: "pairs"}, ...facts.flatMap(([name, fact]) => [made("dt", {}, name), made("dd", {}, fact)])),
       ...(progress.warnings || []).map((words) => made("p", {class: "warning"}, words)),
-      report ? made("p", {}, made("a", {href: report, target: "_blank", rel: "noopener"}, "Open the report")) : null,
+      report ? made("p", {}, made("a", {href: report, target: "_blank", rel: "noopener noreferrer"}, "Open the report")) : null,
     );
   }
 

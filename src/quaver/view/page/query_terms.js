@@ -3,11 +3,26 @@
 /** A value as the query language writes it: in quotes where it has anything but letters, digits and a few signs. */
 export function quoted(value) {
   const text = String(value);
-  return /^[\p{L}\p{N}_.\-/]+$/u.test(text) && !/^(and|or|not|none)$/i.test(text) ? text : `"${text.replace(/[\\"]/g, "\\$&")}"`;
+  return /^[\p{L}\p{N}_./-]+$/u.test(text) ? text : inQuotes(text);
 }
 
+function inQuotes(text) {
+  return `"${text.replace(/[\\"]/g, "\\$&")}"`;
+}
+
+function written(field) {
+  return /^[\p{L}\p{N}_][\p{L}\p{N}_.]*$/u.test(field) ? field : inQuotes(field);
+}
+
+/** The term that asks for a value of a field or, where it is null, for its absence. */
 export function term(field, value) {
-  return `${/^[\p{L}\p{N}_.-]+$/u.test(field) ? field : quoted(field)}:${quoted(value)}`;
+  return value === null || value === undefined ? `no:${written(field)}` : `${written(field)}:${quoted(value)}`;
+}
+
+/** The field that a term is about, as it is written. */
+function fieldOf(term) {
+  const absent = /^no:(.+)$/i.exec(term);
+  return absent ? absent[1] : /^(?:"(?:\\.|[^"\\])*"|[^:<>=!])+/.exec(term)?.[0] ?? term;
 }
 
 /** The terms of a query at its top, as they are written; null where it has parentheses or `or`. */
@@ -27,7 +42,6 @@ export function toggled(query, one, {only = false} = {}) {
   const terms = termsOf(query);
   if (terms === null) return `(${query.trim()}) ${wanted}`;
   if (terms.includes(wanted)) return terms.filter((other) => other !== wanted).join(" ");
-  const field = wanted.split(/[:<>=!]/, 1)[0];
-  const kept = only ? terms.filter((other) => other.split(/[:<>=!]/, 1)[0] !== field) : terms;
+  const kept = only ? terms.filter((other) => fieldOf(other) !== fieldOf(wanted)) : terms;
   return [...kept, wanted].join(" ");
 }

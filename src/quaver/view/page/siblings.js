@@ -14,7 +14,7 @@ export function siblings(app, answer, {legend, design}) {
   const conditions = new Map();
   for (const one of some) {
     const column = design.columns[one.column] ?? {};
-    const key = [column.model, column.prompt, column.decoding].join("\n");
+    const key = JSON.stringify([column.model, column.prompt, column.decoding]);
     if (!conditions.has(key)) conditions.set(key, {column, cells: []});
     conditions.get(key).cells.push(one);
   }

@@ -1,6 +1,6 @@
 // A part of a study inside the page's own file: the same answers as the server's, from what the file has.
 
-import { quoted } from "./query_terms.js";
+import { quoted, term } from "./query_terms.js";
 import { matcher } from "./static_query.js";
 import { difference } from "./text_diff.js";
 
@@ -67,8 +67,15 @@ export class StaticSource {
     return {};
   }
 
+  /** The fields that a query may name, in lower case, with the values that are known. */
   #fields(design) {
-    return new Set(["label", "status", "model", "prompt", "decoding", "repeat", "item", "gold", "modal", "text", "answer", "confidence", "instability", "agreement", "accuracy", "labels", "length", ...Object.keys(design.factors || {}), ...Object.keys(design.groups || {})].map((one) => one.toLowerCase()));
+    const labels = new Set(design.labels.map((one) => one.code));
+    const known = new Map(["status", "repeat", "item", "text", "answer", "confidence", "instability", "agreement", "accuracy", "labels", "length"].map((one) => [one, null]));
+    for (const one of ["label", "gold", "modal"]) known.set(one, labels);
+    known.set("model", new Set(design.models)).set("decoding", new Set(design.decodings)).set("prompt", new Set(design.prompts.map((one) => one.id)));
+    for (const [name, levels] of Object.entries(design.factors)) known.set(name.toLowerCase(), new Set(levels));
+    for (const [name, {values}] of Object.entries(design.groups)) known.set(name.toLowerCase(), new Set(values));
+    return known;
   }
 
   async #of(study) {
@@ -83,8 +90,8 @@ export class StaticSource {
   }
 
   /** What the query language can ask about one cell. */
-  #facts(study, own, row, column) {
-    const {design, grid, rows, legend, codes, prompts, codeOf} = own;
+  #facts(study, local, row, column) {
+    const {design, grid, rows, legend, codes, prompts, codeOf} = local;
     const [line, head] = [rows[row], grid.columns[column]];
     const code = codes[row * grid.columns.length + column];
     const one = legend.get(code) ?? {kind: "missing", name: "missing"};
@@ -93,12 +100,12 @@ export class StaticSource {
     const gold = line.gold === null || line.gold === undefined ? null : codeOf.get(line.gold);
     const answer = () => this.data.answers[study]?.[`${line.item}\u0000${head.column}`];
     const written = () => answer()?.response?.text ?? "";
-    const levels = Object.fromEntries(Object.entries(prompts.get(head.prompt)?.factors ?? {}).map(([name, level]) => [name.toLowerCase(), level]));
-    const groups = Object.fromEntries(Object.entries(line.groups ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
+    const named = {...prompts.get(head.prompt)?.factors, ...line.groups};
+    const own = Object.fromEntries(Object.entries(named).map(([name, value]) => [name.toLowerCase(), value]));
     const whole = () => this.data.items[study]?.[line.item]?.text ?? line.text ?? "";
     const labelled = label !== null && modal >= 0;
     return {
-      ...levels, ...groups, label, status: one.kind === "label" ? "valid" : one.name, model: head.model, decoding: head.decoding, repeat: head.repeat, item: line.item,
+      ...own, label, status: one.kind === "label" ? "valid" : one.name, model: head.model, decoding: head.decoding, repeat: head.repeat, item: line.item,
       prompt: design.prompts.length ? head.prompt : null, gold: line.gold, modal: line.modal, instability: line.instability, agreement: line.agreement, accuracy: line.accuracy, labels: line.labels,
       get confidence() { return answer()?.reading?.confidence ?? null; },
       get length() { return answer()?.response?.length ?? null; },
@@ -245,14 +252,14 @@ export class StaticSource {
     const offered = {label: design.labels.map((one) => one.code), gold: design.labels.map((one) => one.code), modal: design.labels.map((one) => one.code), is: IS, status: design.legend.filter((one) => one.kind === "status").map((one) => one.name), model: design.models, decoding: design.decodings, prompt: design.prompts.map((one) => one.short || one.id), ...design.factors};
     const starts = (text) => String(text).toLowerCase().startsWith(value.replace(/^["-]/, "").toLowerCase());
     const options = field === null
-      ? [...this.#fields(design), "is"].filter(starts).map((one) => ({text: `${one}:`, shown: `${one}:`, means: null, count: null}))
+      ? [...this.#fields(design).keys(), "is", "no"].filter(starts).map((one) => ({text: `${one}:`, shown: `${one}:`, means: null, count: null}))
       : (offered[field.replace(/^-/, "")] || []).filter(starts).map((one) => ({text: `${field}:${quoted(one)} `, shown: String(one), means: null, count: null}));
     return {from, to: at, options: options.slice(0, 12)};
   }
 
   async facets(study, view) {
     const {own, width, hit, order} = await this.#view(study, view);
-    const many = {label: new Map(), status: new Map(), gold: new Map(), ...Object.fromEntries(Object.keys(own.design.factors || {}).map((one) => [one, new Map()]))};
+    const many = {label: new Map(), status: new Map(), gold: new Map(), ...Object.fromEntries(Object.keys(own.design.factors).map((one) => [one, new Map()]))};
     for (const row of order) {
       for (let column = 0; column < width; column += 1) {
         if (!hit[row * width + column]) continue;
@@ -263,14 +270,14 @@ export class StaticSource {
         }
       }
     }
-    return {fields: Object.entries(many).map(([field, counts]) => ({field, values: [...counts].sort((one, other) => other[1] - one[1]).map(([value, count]) => ({value, count, query: `${field}:${quoted(value)}`}))}))};
+    return {fields: Object.entries(many).map(([field, counts]) => ({field, values: [...counts].sort((one, other) => other[1] - one[1]).map(([value, count]) => ({value, count, query: term(field, value)}))}))};
   }
 
   /** The items of two sides: each side's most frequent label, and where they differ. */
   async compare(given) {
     const {own, width, order} = await this.#view(given.a, {q: given.q});
     const sides = [given.A, given.B].map((side) => matcher(side || "", this.#fields(own.design)));
-    const labels = [...own.design.labels.map((one) => one.code), "no label"];
+    const labels = [...own.design.labels.map((one) => one.code), null];
     const counts = labels.map(() => labels.map(() => 0));
     const rows = [];
     let [items, flipped, gain, loss] = [0, 0, 0, 0];
@@ -279,7 +286,7 @@ export class StaticSource {
       if (both.some((one) => one === null)) continue;
       items += 1;
       const [one, other] = both;
-      counts[labels.indexOf(one.label ?? "no label")][labels.indexOf(other.label ?? "no label")] += 1;
+      counts[labels.indexOf(one.label)][labels.indexOf(other.label)] += 1;
       const gold = own.rows[row].gold ?? null;
       const change = gold === null || one.label === other.label ? null : other.label === gold ? "gain" : one.label === gold ? "loss" : null;
       if (one.label !== other.label) flipped += 1;

@@ -1,0 +1,161 @@
+"""Labels, groups, factors and ids that are called as something else is: what is shown is what is there."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from starlette.testclient import TestClient
+from tests.studies import written
+from tests.view.viewed import client, index
+
+import quaver
+from quaver.core.column_names import column_of
+from quaver.view.viewed_study import Asked
+
+WORDS = ("none", "null", "unlabelled", "answered", "or", "-", "no", "x*", 'say "so"')
+"""Labels, items, and values of groups; and what the empty string is beside them."""
+
+GROUPS = ("none", "or", "-", 'say "so"', "text", "mark", "no", "group.text")
+
+
+def asked(text: str, prompt: str) -> str:
+    """The item says what the answer is; every third item has none."""
+    number = int(text.split()[0])
+    return "nothing to say" if number % 3 == 2 else text.split(" ", 1)[1]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three items a word: of one the label is the gold label, one has no gold label, one gets no label."""
+    study = {
+        "name": "or",
+        "task": {"labels": list(WORDS)},
+        "items": {"source": "items.csv", "id": "id", "text": "{{ text }}", "gold": "truth"},
+        "prompt": {"instruction": "Which?"},
+        "variants": [
+            {"use": "instructions", "texts": {"none": "Say!", "or": "Tell!"}, "factor": "is"},
+        ],
+        "models": [{"name": "none", "use": "function"}],
+        "evaluators": ["exact"],
+    }
+    study["items"]["groups"] = list(GROUPS)  # type: ignore[index]
+    out = io.StringIO()
+    rows = csv.writer(out)
+    rows.writerow(["id", "words", "truth", *GROUPS])
+    for place, word in enumerate(WORDS):
+        for at in range(3):
+            name = word if at == 0 else f"{word} {at}"
+            number = 3 * place + at
+            group = ("", word, "a,b")[at]
+            rows.writerow([name, f"{number} {word}", "" if at == 1 else word, *([group] * len(GROUPS))])
+    study["items"]["text"] = "{{ words }}"  # type: ignore[index]
+    file = written(tmp_path_factory.mktemp("reserved"), json.dumps(study), out.getvalue())
+    quaver.Study.open(file, functions={"none": asked}).run(watch=lambda _: None)
+    return file
+
+
+@pytest.fixture(scope="module")
+def frame(path: Path) -> pl.DataFrame:
+    opened = quaver.Study.open(path)
+    return opened.annotations().with_columns(pl.col(pl.Categorical).cast(pl.String))
+
+
+@pytest.fixture(scope="module")
+def browser(path: Path) -> TestClient:
+    return client(path)
+
+
+def facets(browser: TestClient, query: str = "") -> dict[str, dict[Any, tuple[int, str]]]:
+    """By field and value: how many, and the query that finds them."""
+    found = browser.get("api/studies/or/facets", params={"q": query}).json()["fields"]
+    return {
+        one["field"]: {value["value"]: (value["count"], value["query"]) for value in one["values"]}
+        for one in found
+    }
+
+
+def test_the_filters_show_what_is_there_and_find_what_they_show(
+    browser: TestClient, frame: pl.DataFrame
+) -> None:
+    shown = facets(browser)
+    counts = Counter(frame["label"].drop_nulls())
+    assert set(counts) == set(WORDS)
+    assert {value: n for value, (n, _) in shown["label"].items()} == counts
+    items = frame.unique("item")
+    assert {value: n for value, (n, _) in shown["gold"].items()} == Counter(items["gold"])
+    for name in GROUPS:
+        own = column_of("group", name)
+        assert {value: n for value, (n, _) in shown[own].items()} == Counter(items[own])
+    for field, values in shown.items():
+        for n, query in values.values():
+            found = browser.get("api/studies/or/grid", params={"q": query}).json()
+            of_items = field in ("gold", *(column_of("group", name) for name in GROUPS))
+            assert found["rows" if of_items else "matched"] == n, query
+
+
+def test_what_is_absent_has_a_field_of_its_own(browser: TestClient, frame: pl.DataFrame) -> None:
+    wanted = {
+        "no:label": frame["label"].null_count(),
+        "no:gold": frame["gold"].null_count(),
+        "-no:label": frame["label"].count(),
+        'no:"-"': frame["-"].null_count(),
+        "no:mark": frame.height,
+        "no:group_text": frame["group_text"].null_count(),
+    }
+    for query, n in wanted.items():
+        found = browser.get("api/studies/or/grid", params={"q": query})
+        assert found.json()["matched"] == n, query
+    assert browser.get("api/studies/or/grid", params={"q": "no:nothing"}).status_code == 400
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_an_export_has_the_items_that_were_asked_for(path: Path, frame: pl.DataFrame, word: str) -> None:
+    from quaver.view.query_language import quoted
+    from quaver.view.shown_export import exported
+
+    study = index(path)
+    for field, column in (("label", "label"), ("gold", "gold"), ("item", "item"), ("none", "none")):
+        made = exported(study, Asked(f"{field}:{quoted(word)}"), "parquet")
+        rows = pl.read_parquet(made)
+        made.unlink()
+        wanted = frame.filter(pl.col(column) == word)
+        assert rows.height == wanted.height, field
+        assert set(rows["item"]) == set(wanted["item"])
+    assert set(rows.columns) >= {"text", "group_text", "-", "none"}
+
+
+def test_factors_levels_and_models_of_these_names(browser: TestClient, frame: pl.DataFrame) -> None:
+    for level in ("none", "or", "original"):
+        found = browser.get("api/studies/or/grid", params={"q": f"factor_is:{level}"}).json()
+        assert found["matched"] == frame.filter(pl.col("factor_is") == level).height > 0
+    assert browser.get("api/studies/or/grid", params={"q": "model:none"}).json()["matched"] == frame.height
+    assert browser.get("api/studies/or/grid", params={"model": "none"}).json()["matched"] == frame.height
+
+
+def test_completions_are_queries_that_find_something(browser: TestClient) -> None:
+    for start in ("label:", "none:", '"-":', "group_text:", "no:", "gold:n"):
+        for option in browser.get("api/studies/or/complete", params={"q": start}).json()["options"]:
+            field = start.partition(":")[0] + ":"
+            answer = browser.get("api/studies/or/grid", params={"q": field + option["text"].strip()})
+            assert answer.status_code == 200, (start, option)
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "label-studio", "argilla"])
+def test_marks_keep_these_labels(browser: TestClient, path: Path, form: str) -> None:
+    marks = "api/studies/or/marks"
+    for word in WORDS:
+        assert browser.post(marks, json={"item": word, "label": word, "who": "none"}).status_code == 200
+    file = browser.get(f"{marks}/export?format={form}").content
+    taken = browser.post(f"{marks}/import?format={form}", content=file).json()
+    assert (taken["read"], taken["new"], taken["skipped"]) == (len(WORDS), 0, [])
+    for word in WORDS:
+        query = f"marked:{json.dumps(word)}"
+        rows = browser.get("api/studies/or/rows", params={"q": query}).json()["rows"]
+        assert [one["item"] for one in rows] == [word]
