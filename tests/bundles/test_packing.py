@@ -58,9 +58,10 @@ def quoting(text: str, prompt: str) -> str:
     return f"{label}, since it says: {text}" if " 5 " in text or " 6 " in text else label
 
 
-@pytest.fixture
-def study(tmp_path: Path) -> quaver.Study:
-    folder = tmp_path / "study"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
+    """The study that was run once; nothing changes it."""
+    folder = tmp_path_factory.mktemp("made") / "study"
     folder.mkdir()
     (folder / "items.csv").write_text(ITEMS)
     (folder / "study.yaml").write_text(VARIED)
@@ -69,9 +70,37 @@ def study(tmp_path: Path) -> quaver.Study:
     return opened
 
 
+@pytest.fixture(scope="module")
+def packed(made: quaver.Study) -> dict[bool, tuple[Path, str]]:
+    """Its bundle with the texts and the one without, and their digests; nothing changes them."""
+    home = made.folder.parent
+    return {texts: bundle(made, home / f"{texts}.zip", texts=texts) for texts in (True, False)}
+
+
+@pytest.fixture
+def study(made: quaver.Study, tmp_path: Path) -> quaver.Study:
+    """A copy of the study, which a test may change."""
+    folder = Path(shutil.copytree(made.folder, tmp_path / "study"))
+    return quaver.Study.open(folder, functions={"fake": quoting})
+
+
+@pytest.fixture
+def whole(packed: dict[bool, tuple[Path, str]], tmp_path: Path) -> Path:
+    """A copy of the bundle with the texts."""
+    return Path(shutil.copyfile(packed[True][0], tmp_path / "s.zip"))
+
+
+@pytest.fixture
+def bare(packed: dict[bool, tuple[Path, str]], tmp_path: Path) -> Path:
+    """A copy of the bundle without the texts."""
+    return Path(shutil.copyfile(packed[False][0], tmp_path / "bare.zip"))
+
+
 @pytest.mark.parametrize("texts", [True, False])
-def test_every_number_comes_out_anew(study: quaver.Study, tmp_path: Path, texts: bool) -> None:
-    path, digest = bundle(study, tmp_path / "out" / "s.zip", texts=texts)
+def test_every_number_comes_out_anew(
+    made: quaver.Study, packed: dict[bool, tuple[Path, str]], texts: bool
+) -> None:
+    study, (path, digest) = made, packed[texts]
     found = verify(path)
     assert found.holds, found
     assert found.digest == digest
@@ -80,22 +109,20 @@ def test_every_number_comes_out_anew(study: quaver.Study, tmp_path: Path, texts:
     assert found.annotations == 12 * 2 * 2 - found.withheld
 
 
-def test_the_same_study_gives_the_same_bytes(study: quaver.Study, tmp_path: Path) -> None:
-    paths = [bundle(study, tmp_path / f"{name}.zip", texts=False)[0] for name in "ab"]
-    assert paths[0].read_bytes() == paths[1].read_bytes()
+def test_the_same_study_gives_the_same_bytes(study: quaver.Study, bare: Path, tmp_path: Path) -> None:
+    again, _ = bundle(study, tmp_path / "out" / "b.zip", texts=False)
+    assert again.read_bytes() == bare.read_bytes()
 
 
-def test_it_needs_neither_model_nor_folder(study: quaver.Study, tmp_path: Path) -> None:
-    path, _ = bundle(study, tmp_path / "s.zip")
-    shutil.rmtree(study.folder)
-    code = f"import sys, quaver.cli.main as m; sys.argv = ['quaver', 'verify', {str(path)!r}]; m.main()"
+def test_it_needs_neither_model_nor_folder(whole: Path) -> None:
+    code = f"import sys, quaver.cli.main as m; sys.argv = ['quaver', 'verify', {str(whole)!r}]; m.main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd="/", check=False)
     assert done.returncode == 0, done.stderr
     assert "0 differ" in done.stdout
 
 
-def test_a_bundle_is_a_study(study: quaver.Study, tmp_path: Path) -> None:
-    path, _ = bundle(study, tmp_path / "s.zip", texts=False)
+def test_a_bundle_is_a_study(study: quaver.Study, bare: Path, tmp_path: Path) -> None:
+    path = bare
     again = quaver.Study.open(path)
     assert [str(one) for one in again.estimates()] == [str(one) for one in study.estimates()]
     assert compare(again, study).flips.is_empty()
@@ -119,9 +146,7 @@ def everything(path: Path) -> bytes:
     return found.getvalue()
 
 
-def test_texts_that_are_left_out_are_nowhere(study: quaver.Study, tmp_path: Path) -> None:
-    whole, _ = bundle(study, tmp_path / "whole.zip")
-    bare, _ = bundle(study, tmp_path / "bare.zip", texts=False)
+def test_texts_that_are_left_out_are_nowhere(whole: Path, bare: Path) -> None:
     assert all(text.encode() in everything(whole) for text in TEXTS)
     left = everything(bare).decode("utf-8", "replace")
     for n, text in enumerate(TEXTS):
@@ -163,8 +188,8 @@ def content(path: Path, name: str) -> bytes | None:
             return None
 
 
-def test_any_changed_byte_is_found(study: quaver.Study, tmp_path: Path) -> None:
-    path, _ = bundle(study, tmp_path / "s.zip", texts=False)
+def test_any_changed_byte_is_found(bare: Path, tmp_path: Path) -> None:
+    path = bare
     whole = path.read_bytes()
     with zipfile.ZipFile(path) as archive:
         spans = {
@@ -209,9 +234,7 @@ def repacked(path: Path, change: Callable[[Path], None]) -> Path:
 
 
 @pytest.mark.parametrize("is_forged", [False, True])
-def test_an_answer_that_was_changed_by_hand_is_found(
-    is_forged: bool, study: quaver.Study, tmp_path: Path
-) -> None:
+def test_an_answer_that_was_changed_by_hand_is_found(is_forged: bool, whole: Path) -> None:
     def change(folder: Path) -> None:
         with sqlite3.connect(folder / "responses.db") as db:
             last = "(SELECT max(id) FROM responses)"
@@ -220,7 +243,7 @@ def test_an_answer_that_was_changed_by_hand_is_found(
                 add_checksums(db)
                 db.execute(f"UPDATE responses SET checksum = checksum({SUMMED})")
 
-    path = repacked(bundle(study, tmp_path / "s.zip")[0], change)
+    path = repacked(whole, change)
     if not is_forged:
         with pytest.raises(StoreError, match="checksum"):
             verify(path)
@@ -229,13 +252,11 @@ def test_an_answer_that_was_changed_by_hand_is_found(
     assert not found.holds
     assert not found.changed
     assert len(found.differing) == 1
-    assert "positive (valid)" in found.differing[0]
+    assert "label negative stands there, positive is read" in found.differing[0]
 
 
-def test_a_file_that_was_replaced_is_named_though_the_archive_is_whole(
-    study: quaver.Study, tmp_path: Path
-) -> None:
-    path, other = bundle(study, tmp_path / "s.zip")[0], tmp_path / "other.zip"
+def test_a_file_that_was_replaced_is_named_though_the_archive_is_whole(whole: Path, tmp_path: Path) -> None:
+    path, other = whole, tmp_path / "other.zip"
     with zipfile.ZipFile(path) as archive, zipfile.ZipFile(other, "w") as copy:
         for one in archive.infolist():
             content = archive.read(one)
@@ -244,24 +265,24 @@ def test_a_file_that_was_replaced_is_named_though_the_archive_is_whole(
     assert "estimates.json" in verify(other).changed
 
 
-def test_an_estimate_that_was_changed_by_hand_is_found(study: quaver.Study, tmp_path: Path) -> None:
+def test_an_estimate_that_was_changed_by_hand_is_found(made: quaver.Study, whole: Path) -> None:
     def change(folder: Path) -> None:
         file = folder / "estimates.json"
         estimates = json.loads(file.read_text())
         estimates[0]["value"] = 0.123
         file.write_text(json.dumps(estimates))
 
-    found = verify(repacked(bundle(study, tmp_path / "s.zip")[0], change))
-    assert [line.split(" ")[0] for line in found.differing] == [study.estimates()[0].measure]
+    found = verify(repacked(whole, change))
+    assert [line.split(" ")[0] for line in found.differing] == [made.estimates()[0].measure]
 
 
 @pytest.mark.parametrize(
     "method", [None, "accuracy; BCa interval, 1000 resamples of items", "accuracy; by hand"]
 )
 def test_an_interval_that_was_changed_by_hand_is_found_whatever_its_method_says(
-    method: str | None, study: quaver.Study, tmp_path: Path
+    method: str | None, made: quaver.Study, whole: Path
 ) -> None:
-    at = next(at for at, one in enumerate(study.estimates()) if one.low is not None)
+    at = next(at for at, one in enumerate(made.estimates()) if one.low is not None)
 
     def change(folder: Path) -> None:
         file = folder / "estimates.json"
@@ -270,21 +291,8 @@ def test_an_interval_that_was_changed_by_hand_is_found_whatever_its_method_says(
         estimates[at]["method"] = method or estimates[at]["method"]
         file.write_text(json.dumps(estimates))
 
-    found = verify(repacked(bundle(study, tmp_path / "s.zip")[0], change))
+    found = verify(repacked(whole, change))
     assert len(found.differing) == 1
-
-
-def test_a_bundle_of_an_earlier_version_has_another_name_for_the_level(
-    study: quaver.Study, tmp_path: Path
-) -> None:
-    def change(folder: Path) -> None:
-        file = folder / "estimates.json"
-        file.write_text(file.read_text().replace('"confidence_level":', '"confidence":'))
-
-    path = repacked(bundle(study, tmp_path / "s.zip")[0], change)
-    with zipfile.ZipFile(path) as archive:
-        assert "confidence" in json.loads(archive.read("estimates.json"))[0]
-    assert verify(path).holds
 
 
 def test_imported_annotations(tmp_path: Path) -> None:
@@ -315,11 +323,13 @@ def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> Non
     assert sorted(tmp_path.iterdir()) == [path]
 
 
-def test_a_file_of_another_kind_is_not_written_over(study: quaver.Study, tmp_path: Path) -> None:
+def test_a_file_of_another_kind_is_not_written_over(study: quaver.Study, whole: Path) -> None:
     for target in (study.folder / "study.yaml", study.folder):
         with pytest.raises(StoreError, match="not a bundle"):
             bundle(study, target)
-    assert bundle(study, tmp_path / "a.zip") == bundle(study, tmp_path / "a.zip")
+    before = whole.read_bytes()
+    assert bundle(study, whole)[0] == whole
+    assert whole.read_bytes() == before
 
 
 def test_names_that_people_give_are_packed(study: quaver.Study, tmp_path: Path) -> None:
@@ -385,13 +395,10 @@ def test_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert sum(file.stat().st_size for file in written) <= 2000
 
 
-def test_what_has_no_room_is_not_begun(
-    study: quaver.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, _ = bundle(study, tmp_path / "s.zip")
+def test_what_has_no_room_is_not_begun(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
     with pytest.raises(StoreError, match="not enough space"):
-        verify(path)
+        verify(whole)
 
 
 @pytest.mark.parametrize("anyway", [2**30, 2**16])
@@ -415,9 +422,9 @@ def test_long_answers_that_repeat_themselves_are_packed(
 
 
 def test_what_does_not_verify_is_not_kept(
-    study: quaver.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    study: quaver.Study, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, _ = bundle(study, tmp_path / "s.zip")
+    path = whole
     before = path.read_bytes()
     calls = itertools.count()
 
@@ -434,8 +441,8 @@ def test_what_does_not_verify_is_not_kept(
     assert [one.name for one in tmp_path.iterdir() if one.is_file()] == ["s.zip"]
 
 
-def test_a_bundle_of_the_first_release_is_opened(study: quaver.Study, tmp_path: Path) -> None:
-    path, _ = bundle(study, tmp_path / "s.zip")
+def test_a_bundle_of_the_first_release_is_opened(whole: Path) -> None:
+    path = whole
     with zipfile.ZipFile(path) as whole:
         members = {name: whole.read(name) for name in whole.namelist()}
     manifest = json.loads(members[MANIFEST])

@@ -10,23 +10,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from tests.bundles.test_packing import ITEMS, TEXTS, VARIED, quoting
+from tests.bundles.test_packing import TEXTS, made, packed
 
 import quaver
-from quaver.bundles.packing import bundle
 from quaver.bundles.verification import verify
 
-
-@pytest.fixture(scope="module")
-def packed(tmp_path_factory: pytest.TempPathFactory) -> dict[bool, tuple[Path, str]]:
-    """A bundle with the texts and one without, and their digests."""
-    folder = tmp_path_factory.mktemp("packed") / "study"
-    folder.mkdir()
-    (folder / "items.csv").write_text(ITEMS)
-    (folder / "study.yaml").write_text(VARIED)
-    study = quaver.Study.open(folder, functions={"fake": quoting})
-    study.run()
-    return {texts: bundle(study, folder.parent / f"{texts}.zip", texts=texts) for texts in (True, False)}
+__all__ = ["made", "packed"]
 
 
 def readme(path: Path) -> str:

@@ -54,7 +54,7 @@ def test_a_frame_that_other_code_made_is_made_anew(tmp_path: Path, monkeypatch: 
     study.annotations()
     kept = tmp_path / "study" / "annotations.parquet"
     frame = pl.read_parquet(kept)
-    frame.with_columns(label=pl.lit(None, frame.schema["label"])).write_parquet(kept)  # as an older rule read them
+    frame.with_columns(label=pl.lit(None, frame.schema["label"])).write_parquet(kept)  # as an older rule had
     assert study.annotations()["label"].null_count() == 2
     monkeypatch.setattr(distinct_readings, "_hash_of", lambda files: "another release")
     assert study.annotations()["label"].null_count() == 0

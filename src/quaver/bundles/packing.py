@@ -2,49 +2,77 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
+from quaver.bundles.derived_files import made_with, write_derived, write_json
 from quaver.bundles.redaction import Texts
-from quaver.bundles.reviewer_readme import NAME as README
-from quaver.bundles.reviewer_readme import reviewer_readme
-from quaver.bundles.verification import verify
+from quaver.bundles.verification import estimate_differences, verify
 from quaver.collect.store.copies import copy_store, copy_store_without
+from quaver.core import registry
 from quaver.core.arguments import guarded
 from quaver.core.line_file import lines_of
-from quaver.core.records import Item
-from quaver.core.replaced_file import put_in_place, replace_text
+from quaver.core.number_format import count
+from quaver.core.records import Estimate
+from quaver.core.replaced_file import put_in_place
+from quaver.design.calls.annotation_table import ROLES
+from quaver.design.items.near_duplicates import NEAR_DUPLICATES
+from quaver.design.items.table_files import read_rows
 from quaver.design.prompts.rendering import PromptWriter
+from quaver.design.prompts.templates import names_in
 from quaver.design.spec import ItemsSpec, StudySpec
 from quaver.errors import QuaverError, StoreError
-from quaver.report.tables.estimates_csv import write_estimates
+from quaver.estimation.declaration import registered
 from quaver.study.analysis.annotation_frame import rescored
+from quaver.study.analysis.hidden_clusters import groups_of
 from quaver.study.analysis.study_acceptance import FILE as ACCEPTED
 from quaver.study.analysis.study_acceptance import kept_acceptance
-from quaver.study.analysis.study_estimates import measurable
+from quaver.study.analysis.study_estimates import clusters_of, measurable, measurable_of
+from quaver.study.collection.study_status import outside_study, status
 from quaver.study.gold_sample.packed_gold import pack_gold
 from quaver.study.session import Study
-from quaver.study.sources.archive import MANIFEST, is_archive, pack
-from quaver.study.sources.bundle_source import FORM
+from quaver.study.sources.archive import MANIFEST, Opened, is_archive, pack
+from quaver.study.sources.bundle_schema import PACKED, places_in
+from quaver.study.sources.bundle_source import FORM, Bundle
 from quaver.study.sources.conclusion_measures import concluded_about
 from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.outgoing_check import check_outgoing
 from quaver.study.sources.study_folder import FileName
-from quaver.study.study_verdict import shown_with
+from quaver.study.study_freeze import frozen
 
-_KEPT: tuple[FileName, ...] = ("certified.json", "frozen.json")
+_KEPT: tuple[FileName, ...] = ("certified.json", "frozen.json", "noise.json", "rounds.json")
 """Files of the study's folder that go with it as they are."""
 
 
+class Packed(NamedTuple):
+    """A bundle that was written.
+
+    Attributes:
+        path: The archive.
+        digest: Its SHA-256.
+        said: What else is in it or was left out, a sentence each.
+    """
+
+    path: Path
+    digest: str
+    said: Sequence[str]
+
+
 @guarded
-def bundle(study: Study, path: str | Path | None = None, *, texts: bool = True) -> tuple[Path, str]:
+def bundle(
+    study: Study,
+    path: str | Path | None = None,
+    *,
+    texts: bool = True,
+    tables: bool = False,
+    only_study: bool = False,
+) -> tuple[Path, str]:
     """Pack a study: its file, lock, answers, annotations, estimates and report, with checksums.
 
     Args:
@@ -52,6 +80,10 @@ def bundle(study: Study, path: str | Path | None = None, *, texts: bool = True) 
         path: Where the archive goes; ``NAME.quaver.zip`` beside the folder, if left out.
         texts: Whether the items' texts go with it. Without them prompts, examples and raw answers are left
             out; an answer that quotes an item is withheld, and its labels are kept.
+        tables: Whether tables of items go with it whole, also the rows and columns that the study does not
+            use. Without this, a table that holds any stays behind, and ``items.json`` has what is used.
+        only_study: Whether stored answers that are no part of the study are left out; how many there are is
+            said all the same. Without the texts they always are.
 
     Returns:
         The archive's path and digest.
@@ -61,6 +93,18 @@ def bundle(study: Study, path: str | Path | None = None, *, texts: bool = True) 
             not what it says.
         QuaverError: An item's text, or a key, would still stand in a file.
     """
+    return pack_study(study, path, texts=texts, tables=tables, only_study=only_study)[:2]
+
+
+def pack_study(
+    study: Study,
+    path: str | Path | None = None,
+    *,
+    texts: bool = True,
+    tables: bool = False,
+    only_study: bool = False,
+) -> Packed:
+    """The same, with what is to be said of it."""
     study.source.require("owns_folder")
     folder = study.folder.resolve()
     target = Path(path) if path else folder.with_name(f"{folder.name}.quaver.zip")
@@ -74,13 +118,55 @@ def bundle(study: Study, path: str | Path | None = None, *, texts: bool = True) 
     if study.source.has_answers:
         rescored(study.source)
     with tempfile.TemporaryDirectory(prefix="quaver-") as made:
-        folder = Path(made)
-        withheld = _whole(study, folder) if texts else _without_texts(study, folder)
+        folder = Path(made) / "packed"
+        folder.mkdir()
+        hidden = None
+        if texts:
+            _whole(study, folder, only_study, tables)
+        else:
+            hidden = _without_texts(study, folder)
+        about = {"form": FORM, "study": study.spec.name, "texts": texts, "withheld": len(places_in(folder))}
+        if hidden is not None:
+            refuse_texts(folder, hidden)
+        opened = Path(made) / "opened"  # reading a store may change its bytes
+        shutil.copytree(folder, opened)
+        source = Bundle(target, Opened(about, (), ""), opened)
+        estimates = write_derived(source, folder)
+        if hidden is not None:
+            refuse_texts(folder, hidden)
+        _check_as_measured(study, estimates, target, withheld=source.withheld)
         files = {file.name: file for file in folder.iterdir() if file.is_file()}
         check_outgoing(files.values(), own=True)
-        about = {"form": FORM, "study": study.spec.name, "texts": texts, "withheld": withheld}
         digest = _packed(target, files, about)
-    return target, digest
+        said = [line for line in (status(source).outside, *source.facts.get("stayed", ())) if line]
+    return Packed(target, digest, said)
+
+
+def _check_as_measured(study: Study, packed: Sequence[Estimate], target: Path, *, withheld: int) -> None:
+    """See that what is computed from the bundle alone is what the study itself gives.
+
+    Raises:
+        StoreError: It is not.
+    """
+    own: Sequence[Estimate] = study.estimates()
+    if withheld:  # what counts the answers themselves cannot be counted without them
+        own, packed = ([one for one in some if not _of_outputs(one.measure)] for some in (own, packed))
+    if differing := estimate_differences(own, packed):
+        raise _unlike(target, differing)
+
+
+def _of_outputs(measure: str) -> bool:
+    return measure in registry.names("measures") and registered(measure).reads_outputs
+
+
+def _unlike(target: Path, found: Sequence[str]) -> StoreError:
+    return StoreError(
+        "the bundle does not reproduce the study's results, so it was not kept",
+        where=str(target),
+        expected="annotations and estimates that can be recomputed from it without a difference",
+        found="; ".join(found[:3]),
+        fix="your own evaluators and measures must always give the same results, in any process",
+    )
 
 
 def _packed(target: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -> str:
@@ -94,13 +180,7 @@ def _packed(target: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -
         digest = pack(unverified, files, about)
         found = verify(unverified)
         if not found.holds:
-            raise StoreError(
-                "the bundle does not reproduce the study's results, so it was not kept",
-                where=str(target),
-                expected="annotations and estimates that can be recomputed from it without a difference",
-                found="; ".join([*found.changed, *found.differing][:3]),
-                fix="your own evaluators and measures must always give the same results, in any process",
-            )
+            raise _unlike(target, [*found.changed, *found.differing])
         put_in_place(unverified, target)
     except OSError as error:
         raise StoreError("the bundle cannot be written", where=str(target), found=str(error)) from error
@@ -109,54 +189,159 @@ def _packed(target: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -
     return digest
 
 
-def _whole(study: Study, folder: Path) -> int:
-    _derived(study, folder, study.source.lock(), study.annotations(), texts=True)
-    _write(folder / "items.json", [_item(item) for item in study.experiment.items])
+def _whole(study: Study, folder: Path, only_study: bool, tables: bool) -> None:
+    used = _used_fields(study)
+    stayed = {} if tables else _staying(study, used)
+    frame = study.annotations()
+    _written(study, folder, study.source.lock(), frame, _items(study, used, frame))
     answers = study.folder / "responses.db"
     if study.source.has_answers and answers.exists():
-        copy_store(answers, folder / "responses.db")
+        copy_store(answers, folder / "responses.db", only_placed=only_study)
     for file in _own_files(study):
-        if not (folder / file.name).exists() and file.name != MANIFEST:
+        if file not in stayed and not (folder / file.name).exists() and file.name != MANIFEST:
             shutil.copyfile(file, folder / file.name)
     kept = folder / study.source.files.paraphrases.name
     if not kept.exists() and (former := study.source.files.read("paraphrases.json")):
-        _write(kept, former)
-    _explained(study, folder, texts=True, withheld=0)
-    return 0
+        write_json(kept, former)
+    pack_gold(GoldFiles(study.folder), folder, texts=True)
+    _noted(study, folder, [*stayed.values()], outside=not only_study)
 
 
-def _without_texts(study: Study, folder: Path) -> int:
+def _without_texts(study: Study, folder: Path) -> Texts:
     kept = _covariates(study.spec)
+    if not study.annotations().is_empty():
+        kept |= _named_groups(study)
     texts = texts_of(study, kept)
     lock = study.source.lock()
     bare = [{**one, "example": [], "examples": []} for one in lock["variants"]]
     lock = texts.out_of({**lock, "original": [], "variants": bare})  # without the prompts that it shows
     frame = study.annotations()
+    items = _items(study, kept, frame, copies=True)
     reasons = [texts.out_of(reason) for reason in frame["reason"].to_list()]
-    frame = frame.with_columns(pl.Series("reason", reasons, dtype=pl.String))
-    _derived(study, folder, lock, frame, texts=False)
-    _write(folder / "items.json", [_item(item, kept) for item in study.experiment.items])
-    withheld: list[dict[str, Any]] = []
+    _written(study, folder, lock, frame.with_columns(pl.Series("reason", reasons, dtype=pl.String)), items)
     if study.source.has_answers:
         withheld = copy_store_without(study.folder / "responses.db", folder / "responses.db", texts)
-        _write(folder / "withheld.json", withheld)
+        write_json(folder / "withheld.json", withheld)
     for file in _own_files(study):
         if file.suffix in (".yaml", ".yml") and not texts.in_markup(file.read_text(encoding="utf-8")):
             shutil.copyfile(file, folder / file.name)
-    _explained(study, folder, texts=False, withheld=len(withheld))
-    refuse_texts(folder, texts)
-    return len(withheld)
+    pack_gold(GoldFiles(study.folder), folder, texts=False)
+    _noted(study, folder, [], outside=False)
+    return texts
 
 
-def _explained(study: Study, folder: Path, *, texts: bool, withheld: int) -> None:
-    """Tell a reviewer what to do; a file of the study's own by that name stays."""
-    path = folder / README
-    if path.exists():
-        return
-    lock = json.loads((folder / "study.lock.json").read_text(encoding="utf-8"))
-    files = {file.name for file in folder.iterdir()}
-    text = reviewer_readme(lock, study.estimates(), files, texts=texts, withheld=withheld)
-    replace_text(path, text)
+def _written(
+    study: Study, folder: Path, lock: Mapping[str, Any], annotations: pl.DataFrame, items: Sequence[Any]
+) -> None:
+    """What does not follow from other files of the bundle: design, items, labels, what was noted beside."""
+    write_json(folder / "study.lock.json", lock)
+    write_json(folder / "items.json", items)
+    annotations.write_parquet(folder / "annotations.parquet")
+    for name in _KEPT:
+        if kept := study.source.files.read(name):
+            write_json(folder / name, kept)
+    if accepted := kept_acceptance(study.source, measurable(study.source)):
+        write_json(folder / ACCEPTED, accepted)
+
+
+def _noted(study: Study, folder: Path, stayed: Sequence[str], *, outside: bool) -> None:
+    """What is known now, and could not be found out from the other files later."""
+    prices = {name: price and asdict(price) for name, price in study.source.prices.items()}
+    rest = outside_study(study.source)
+    write_json(
+        folder / PACKED,
+        {
+            "made_with": made_with(),
+            "prices": prices,
+            "outside": rest,
+            "outside_packed": outside or not rest,
+            "stayed": list(stayed),
+        },
+    )
+
+
+def _used_fields(study: Study) -> set[str]:
+    """The columns that the study uses: for prompts, labels, groups, conclusions, or in a frozen design."""
+    experiment, spec = study.experiment, study.spec
+    own = spec.annotations or spec.items
+    roles = ROLES if spec.annotations else ("id",)
+    used = {*_covariates(spec), *experiment.labels.options, *(getattr(own, role) for role in roles)}
+    if spec.annotations is not None:
+        used |= {*spec.annotations.variant}
+    there = {name for item in experiment.items[:1] for name in item.fields}
+    for variant in experiment.variants:
+        for template in (variant.text, variant.layout, variant.system, variant.instruction, variant.postfix):
+            names = names_in(template)
+            used |= names
+            if "item" in names:  # as item["a column"], or all of them in turn
+                used |= {name for name in there if name in template} or there
+    if not study.annotations().is_empty():
+        used |= _named_groups(study)
+    if before := frozen(study.source):
+        used |= {name for entry in before.entries for name in (*entry.columns, *entry.covariates)}
+    return used
+
+
+def _named_groups(study: Study) -> set[str]:
+    """The columns of whose groups the verdict speaks."""
+    parts = [part for one in study.verdict().recommendations for part in (*one.exceptions, *one.unvouched)]
+    return {str(part.cell["group"]) for part in parts if "group" in part.cell}
+
+
+def _staying(study: Study, used: Collection[str]) -> dict[Path, str]:
+    """The tables that hold more than the study uses, and what, in words."""
+    own = study.spec.annotations or study.spec.items
+    tables: list[Any] = [own]
+    if isinstance(own, ItemsSpec) and own.examples is not None:
+        tables.append(own.examples)
+    found = {}
+    for table in tables:
+        path = study.source.positions.path_of(table.source)
+        if not path.is_file():
+            continue
+        line = getattr(table, "line", None)
+        rows = read_rows(path, table.encoding, table.separator, line, sheet=table.sheet)
+        columns = [name for name in (rows[0] if rows else ()) if name not in used]
+        spare = len(rows) - len(study.experiment.items) if table is study.spec.items else 0
+        parts = [count(spare, "row")] if spare > 0 else []
+        if columns:
+            parts.append(f"the column{'s' * (len(columns) > 1)} {', '.join(columns)}")
+        if parts:
+            found[path] = (
+                f"{path.name} was left out, since the study does not use all of it ({'; '.join(parts)})"
+            )
+    return found
+
+
+def _items(study: Study, kept: Collection[str], frame: pl.DataFrame, *, copies: bool = False) -> list[Any]:
+    """The items with some of their fields, and as numbers the groups whose items are labelled alike.
+
+    Args:
+        study: The study.
+        kept: The fields.
+        frame: Its annotations.
+        copies: Whether groups of texts that are nearly the same are among these, since no text is there.
+    """
+    items = study.experiment.items
+    found = [] if frame.is_empty() else clusters_of(study.source, measurable_of(study.source, frame))
+    columns = [one.cell["column"] for one in found if one.details.get("clustered")]
+    hidden: list[dict[str, Any]] = [{} for _ in items]
+    for column in columns:
+        if column in kept or column in items[0].groups or (column == NEAR_DUPLICATES and not copies):
+            continue
+        values = groups_of(study.source, column)
+        number = {value: str(at) for at, value in enumerate(dict.fromkeys(values), start=1)}
+        for at, value in enumerate(values):
+            hidden[at][column] = None if value is None else number[value]
+    return [
+        {
+            "id": item.id,
+            "gold": item.gold,
+            "groups": dict(item.groups),
+            "fields": {name: value for name, value in item.fields.items() if name in kept} | more,
+        }
+        for item, more in zip(items, hidden, strict=True)
+    ]
 
 
 def _own_files(study: Study) -> list[Path]:
@@ -172,11 +357,6 @@ def _covariates(spec: StudySpec) -> set[str]:
     own = spec.annotations or spec.items
     gold = [own.gold.column] if own.gold and own.gold.column else []
     return {*own.groups, *own.coders, *gold, *concluded_about(spec)}
-
-
-def _item(item: Item, kept: Collection[str] | None = None) -> dict[str, Any]:
-    fields = {name: value for name, value in item.fields.items() if kept is None or name in kept}
-    return {"id": item.id, "gold": item.gold, "groups": dict(item.groups), "fields": fields}
 
 
 def texts_of(study: Study, kept: set[str] | None = None) -> Texts:
@@ -196,37 +376,6 @@ def texts_of(study: Study, kept: set[str] | None = None) -> Texts:
     own = [spec.prompt.instruction, spec.prompt.system, spec.prompt.layout, spec.prompt.postfix]
     own += [f"{label.name} {label.definition}" for label in experiment.labels.labels]
     return Texts(items, rendered, kept, own)
-
-
-def _derived(
-    study: Study, folder: Path, lock: dict[str, Any], annotations: pl.DataFrame, *, texts: bool
-) -> None:
-    """Lock, annotations, estimates and report."""
-    from quaver.study.study_report import written  # the charts' libraries are slow to load
-
-    estimates = study.estimates()
-    noise = {name: [asdict(row) for row in rows] for name, rows in study.noise().items()}
-    shown = lock | shown_with(study.source)
-    report = written(study.source, folder / "report", shown, measurable(study.source), texts=texts)
-    shutil.move(report, folder / "report.html")
-    shutil.rmtree(folder / "report")
-    write_estimates(estimates, folder / "estimates.csv")
-    _write(folder / "estimates.json", [one.document() for one in estimates])
-    _write(folder / "study.lock.json", lock)
-    if noise:
-        _write(folder / "noise.json", noise)
-    for name in _KEPT:
-        if kept := study.source.files.read(name):
-            _write(folder / name, kept)
-    if accepted := kept_acceptance(study.source, measurable(study.source)):
-        _write(folder / ACCEPTED, accepted)
-    pack_gold(GoldFiles(study.folder), folder, texts=texts)
-    annotations.write_parquet(folder / "annotations.parquet")
-
-
-def _write(path: Path, document: Any) -> None:
-    text = json.dumps(document, indent=1, ensure_ascii=False, default=str) + "\n"
-    replace_text(path, text)
 
 
 def refuse_texts(folder: Path, texts: Texts) -> None:

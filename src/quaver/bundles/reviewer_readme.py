@@ -8,8 +8,9 @@ from typing import Any
 from quaver.core.number_format import count
 from quaver.core.records import Estimate
 from quaver.report.measure_words import presentation_of
-from quaver.report.page.method import measured
+from quaver.report.page.method import departures, measured
 from quaver.report.tables.written_tables import markdown_text
+from quaver.study.sources.bundle_source import Bundle
 
 NAME = "README.md"
 
@@ -26,6 +27,8 @@ _FILES = {
     "certified.json": "how often the intervals cover the truth in simulated studies like this one",
     "accepted.json": "how many labels may be accepted so that few of them are wrong, and how that was asked",
     "frozen.json": "the design as the authors wrote it down beforehand, with times and digests",
+    "packed.json": "what is known from packing: versions, prices of the models, what was left out",
+    "rounds.json": "how the answers were collected in rounds, and when that ended",
     "paraphrases.json": "how the paraphrases of the prompt were made",
 }
 
@@ -53,21 +56,15 @@ _COLUMNS = {
 
 
 def reviewer_readme(
-    lock: Mapping[str, Any],
-    estimates: Sequence[Estimate],
-    files: Collection[str],
-    *,
-    texts: bool,
-    withheld: int,
+    source: Bundle, lock: Mapping[str, Any], estimates: Sequence[Estimate], files: Collection[str]
 ) -> str:
     """The text of the file.
 
     Args:
-        lock: What the study resolved to.
+        source: The bundle.
+        lock: What the study resolved to, and how its answers came together.
         estimates: Its estimates.
         files: The names of the bundle's other files.
-        texts: Whether the items' texts are in it.
-        withheld: How many answers are not, since they quote a text.
     """
     name = str(lock.get("study", {}).get("name", "study"))
     version = str(lock.get("versions", {}).get("quaver", ""))
@@ -78,13 +75,18 @@ def reviewer_readme(
         f"This archive holds a whole study of labels that a language model gave to texts: {_size(lock)}. You "
         f"can read its results, check that nothing was changed, and compute every number again. You need no "
         f"model, no key and no account. It was packed by Quaver {markdown_text(version)}.".replace(" .", "."),
+        *(markdown_text(line) for line in departures(lock)),
         "## Read the results",
         "Extract `report.html` and open it in a browser. It is whole by itself: tables, charts and the data "
         "behind them are inside, and nothing is loaded from a network.",
         "## Check that nothing was changed",
         "The authors publish the SHA-256 digest of the archive, for instance in the paper. With Quaver, this "
-        "prints the digest and computes every label and every number again (`BUNDLE` is the archive):",
-        f"```bash\npip install quaver{f'=={version}' if version else ''}\nquaver verify BUNDLE\n```",
+        "compares the digest and computes every label and every number again "
+        "(`BUNDLE` is the archive, `SHA256` the published digest):",
+        f"```bash\npip install quaver{f'=={version}' if version else ''}\n"
+        "quaver verify BUNDLE --digest SHA256\n```",
+        "It makes this file, the report and the tables again too, and says what nobody can find out from an "
+        "archive.",
         "Without Quaver, save these lines as `check.py` and run `python check.py BUNDLE`. They print the "
         "digest and compare every file with its checksum in `manifest.json`; they compute no number again.",
         f"```python\n{_CHECK}\n```",
@@ -95,7 +97,7 @@ def reviewer_readme(
         _table(("column", "what it says"), {f"`{key}`": what for key, what in _COLUMNS.items()}),
         *_measures(estimates),
         "## What was left out",
-        _left_out(texts, withheld),
+        _left_out(source, lock),
         "## What is in it",
         _table(("file", "what it holds"), {f"`{file}`": what for file, what in listed.items()}),
         "`manifest.json` lists the SHA-256 and the size of every file.",
@@ -132,19 +134,25 @@ def _axis(measure: str, method: str) -> str:
     return "" if known else f"{axis}: "
 
 
-def _left_out(texts: bool, withheld: int) -> str:
-    if texts:
-        return "Nothing: the items' texts, the prompts and every answer are in it."
+def _left_out(source: Bundle, lock: Mapping[str, Any]) -> str:
+    withheld, outside = source.withheld, lock.get("collection", {}).get("outside", "")
+    parts = [markdown_text(outside)] if outside else []
+    if stayed := source.facts.get("stayed"):
+        parts.append(markdown_text(f"What the study does not use was left out: {'; '.join(stayed)}."))
+    if source.has_texts:
+        parts.append("The items' texts, the prompts and every answer of the study are in it.")
+        return "\n\n".join(parts)
     answers = (
         f" {count(withheld, 'answer')} that {'quotes' if withheld == 1 else 'quote'} a text "
         f"{'was' if withheld == 1 else 'were'} withheld; the labels are kept, and `quaver verify` does not "
         "read these answers again."
     )
-    return (
+    texts = (
         "The authors do not pass on the items' texts. The texts, the prompts that show them, and every "
         "string that holds six words in a row of one are left out; `[left out]` stands in their place. The "
         "items' ids, gold labels and groups are kept, and so are all labels." + (answers if withheld else "")
     )
+    return "\n\n".join([*parts, texts])
 
 
 def _table(heads: tuple[str, str], rows: Mapping[str, str]) -> str:

@@ -1,32 +1,55 @@
-"""Every annotation and estimate of a bundle, computed anew from the bundle alone."""
+"""Everything of a bundle that follows from its answers, computed anew from the bundle alone."""
 
 from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
 
-from quaver.core import registry
+from quaver.bundles.derived_files import Checked, check_derived, write_derived
+from quaver.bundles.packed_design import check_design
+from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS
 from quaver.core.arguments import guarded
+from quaver.core.number_format import count
 from quaver.core.records import Estimate
-from quaver.estimation.declaration import registered
+from quaver.report.page.method import departures
 from quaver.study.analysis.annotation_frame import rescored
 from quaver.study.analysis.study_acceptance import acceptance_differences
 from quaver.study.analysis.study_estimates import measurable
 from quaver.study.gold_sample.packed_gold import gold_differences
-from quaver.study.session import Study
 from quaver.study.sources.archive import extract
 from quaver.study.sources.bundle_schema import Place, estimates_in, fitting_together, places_in
 from quaver.study.sources.bundle_source import FORM, Bundle
 from quaver.study.study_freeze import Frozen
 from quaver.study.study_freeze import frozen as frozen_of
+from quaver.study.study_verdict import shown_with
 
-_COMPARED = ("label", "status", "confidence")
 _PLACE = ("model", "variant", "decoding", "item", "repeat", "evaluator")
+_DESIGN = (*_PLACE, *GOLD_COLUMNS)
+_DIGITS = 7
+"""Decimals to which numbers of annotations are compared: another machine's sums may differ by less."""
+
+_LEFT_OUT = "[left out]"
+
+UNKNOWN = {
+    "answers": "whether a model gave these answers: they can be invented, or changed with all that follows",
+    "dropped": "whether models, prompts, items, repeats or answers were removed before the bundle was made",
+    "gold": "whether the true labels are true, and those that the coders gave",
+    "reported": "what models and servers reported of themselves: versions, tokens, prices, times",
+    "texts": "whether the prompts are those that were sent: the texts are not in the bundle",
+    "labels": "whether the labels are those that were given: no raw answers are in the bundle",
+    "withheld": "whether the labels of answers that were withheld are what these answers say",
+    "table": "whether items and prompts are those of the study's own tables, which are not in the bundle",
+    "noise": "whether noise.json is what was measured of the engine",
+    "certified": "whether certified.json is what simulations gave; `quaver certify BUNDLE` makes them again",
+    "frozen": "whether and when a design was written down before, unless you have its digest (--frozen)",
+    "digest": "whether this is the archive that was published, unless you have its digest (--digest)",
+}
+"""What nobody can find out from an archive alone, by what it is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +59,28 @@ class Verification:
     Attributes:
         digest: SHA-256 of the archive, to be compared with the one that was published.
         changed: Files that are not as they were packed.
-        differing: Annotations and estimates that come out differently, in words.
+        differing: What comes out differently, in words.
         annotations: How many annotations were read anew from the stored answers.
         withheld: How many could not be, since their answers quote an item's text that was left out.
         estimates: How many estimates were computed anew.
         frozen: What the authors wrote down beforehand, beside what they did; None where they did not.
+        compared: What was made again and compared, beside annotations and estimates.
+        not_compared: What was not, and why.
+        unknown: What nobody can find out from this archive, by what it is about.
+        departures: Where the study departs from a frozen design, or from what is stored, in sentences.
     """
 
     digest: str
-    changed: Sequence[str]
-    differing: Sequence[str]
-    annotations: int
-    withheld: int
-    estimates: int
+    changed: Sequence[str] = ()
+    differing: Sequence[str] = ()
+    annotations: int = 0
+    withheld: int = 0
+    estimates: int = 0
     frozen: Frozen | None = None
+    compared: Sequence[str] = ()
+    not_compared: Sequence[str] = ()
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    departures: Sequence[str] = ()
 
     @property
     def holds(self) -> bool:
@@ -58,11 +89,12 @@ class Verification:
 
 
 @guarded
-def verify(path: str | Path, *, frozen: str | None = None) -> Verification:
-    """Find what was changed in a bundle, and compute every annotation and estimate of it anew.
+def verify(path: str | Path, *, digest: str | None = None, frozen: str | None = None) -> Verification:
+    """Find what was changed in a bundle, and make everything in it anew that follows from its answers.
 
     Args:
         path: The archive.
+        digest: The archive's SHA-256 as the authors published it.
         frozen: The digest that the authors published when they froze their design. The bundle must hold the
             very design that it seals.
 
@@ -74,15 +106,47 @@ def verify(path: str | Path, *, frozen: str | None = None) -> Verification:
     """
     # SQLite may still be putting its journal away when the folder goes: that changes no verdict.
     with tempfile.TemporaryDirectory(prefix="quaver-", ignore_cleanup_errors=True) as home:
-        opened = extract(Path(path), Path(home), FORM)
+        folder = Path(home) / "packed"
+        opened = extract(Path(path), folder, FORM)
+        changed = [*opened.changed, *unpublished(opened.digest, digest)]
         if opened.changed:
-            return Verification(opened.digest, opened.changed, (), 0, 0, 0)
+            return Verification(opened.digest, changed)
         with fitting_together(Path(path)):
-            study = Study(Bundle(Path(path), opened, Path(home)))
-            found = _anew(study, opened.digest)
-            before = frozen_of(study.source)
-            wrong = _frozen_otherwise(before, frozen)
-            return replace(found, differing=[*found.differing, *wrong], frozen=before)
+            source = Bundle(Path(path), opened, folder)
+            before = frozen_of(source)
+            found = _anew(source, Path(home) / "again")
+            known = {*(["digest"] if digest else []), *(["frozen"] if frozen else [])}
+            return replace(
+                found,
+                changed=changed,
+                differing=[*found.differing, *_frozen_otherwise(before, frozen)],
+                frozen=before,
+                unknown={name: UNKNOWN[name] for name in _unknown(source) if name not in known},
+                departures=departures(source.lock() | shown_with(source)),
+            )
+
+
+def unpublished(digest: str, published: str | None) -> list[str]:
+    """What is wrong with an archive that has another digest than was published."""
+    if published is None or published.strip().lower() == digest:
+        return []
+    return [f"the archive: its SHA-256 is {digest}, {published.strip()} was published"]
+
+
+def _unknown(source: Bundle) -> Iterator[str]:
+    """What nobody can find out from a bundle."""
+    yield from ("dropped", "gold", *(("answers", "reported") if source.has_answers else ("labels",)))
+    own = (source.spec.annotations or source.spec.items).source
+    known = {
+        "texts": not source.has_texts,
+        "withheld": source.withheld > 0,
+        "table": own not in source.opened["files"],
+        "noise": bool(source.files.read("noise.json")),
+        "certified": bool(source.files.read("certified.json")),
+        "frozen": True,
+        "digest": True,
+    }
+    yield from (name for name, applies in known.items() if applies)
 
 
 def _frozen_otherwise(found: Frozen | None, published: str | None) -> list[str]:
@@ -94,73 +158,127 @@ def _frozen_otherwise(found: Frozen | None, published: str | None) -> list[str]:
     return wrong
 
 
-def _anew(study: Study, digest: str) -> Verification:
-    stored = study.annotations()
-    differing: list[str] = []
-    read, withheld = 0, places_in(study.folder)
-    if study.source.has_answers:
-        read, differing = _reread(study, stored, withheld)
-        study.source.files.write_annotations(stored)
-    differing += gold_differences(study.source, stored)
-    differing += acceptance_differences(study.source, measurable(study.source))
-    estimates = study.estimates()
-    packed, now = (_countable(some, withheld) for some in (estimates_in(study.folder), estimates))
+def _anew(source: Bundle, again: Path) -> Verification:
+    stored, withheld, found, read = source.annotations, places_in(source.folder), Checked(), 0
+    check_design(source, found)
+    if source.has_texts and withheld:
+        found.differing.append("withheld.json: answers are withheld though the texts are here")
+    if source.has_answers:
+        read, other = _reread(source, stored, withheld)
+        found.differing += other
+        source.files.write_annotations(stored)
+    found.differing += gold_differences(source, stored)
+    found.differing += acceptance_differences(source, measurable(source))
+    again.mkdir()
+    estimates = write_derived(source, again)
+    check_estimates(source.folder, again, estimates, found)
+    check_derived(source.folder, again, source.facts.get("made_with", {}), found)
+    return Verification(
+        source.fingerprint,
+        differing=found.differing,
+        annotations=read,
+        withheld=len(withheld),
+        estimates=len(estimates),
+        compared=found.compared,
+        not_compared=found.not_compared,
+    )
+
+
+def check_estimates(packed: Path, again: Path, estimates: Sequence[Estimate], found: Checked) -> None:
+    """Compare estimates in numbers; as texts only where these are the same."""
+    if other := estimate_differences(estimates_in(packed), estimates):
+        found.differing += other
+        (again / "estimates.json").unlink()
+
+
+def estimate_differences(packed: Sequence[Estimate], now: Sequence[Estimate]) -> list[str]:
+    """The estimates that come out differently, in words."""
     if len(packed) != len(now):
-        differing.append(f"{len(packed)} estimates stand there, {len(now)} come out")
-        return Verification(digest, (), differing, read, len(withheld), len(estimates))
-    differing += [
+        return [f"{len(packed)} estimates stand there, {len(now)} come out"]
+    return [
         f"{one} stands there, {again} comes out"
         for one, again in zip(packed, now, strict=True)
         if not _holds(one, again)
     ]
-    return Verification(digest, (), differing, read, len(withheld), len(estimates))
 
 
-def _countable(estimates: Sequence[Estimate], withheld: Sequence[Place]) -> list[Estimate]:
-    """The estimates that can be made again: what counts the answers themselves cannot be without them."""
-    return [one for one in estimates if not (withheld and _of_outputs(one.measure))]
-
-
-def _reread(study: Study, stored: pl.DataFrame, withheld: Sequence[Place]) -> tuple[int, list[str]]:
-    """Read the stored answers with the study's evaluators, and compare."""
-    columns, text = [*_PLACE, *_COMPARED], pl.col(pl.Categorical).cast(pl.String)
-    frames = rescored(study.source), stored.lazy()
-    fresh, known = (one.select(columns).with_columns(text).collect() for one in frames)
+def _reread(source: Bundle, stored: pl.DataFrame, withheld: Sequence[Place]) -> tuple[int, list[str]]:
+    """Read the stored answers with the study's evaluators, and compare all that annotations say."""
+    fresh, known = (_comparable(one) for one in (rescored(source).collect(), stored))
+    if fresh.columns != known.columns:
+        odd = sorted({*fresh.columns} ^ {*known.columns}) or ["their order"]
+        return fresh.height, [f"annotations.parquet has other columns than come out: {', '.join(odd)}"]
+    read = fresh.height
+    differing = []
     if withheld:
         places = pl.DataFrame(withheld).with_columns(pl.col("repeat").cast(pl.Int32))
         on = [name for name in _PLACE if name != "evaluator"]
-        fresh, known = (frame.join(places, on=on, how="anti") for frame in (fresh, known))
+        design = [name for name in fresh.columns if name in _DESIGN or name not in ANNOTATION_COLUMNS]
+        hidden = [one.select(design).join(places, on=on, how="semi") for one in (fresh, known)]
+        differing += _unlike(*hidden)
+        fresh, known = (one.join(places, on=on, how="anti") for one in (fresh, known))
+        read = fresh.height
+    left_out = known.get_column("reason") == _LEFT_OUT
+    if left_out.any():
+        places = known.filter(left_out).select(_PLACE)
+        gone = fresh.select(_PLACE).join(places.with_columns(left=True), on=_PLACE, how="left")["left"]
+        reason = pl.when(gone.fill_null(False)).then(pl.lit(_LEFT_OUT)).otherwise(pl.col("reason"))
+        fresh = fresh.with_columns(reason.alias("reason"))
+    return read, [*differing, *_unlike(fresh, known)]
+
+
+def _comparable(frame: pl.DataFrame) -> pl.DataFrame:
+    """Annotations as text and rounded numbers, in the order of their columns' names."""
+    shown = []
+    for name, kind in sorted(frame.schema.items()):
+        column = pl.col(name)
+        if kind == pl.Categorical:
+            column = column.cast(pl.String)
+        elif kind.is_float():
+            column = column.round(_DIGITS)
+        elif isinstance(kind, pl.List):
+            column = column.list.eval(pl.element().round(_DIGITS))
+        shown.append(column)
+    return frame.select(shown)
+
+
+def _unlike(fresh: pl.DataFrame, known: pl.DataFrame) -> list[str]:
+    """What two frames of the same columns say differently, in words."""
     both = known.join(fresh, on=_PLACE, how="full", suffix="_now")
     lost = both.filter(pl.col("item").is_null() | pl.col("item_now").is_null())
+    found = (
+        [f"{count(lost.height, 'annotation')} with no counterpart among the answers"] if lost.height else []
+    )
+    others = [name for name in known.columns if name not in _PLACE]
     other = both.filter(
-        pl.any_horizontal(pl.col(name).ne_missing(pl.col(f"{name}_now")) for name in _COMPARED)
+        pl.any_horizontal(pl.col(name).ne_missing(pl.col(f"{name}_now")) for name in others)
         & pl.col("item").is_not_null()
         & pl.col("item_now").is_not_null()
     )
-    differing = [f"{lost.height} annotations have no counterpart among the answers"] if lost.height else []
-    differing += [
-        f"item {row['item']}, {row['model']}, {row['variant']}, {row['evaluator']}: "
-        f"{row['label']} ({row['status']}) stands there, {row['label_now']} ({row['status_now']}) is read"
-        for row in other.head(20).iter_rows(named=True)
-    ]
+    for row in other.head(20).iter_rows(named=True):
+        name = min((one for one in others if row[one] != row[f"{one}_now"]), key=_telling)
+        found.append(
+            f"item {row['item']}, {row['model']}, {row['variant']}, {row['evaluator']}: "
+            f"{name} {row[name]} stands there, {row[f'{name}_now']} is read"
+        )
     if other.height > 20:
-        differing.append(f"and {other.height - 20} more annotations")
-    return fresh.height, differing
+        found.append(f"and {other.height - 20} more annotations")
+    return found
+
+
+def _telling(name: str) -> int:
+    """Labels say more of a difference than what goes with them."""
+    return ("label", "status").index(name) if name in ("label", "status") else 2
 
 
 def _holds(one: Estimate, again: Estimate) -> bool:
     """Whether an estimate comes out as it was packed."""
     facts = [(each.measure, dict(each.cell), each.reason is None, each.n) for each in (one, again)]
     ends = ((one.value, again.value), (one.low, again.low), (one.high, again.high))
-    return facts[0] == facts[1] and all(alike(*pair) for pair in ends)
+    return facts[0] == facts[1] and all(_alike(*pair) for pair in ends)
 
 
-def _of_outputs(measure: str) -> bool:
-    known = registry.names("measures")
-    return measure in known and registered(measure).reads_outputs
-
-
-def alike(one: float | None, other: float | None) -> bool:
+def _alike(one: float | None, other: float | None) -> bool:
     """Equal up to what another machine's sums may differ by."""
     if one is None or other is None:
         return one is other

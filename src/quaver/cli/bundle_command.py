@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -20,22 +21,39 @@ def command(
     without_texts: Annotated[
         bool, typer.Option("--without-texts", help="Leave the items' texts out of every file.")
     ] = False,
+    with_tables: Annotated[
+        bool,
+        typer.Option(
+            "--with-tables", help="Pack tables of items whole, also what the study does not use of them."
+        ),
+    ] = False,
+    only_study: Annotated[
+        bool,
+        typer.Option(
+            "--only-study", help="Leave out stored answers that are no part of the study; say how many."
+        ),
+    ] = False,
     function: FunctionOption = None,
 ) -> None:
     """Pack a study or a collection into one archive with checksums.
 
-    It holds answers, annotations, estimates and report, and a reader can verify every number. Of a
-    collection, it holds a bundle of each study.
+    It holds answers, annotations, estimates and report, and a reader can verify every number. Of the items,
+    it holds the rows and columns that the study uses. Of a collection, it holds a bundle of each study.
+    Publish the digest that it prints: `quaver verify --digest` compares it.
 
     Examples:
       quaver bundle study.yaml
       quaver bundle study.yaml --without-texts --out shared.quaver.zip
     """
-    from quaver.bundles.packing import bundle
+    from quaver.bundles.packing import pack_study
 
+    asked = {"texts": not without_texts, "tables": with_tables, "only_study": only_study}
+    said: Sequence[str] = ()
     if (many := open_collection(study, function)) is not None:
-        path, digest = many.bundle(out, texts=not without_texts)
+        path, digest = many.bundle(out, **asked)
     else:
-        path, digest = bundle(open_study(study, function), out, texts=not without_texts)
+        path, digest, said = pack_study(open_study(study, function), out, **asked)
     say(f"Wrote {path}")
+    for line in said:
+        say(line)
     say(f"SHA-256 {digest}")

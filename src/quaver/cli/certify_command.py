@@ -10,6 +10,7 @@ import typer
 from quaver.cli.console import JsonOption, print_json, say, screen, table
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 from quaver.core.number_format import percent, rounded
+from quaver.design.items.near_duplicates import NEAR_DUPLICATES
 
 if TYPE_CHECKING:
     from quaver.certification.coverage import Line
@@ -65,6 +66,13 @@ def _explained(found: StudyCertificate) -> Iterator[str]:
         f"an answer is the item's own label in {percent(like['agreement'])} of cases and a fresh draw in the "
         f"others, and {percent(like['missing'])} are missing{grouped}."
     )
+    if found.undeclared:
+        who = "texts that are nearly the same" if found.undeclared == NEAR_DUPLICATES else found.undeclared
+        yield (
+            f"Warning: items of one group ({who}) are labelled alike, and the study does not declare it: the "
+            f"simulated items come in such groups, its intervals do not allow for them. Declare group: "
+            f"{found.undeclared}."
+        )
     yield (
         "covers: how often the interval holds the truth, ± its Monte-Carlo error in points. width: beside "
         "an oracle's. type I: type I error, how often p is below 5% without an effect; power: with one. "

@@ -175,6 +175,6 @@ def _collected(outcome: Outcome, status: StudyStatus) -> Iterator[str]:
         yield f"{outcome.errors:,} of them {are}; `quaver run --retry-errors` asks again for what failed."
         for kind, count in status.by_kind.most_common(3):
             yield f"  {count:,} × {kind}"
-    if status.unplaced:
-        yield f"{status.unplaced:,} stored answers fit no call of the study as it is now; they are kept."
+    if status.outside:
+        yield status.outside
     yield from (f"Warning: {warning}." for warning in status.warnings)

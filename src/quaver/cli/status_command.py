@@ -75,8 +75,8 @@ def _lines(status: StudyStatus) -> Iterator[str]:
             f"{status.waiting:,} answers of a run that was killed wait in responses.spill: "
             "`quaver run` stores them and does not ask for them again."
         )
-    if status.unplaced:
-        yield f"{status.unplaced:,} stored answers fit no call of the study as it is now."
+    if status.outside:
+        yield status.outside
     if status.ended in REACHED:
         why = f"The run ended because its interval is {REACHED[status.ended]}."
         yield f"{why} {status.round_verdict}".rstrip()

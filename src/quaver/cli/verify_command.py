@@ -13,11 +13,15 @@ from quaver.errors import QuaverError
 
 if TYPE_CHECKING:
     from quaver.bundles.verification import Verification
+    from quaver.many_studies.packed_collection import CollectionVerification
     from quaver.study.study_freeze import Frozen
 
 
 def command(
     path: Annotated[Path, typer.Argument(help="The bundle.", metavar="BUNDLE", autocompletion=studies)],
+    digest: Annotated[
+        str | None, typer.Option(help="The archive's SHA-256 as the authors published it.", metavar="SHA256")
+    ] = None,
     frozen: Annotated[
         str | None,
         typer.Option(
@@ -25,28 +29,34 @@ def command(
         ),
     ] = None,
 ) -> None:
-    """Compute every number of a bundle again, without the model.
+    """Make everything in a bundle again that follows from its answers, without the model.
 
-    Exits with 1 if anything differs.
+    Shows what was made again and compared, what was not, and what nobody can find out from an archive. Exits
+    with 1 if anything differs.
 
     Examples:
       quaver verify study.quaver.zip
+      quaver verify study.quaver.zip --digest 9a41…
       quaver verify study.quaver.zip --frozen 3f0c9a
     """
     from quaver.bundles.verification import verify
     from quaver.many_studies.collection_file import is_packed
 
     if is_packed(path):
-        _verify_collection(path, frozen)
+        _verify_collection(path, digest, frozen)
         return
-    found = verify(path, frozen=frozen)
+    found = verify(path, digest=digest, frozen=frozen)
     _say_found(found)
+    if found.unknown:
+        say("Nobody can find out from this archive:")
+    for line in found.unknown.values():
+        say(f"  {line}")
     say(f"SHA-256 {found.digest}")
     if not found.holds:
         raise typer.Exit(1)
 
 
-def _verify_collection(path: Path, frozen: str | None) -> None:
+def _verify_collection(path: Path, digest: str | None, frozen: str | None) -> None:
     """Every study of a collection's bundle, and what is pooled over them.
 
     Raises:
@@ -62,7 +72,7 @@ def _verify_collection(path: Path, frozen: str | None) -> None:
             found=f"{path}, a collection",
             fix="unpack the archive, and verify the study's own bundle",
         )
-    found = verify_collection(path)
+    found = verify_collection(path, digest=digest)
     for name in found.changed:
         say(f"Changed: {name}")
     for name, one in found.studies.items():
@@ -72,6 +82,7 @@ def _verify_collection(path: Path, frozen: str | None) -> None:
         say(f"Differs: {line}")
     if not found.changed:
         say(f"{found.pooled:,} pooled estimates computed again, {len(found.differing):,} differ.")
+    _say_compared(found)
     say(f"SHA-256 {found.digest}")
     if not found.holds:
         raise typer.Exit(1)
@@ -79,6 +90,8 @@ def _verify_collection(path: Path, frozen: str | None) -> None:
 
 def _say_found(found: Verification) -> None:
     """What came of one study's bundle."""
+    for line in found.departures:
+        say(line)
     for name in found.changed:
         say(f"Changed: {name}")
     for line in found.differing:
@@ -89,13 +102,22 @@ def _say_found(found: Verification) -> None:
             f"{found.annotations:,} annotations read again{withheld}, "
             f"{found.estimates:,} estimates computed again, {len(found.differing):,} differ.",
         )
+    _say_compared(found)
     if found.frozen:
         _say_frozen(found.frozen)
 
 
+def _say_compared(found: Verification | CollectionVerification) -> None:
+    if found.compared:
+        say(f"Made again and compared: {'; '.join(found.compared)}.")
+    for line in found.not_compared:
+        say(f"Not compared: {line}.")
+
+
 def _say_frozen(found: Frozen) -> None:
     """What was frozen and what was changed, with the digests that prove it."""
-    say(found.headline)
+    if found.as_frozen:
+        say(found.headline)
     for row in found.rows():
         if row["state"] != "as frozen":
             say(f"  {row['part']}: {row['state']} ({row['what']})" if row["what"] else f"  {row['part']}")

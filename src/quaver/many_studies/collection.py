@@ -191,12 +191,21 @@ class Collection(OpenedStudies):
         )
 
     @guarded
-    def bundle(self, path: str | Path | None = None, *, texts: bool = True) -> tuple[Path, str]:
+    def bundle(
+        self,
+        path: str | Path | None = None,
+        *,
+        texts: bool = True,
+        tables: bool = False,
+        only_study: bool = False,
+    ) -> tuple[Path, str]:
         """Pack the collection: a bundle of each study, the estimates of all, and the page over them.
 
         Args:
             path: Where the archive goes; ``NAME.quaver.zip`` beside the file, if left out.
             texts: Whether the items' texts go with it (`quaver.bundle`).
+            tables: Whether tables of items go with it whole.
+            only_study: Whether stored answers that are no part of a study are left out.
 
         Returns:
             The archive's path and digest.
@@ -205,7 +214,9 @@ class Collection(OpenedStudies):
             StoreError: Nothing is stored yet of a study, this is a bundle already, or it cannot be written.
             QuaverError: An item's text, or a key, would still stand in a file.
         """
-        return pack_collection(self, Path(path) if path else None, texts=texts)
+        return pack_collection(
+            self, Path(path) if path else None, texts=texts, tables=tables, only_study=only_study
+        )
 
 
 def _left(budget: BudgetSpec, taken: Mapping[str, float]) -> dict[str, float] | None:

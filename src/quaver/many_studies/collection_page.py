@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-import jinja2
 from markupsafe import Markup
 
 from quaver.core.estimate_frame import estimates_frame
@@ -22,6 +21,7 @@ from quaver.report.charts.chart import Figure
 from quaver.report.charts.figures import Gallery
 from quaver.report.charts.svg import inline_svg
 from quaver.report.page.downloads import download
+from quaver.report.page.notes import template
 from quaver.report.page.pictures import NARROW, WIDE, drawn, write_pictures
 from quaver.report.plain_text import visible
 from quaver.report.tables.written_tables import write_tables
@@ -76,7 +76,7 @@ def write_collection_page(
         csv = write_tables(tables, {"estimates": estimates_frame(estimates)}, folder / "tables")
         drawing = size_spread_figure(spreads_of(estimates), given, sizes)
         figures, saved = _figures([drawing] if drawing else [], folder / "figures")
-        text = _template().render(
+        text = template("collection.html").render(
             name=of.spec.name,
             description=of.spec.description,
             answered=of.status().answered,
@@ -132,17 +132,6 @@ def _saved(texts: Mapping[str, str], ending: str, kind: str) -> dict[str, Markup
         f"{name}.{ending}": download(f"{name}.{ending}", text.encode(), kind, words=ending.upper())
         for name, text in texts.items()
     }
-
-
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("quaver.report", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("collection.html")
 
 
 def _link(report: Path, folder: Path) -> str:

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from quaver.bundles.derived_files import Checked, check_derived, write_json
 from quaver.bundles.packing import bundle, refuse_texts, texts_of
-from quaver.bundles.verification import Verification, alike, verify
+from quaver.bundles.verification import Verification, check_estimates, unpublished, verify
 from quaver.core.arguments import guarded
 from quaver.core.records import Estimate
-from quaver.core.replaced_file import replace_text
 from quaver.errors import StoreError
-from quaver.many_studies.collection_file import FORM, is_packed
+from quaver.many_studies.collection_file import FORM, CollectionSpec, is_packed
 from quaver.many_studies.opened_studies import OpenedStudies
-from quaver.many_studies.pooled_estimates import pooled
 from quaver.many_studies.unpacked_collection import extracted, file_of
 from quaver.report.tables.estimates_csv import write_estimates
-from quaver.study.sources.archive import extract, is_archive, pack
-from quaver.study.sources.bundle_schema import estimates_in
-from quaver.study.sources.bundle_source import FORM as STUDY_FORM
+from quaver.study.session import Study
+from quaver.study.sources.archive import is_archive, pack
+from quaver.study.sources.bundle_source import open_bundle
 from quaver.study.sources.outgoing_check import check_outgoing
 
 
@@ -37,6 +34,8 @@ class CollectionVerification:
         studies: What came of each study's bundle.
         differing: Pooled estimates that come out differently, in words.
         pooled: How many of them were computed anew.
+        compared: What else was made again and compared.
+        not_compared: What was not, and why.
     """
 
     digest: str
@@ -44,6 +43,8 @@ class CollectionVerification:
     studies: Mapping[str, Verification]
     differing: Sequence[str] = ()
     pooled: int = 0
+    compared: Sequence[str] = ()
+    not_compared: Sequence[str] = ()
 
     @property
     def holds(self) -> bool:
@@ -51,7 +52,7 @@ class CollectionVerification:
         return not self.changed and not self.differing and all(one.holds for one in self.studies.values())
 
 
-def pack_collection(of: OpenedStudies, path: Path | None, *, texts: bool) -> tuple[Path, str]:
+def pack_collection(of: OpenedStudies, path: Path | None, **asked: bool) -> tuple[Path, str]:
     """Pack a collection; arguments, result and errors are those of `Collection.bundle`."""
     if is_packed(of.path):
         raise StoreError("this is a bundle already", where=str(of.path), fix="copy the file")
@@ -66,82 +67,71 @@ def pack_collection(of: OpenedStudies, path: Path | None, *, texts: bool) -> tup
     with tempfile.TemporaryDirectory(prefix="quaver-") as made:
         folder = Path(made)
         for name, study in of.studies.items():
-            bundle(study, folder / file_of(name), texts=texts)
-        _derived(of, folder, texts=texts)
+            bundle(study, folder / file_of(name), **asked)
+        shutil.copyfile(of.path, folder / of.path.name)
+        bundles = {name: Study.open(folder / file_of(name)) for name in of.studies}
+        _write_derived(OpenedStudies(of.spec, of.path, bundles), folder)
+        for study in () if asked.get("texts", True) else of.studies.values():
+            found = texts_of(study)
+            if (own := folder / of.path.name).exists() and found.in_markup(own.read_text(encoding="utf-8")):
+                own.unlink()
+            refuse_texts(folder, found)
         about = {
             "form": FORM,
             "collection": of.spec.name,
             "description": of.spec.description,
             "studies": list(of.studies),
-            "texts": texts,
+            "texts": asked.get("texts", True),
         }
         plain = {one.name: one for one in folder.iterdir() if one.is_file()}
         check_outgoing([one for one in plain.values() if one.suffix != ".zip"], own=True)
         return target, pack(target, plain, about)
 
 
-def _derived(of: OpenedStudies, folder: Path, *, texts: bool) -> None:
-    """The collection's own files: its YAML, the estimates of all studies, and the page over them."""
+def _write_derived(of: OpenedStudies, folder: Path) -> list[Estimate]:
+    """Write the estimates of all studies of a collection, and the page over them; the estimates."""
     from quaver.many_studies.collection_page import write_collection_page  # for reports only
 
-    estimates = of.estimates()
-    shutil.copyfile(of.path, folder / of.path.name)
+    estimates = list(of.estimates())
+    (folder / "page").mkdir()
     page = write_collection_page(of, estimates, folder / "page", linked=False)
     shutil.move(page, folder / "report.html")
     shutil.rmtree(folder / "page")
     write_estimates(estimates, folder / "estimates.csv")
-    documents = [one.document() for one in estimates]
-    text = json.dumps(documents, indent=1, ensure_ascii=False, default=str) + "\n"
-    replace_text(folder / "estimates.json", text)
-    if texts:
-        return
-    for study in of.studies.values():
-        found = texts_of(study)
-        if (own := folder / of.path.name).exists() and found.in_markup(own.read_text(encoding="utf-8")):
-            own.unlink()
-        refuse_texts(folder, found)
+    write_json(folder / "estimates.json", [one.document() for one in estimates])
+    return estimates
 
 
 @guarded
-def verify_collection(path: str | Path) -> CollectionVerification:
-    """Compute every number of a collection's bundle anew: those of each study, and what is pooled.
+def verify_collection(path: str | Path, *, digest: str | None = None) -> CollectionVerification:
+    """Make everything of a collection's bundle anew: each study's, and what is pooled over them.
 
     Args:
         path: The archive.
+        digest: The archive's SHA-256 as the authors published it.
 
     Raises:
         StoreError: It is no collection's bundle.
     """
     with tempfile.TemporaryDirectory(prefix="quaver-", ignore_cleanup_errors=True) as home:
-        opened, manifest = extracted(Path(path), Path(home))
+        folder = Path(home) / "packed"
+        opened, manifest = extracted(Path(path), folder)
+        changed = [*opened.changed, *unpublished(opened.digest, digest)]
         if opened.changed:
-            return CollectionVerification(opened.digest, opened.changed, {})
-        each: dict[str, Verification] = {}
-        own: list[Estimate] = []
-        for name in manifest["studies"]:
-            each[name] = verify(packed_study := Path(home) / file_of(name))
-            if not each[name].changed:
-                inside = Path(home) / f"{name}.opened"
-                extract(packed_study, inside, STUDY_FORM)
-                own += [replace(one, cell={"study": name, **one.cell}) for one in estimates_in(inside)]
-        packed = estimates_in(Path(home))
-        again = [*own, *pooled(own)]
-        return CollectionVerification(
-            opened.digest, (), each, _differing(packed, again), len(again) - len(own)
-        )
-
-
-def _differing(packed: Sequence[Estimate], again: Sequence[Estimate]) -> list[str]:
-    """The collection's estimates that do not follow from the studies' own."""
-    if len(packed) != len(again):
-        return [f"{len(packed)} estimates stand there, {len(again)} come out"]
-    return [
-        f"{one} stands there, {other} comes out"
-        for one, other in zip(packed, again, strict=True)
-        if (one.measure, one.cell, one.n) != (other.measure, other.cell, other.n)
-        or not all(alike(*pair) for pair in _numbers(one, other))
-    ]
-
-
-def _numbers(one: Estimate, other: Estimate) -> list[tuple[Any, Any]]:
-    return [(one.value, other.value), (one.low, other.low), (one.high, other.high)]
+            return CollectionVerification(opened.digest, changed, {})
+        files = {name: file_of(name) for name in manifest["studies"]}
+        each = {name: verify(folder / file) for name, file in files.items()}
+        if any(one.changed for one in each.values()):
+            return CollectionVerification(opened.digest, changed, each)
+        spec = CollectionSpec(name=manifest["collection"], description=manifest["description"], studies=files)
+        sources = {name: open_bundle(folder / file) for name, file in files.items()}
+        studies = {name: Study(source) for name, source in sources.items()}
+        again, found = Path(home) / "again", Checked()
+        again.mkdir()
+        estimates = _write_derived(OpenedStudies(spec, folder / "collection", studies), again)
+        check_estimates(folder, again, estimates, found)
+        maker = next(iter(sources.values())).facts.get("made_with", {})
+        check_derived(folder, again, maker, found)
+        pooled = sum(one.cell["study"] == "pooled" for one in estimates)
+        parts = (found.differing, pooled, found.compared, found.not_compared)
+        return CollectionVerification(opened.digest, changed, each, *parts)

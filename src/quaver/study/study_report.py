@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -10,7 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from quaver.report.charts import figures
+from quaver.core.records import Estimate
+from quaver.report.charts.figures import charts as chart_objects
 from quaver.report.charts.svg import offline
 from quaver.report.page.html_page import write_report
 from quaver.study.analysis.chart_estimates import deviating
@@ -32,13 +33,20 @@ from quaver.study.study_verdict import resolved
 
 def report(study: StudySource, folder: Path) -> Path:
     """Write a study's report to a folder; its path."""
-    path = written(study, folder, resolved(study), measurable(study))
+    frame = measurable(study)
+    path = written(study, folder, resolved(study), frame, estimates_of_study(study, None, frame))
     check_outgoing(written_report(path))
     return path
 
 
 def written(
-    study: StudySource, folder: Path, lock: Mapping[str, Any], frame: pl.DataFrame, *, texts: bool = True
+    study: StudySource,
+    folder: Path,
+    lock: Mapping[str, Any],
+    frame: pl.DataFrame,
+    estimates: Sequence[Estimate],
+    *,
+    figures: bool = True,
 ) -> Path:
     """Write a report; its path.
 
@@ -47,10 +55,11 @@ def written(
         folder: Where to.
         lock: What it resolved to, as the report shows it.
         frame: Its annotations that can be measured.
-        texts: Whether the report shows the items' texts and the answers.
+        estimates: Of its measures.
+        figures: Whether the charts are written as files too.
     """
     with ExitStack() as opened:
-        stored = texts and study.files.responses.exists()
+        stored = study.files.responses.exists()
         store = opened.enter_context(study.answers()) if stored else None
         behind = StoredBehind(study.experiment, store, study.prices, study.spent_on_paraphrases())
         accepted = shown_acceptance(study, frame)
@@ -58,7 +67,7 @@ def written(
             folder,
             lock={**lock, **accepted, **_watched(study, folder)},
             annotations=frame,
-            estimates=certified(study, estimates_of_study(study, None, frame), frame),
+            estimates=certified(study, estimates, frame),
             noise={name: [asdict(row) for row in rows] for name, rows in study.files.read_noise().items()},
             audit=[
                 *estimates_of_audit(study, frame),
@@ -66,7 +75,8 @@ def written(
                 *curve_estimates(accepted),
             ],
             deviations=deviating(evaluators_of(study), frame),
-            behind=behind if texts else None,
+            behind=behind,
+            figures=figures,
         )
 
 
@@ -83,7 +93,7 @@ def _watched(study: StudySource, folder: Path) -> dict[str, Any]:
 def charts(study: StudySource, width: int) -> dict[str, Any]:
     """The report's charts by name, so many pixels wide."""
     frame = measurable(study)
-    drawn = figures.charts(
+    drawn = chart_objects(
         lock=study.lock(),
         annotations=frame,
         estimates=estimates_of_study(study, None, frame),

@@ -53,6 +53,7 @@ def collected(study: StudySource, now: StudyStatus | None = None) -> dict[str, A
     return {
         "reused": dict(now.reused),
         "warnings": now.warnings,
+        "outside": now.outside,
         "rounds": rounds_in_words(**rounds) if rounds and study.spec.until else "",
         "answered": now.answered,
         "total": now.total,

@@ -16,8 +16,13 @@ from quaver.errors import StoreError
 _LEFT_OUT = "[left out]"
 
 
-def copy_store(source: Path, target: Path) -> None:
+def copy_store(source: Path, target: Path, *, only_placed: bool = False) -> None:
     """Copy a store, including what is still in its journal.
+
+    Args:
+        source: The store.
+        target: The copy.
+        only_placed: Whether responses that belong to no call of the current study are left out.
 
     Raises:
         StoreError: The store cannot be read, or the copy cannot be written.
@@ -29,6 +34,8 @@ def copy_store(source: Path, target: Path) -> None:
             # It says which annotation frame is current in the study's own folder.
             db.execute("DELETE FROM meta WHERE name = 'annotations'")
             _without_batches(db)
+            if only_placed:
+                _without_unplaced(db)
             db.execute("VACUUM")
     except sqlite3.Error as error:
         raise StoreError(
@@ -41,6 +48,17 @@ def _without_batches(db: sqlite3.Connection) -> None:
     names = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     for table in names & {"batches", "batch_requests", "batch_calls"}:
         db.execute(f"DELETE FROM {table}")
+
+
+def _without_unplaced(db: sqlite3.Connection) -> dict[str, list[str]]:
+    """Leave out responses that belong to no call, and their prompts; the columns of each table."""
+    tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    columns = {table: [row[1] for row in db.execute(f'PRAGMA table_info("{table}")')] for table in tables}
+    users = [table for table in tables if "response" in columns[table]]
+    used = " UNION ".join(f'SELECT response FROM "{table}"' for table in users)
+    db.execute(f"DELETE FROM responses WHERE id NOT IN ({used})")
+    db.execute("DELETE FROM prompts WHERE id NOT IN (SELECT prompt FROM responses)")
+    return columns
 
 
 def copy_store_without(source: Path, target: Path, texts: Container[str]) -> list[dict[str, Any]]:
@@ -75,12 +93,7 @@ def copy_store_without(source: Path, target: Path, texts: Container[str]) -> lis
 def _strip(db: sqlite3.Connection, texts: Container[str]) -> list[dict[str, Any]]:
     holds = lambda text: int(isinstance(text, str) and text in texts)  # noqa: E731 - SQLite calls it
     db.create_function("holds", 1, holds, deterministic=True)
-    tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    columns = {table: [row[1] for row in db.execute(f'PRAGMA table_info("{table}")')] for table in tables}
-    users = [table for table in tables if "response" in columns[table]]
-    used = " UNION ".join(f'SELECT response FROM "{table}"' for table in users)
-    db.execute(f"DELETE FROM responses WHERE id NOT IN ({used})")
-    db.execute("DELETE FROM prompts WHERE id NOT IN (SELECT prompt FROM responses)")
+    columns = _without_unplaced(db)
     db.execute("UPDATE prompts SET messages = ''")
     db.execute("UPDATE responses SET raw = NULL")
     rows = db.execute(
@@ -94,11 +107,11 @@ def _strip(db: sqlite3.Connection, texts: Container[str]) -> list[dict[str, Any]
             "UPDATE responses SET text = '', tokens = NULL, thinking = NULL, error = NULL WHERE id = ?",
             row[-1:],
         )
-    for table in tables:
-        for column in columns[table]:
+    for table, names in columns.items():
+        for column in names:
             db.execute(f'UPDATE "{table}" SET "{column}" = ? WHERE holds("{column}")', (_LEFT_OUT,))
     add_checksums(db)
     db.executescript(CHECKED)
     places = (tuple(row)[:-1] for row in rows)  # a call and its follow-up are one place
-    names = ("model", "variant", "decoding", "item", "repeat")
-    return [dict(zip(names, place, strict=True)) for place in dict.fromkeys(places)]
+    parts = ("model", "variant", "decoding", "item", "repeat")
+    return [dict(zip(parts, place, strict=True)) for place in dict.fromkeys(places)]

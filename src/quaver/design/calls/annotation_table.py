@@ -192,7 +192,7 @@ def _in_order(names: Sequence[str]) -> dict[str, int]:
     return {name: number for number, name in enumerate(names)}
 
 
-_SINGLE = ("item", "label", "raw", "thinking", "coder", "prompt", "original", "decoding", "repeat", "text")
+ROLES = ("item", "label", "raw", "thinking", "coder", "prompt", "original", "decoding", "repeat", "text")
 """The roles that one column plays."""
 
 _YES = frozenset(("true", "yes", "1", "1.0"))
@@ -269,7 +269,7 @@ def read_imported(spec: StudySpec, source: Positions) -> Imported:
 
 def _check_columns(asked: AnnotationsSpec, first: Row, source: Positions) -> None:
     columns: list[tuple[str, str | None]] = [
-        *((role, getattr(asked, role)) for role in _SINGLE),
+        *((role, getattr(asked, role)) for role in ROLES),
         *(("coders", name) for name in asked.coders),
         *(("variant", name) for name in asked.variant),
         *(("groups", name) for name in asked.groups),
@@ -333,7 +333,7 @@ def _variant(
 
 
 def _items(asked: AnnotationsSpec, rows: Sequence[Row], labels: LabelSet) -> dict[str, Item]:
-    own = {getattr(asked, role) for role in _SINGLE if role not in ("item", "text")}
+    own = {getattr(asked, role) for role in ROLES if role not in ("item", "text")}
     own |= {*asked.coders, *asked.variant}
     fixed = {name for name in (asked.gold and asked.gold.column, asked.text, *asked.groups) if name}
     steady = {name for name in rows[0] if name not in own} | fixed

@@ -53,12 +53,7 @@ def lock_document(
         "format": 1,
         "study": spec.model_dump(mode="json"),
         "labels": asdict(experiment.labels),
-        "items": {
-            "n": len(experiment.items),
-            "blake2b": experiment.items_hash,
-            "gold": dict(Counter(item.gold for item in experiment.items if item.gold is not None)),
-            "ids": [item.id for item in experiment.items],
-        },
+        "items": {"blake2b": experiment.items_hash, **items_in_short(experiment)},
         "original": [list(message) for message in original_messages(experiment)],
         "variants": variants,
         "notes": list(experiment.notes),
@@ -70,6 +65,15 @@ def lock_document(
         "models": {name: dict(facts) for name, facts in models.items()},
         "evaluators": dict(rules),
         "versions": {name: version(name) for name in _LIBRARIES},
+    }
+
+
+def items_in_short(experiment: Experiment) -> dict[str, Any]:
+    """How many items there are, how many of each gold label, and their ids."""
+    return {
+        "n": len(experiment.items),
+        "gold": dict(Counter(item.gold for item in experiment.items if item.gold is not None)),
+        "ids": [item.id for item in experiment.items],
     }
 
 

@@ -7,10 +7,11 @@ the page's own.
 
 from __future__ import annotations
 
+import json
 import re
 import xml.etree.ElementTree as ET
 from contextlib import AbstractContextManager
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import altair as alt
@@ -94,7 +95,13 @@ def unchecked() -> AbstractContextManager[None]:
 
 def svg_text(chart: Any) -> str:
     """Any Altair chart as SVG."""
-    return vl_convert.vegalite_to_svg(chart.to_dict(validate=False))
+    return _drawn(json.dumps(chart.to_dict(validate=False)))
+
+
+@lru_cache(maxsize=96)
+def _drawn(specification: str) -> str:
+    """A bundle that verifies itself, and a report made twice, have the same charts again."""
+    return str(vl_convert.vegalite_to_svg(specification))
 
 
 def titled(picture: str, title: str, subtitle: str, width: float) -> str:

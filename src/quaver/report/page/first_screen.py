@@ -14,6 +14,7 @@ from quaver.report.findings.finding import STOPPED, Finding
 from quaver.report.findings.recommendation import Reason, Recommendation, Recommended
 from quaver.report.findings.verdict_card import card
 from quaver.report.findings.verdicts import Issue
+from quaver.report.page.method import departures
 
 _BADGES: Final[Mapping[Recommended, tuple[str, str, str]]] = {
     "use": ("good", "✓", "Use these labels"),
@@ -57,6 +58,7 @@ class FirstScreen:
         alarms: What is seriously wrong with the answers, a clause each; this comes first.
         stopped: Whether that is so bad that nothing else can be judged.
         facts: What was studied, when and for how much, by name.
+        apart: Where the study departs from what was planned, or is less than what was asked.
     """
 
     verdict: str
@@ -65,6 +67,7 @@ class FirstScreen:
     alarms: tuple[str, ...]
     stopped: bool
     facts: tuple[tuple[str, str], ...]
+    apart: tuple[str, ...]
 
 
 def first_screen(results: Results, found: Finding) -> FirstScreen:
@@ -91,6 +94,7 @@ def first_screen(results: Results, found: Finding) -> FirstScreen:
         alarms=tuple(_alarm(one, len(found.quality.models) > 1) for one in alarms),
         stopped={one.model for one in serious if one.severity == "stop"} >= {*found.quality.models} != set(),
         facts=known.facts,
+        apart=tuple(departures(results.lock)),
     )
 
 

@@ -10,7 +10,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import polars as pl
 from markupsafe import Markup
 
@@ -30,7 +29,7 @@ from quaver.report.page.evidence import Behind
 from quaver.report.page.figure_data import figure_data
 from quaver.report.page.first_screen import first_screen
 from quaver.report.page.method import measured, noise_in_words, references, rules
-from quaver.report.page.notes import Notes, marks
+from quaver.report.page.notes import Notes, template
 from quaver.report.page.page_tables import page_tables, summary_frame
 from quaver.report.page.paper_boxes import paper_boxes
 from quaver.report.page.paper_parts import paper_parts
@@ -82,6 +81,7 @@ def write_report(
     audit: Sequence[Estimate] = (),
     deviations: Deviations | None = None,
     behind: Behind | None = None,
+    figures: bool = True,
 ) -> Path:
     """Write ``report.html``, ``estimates.csv``, ``figures/`` (SVG, PNG and PDF) and ``tables/``.
 
@@ -96,6 +96,7 @@ def write_report(
         deviations: The answers that deviate from their item's modal label; without them there is no table
             of the worst.
         behind: Where item texts, raw answers and costs are looked up; without it the report has none.
+        figures: Whether ``figures/`` is written; the page has its pictures all the same.
 
     Returns:
         The report's path.
@@ -115,7 +116,7 @@ def write_report(
         for figure in shown.figures
     }
     try:
-        svg = write_pictures(shown, pictures, folder / "figures")
+        svg = write_pictures(shown, pictures, folder / "figures" if figures else None)
         csv = _written_tables(folder, results, {**{one.name: one for one in of_figures.values()}, **tables})
         data = figure_data(results, deviations, behind)
         made = _Made(results, shown, pictures, found, tables, of_figures, notes, noted, data, csv, svg)
@@ -161,21 +162,12 @@ def _figure_table(figure: Figure, notes: Notes) -> Table:
 
 
 def _page(made: _Made) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("quaver.report", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["slug"] = slug
-    environment.globals["marked_notes"] = marks
     script = _script()
     results, tables = made.results, made.tables
     found = finding(results)
     measures = [*results.estimates, *results.audit]
     paper = paper_parts(results, tables["cost"])
-    text = environment.get_template("report.html").render(
+    text = template("report.html").render(
         results=results,
         lock=results.lock,
         finding=found,

@@ -11,12 +11,15 @@ from typing import Any
 
 from quaver.core.records import AND_PROMPT, Estimate
 from quaver.report.estimate_index import Results
+from quaver.report.findings.clusters import Clusters, clusters
 from quaver.report.page.gold_words import gold_sentences
 from quaver.report.page.settings import setting_in_words
 from quaver.report.table_rows import Table
 
 _YEAR = re.compile(r"\s*\(\d{4}[a-z]?\)")
 _BEFORE = re.compile(r": | as in ")
+_WIDEST = 2
+"""Undeclared groups that are named, those that matter most."""
 _FEW = 4
 """Measures that are named before a reference; the list of references has all."""
 
@@ -67,6 +70,15 @@ def method_paragraph(results: Results, cost: Table) -> str:
     return " ".join([*parts, *_bundled(results)])
 
 
+def departures(lock: Mapping[str, Any]) -> list[str]:
+    """Where a study departs from the design that was written down, or leaves out answers that are stored."""
+    frozen, outside = lock.get("frozen", {}), lock.get("collection", {}).get("outside")
+    return [
+        *([str(frozen["headline"])] if frozen and not frozen["as_frozen"] else []),
+        *([str(outside)] if outside else []),
+    ]
+
+
 def _excluded(results: Results) -> list[str]:
     """What estimates exclude, by kind."""
     kinds = dict.fromkeys(kind.replace("_", " ") for _, kind, *_ in left_out(results))
@@ -99,9 +111,19 @@ def _measured_with(results: Results) -> list[str]:
     if levels:
         percents = " and ".join(f"{100 * level:g}%" for level in levels)
         parts.append(f"Intervals are {percents} intervals{_over([*results.estimates, *results.audit])}.")
+        parts += [_too_narrow(one) for one in clusters(results.audit)[:_WIDEST]]
     software = ", ".join(f"{name} {version}" for name, version in results.lock.get("versions", {}).items())
     parts.append(f"The root seed is {results.seed}" + (f"; the software, {software}." if software else "."))
     return parts
+
+
+def _too_narrow(one: Clusters) -> str:
+    """What an author has to say of groups that no interval allows for."""
+    who = f"items of one {one.column}" if one.kind == "columns" else "items with nearly the same text"
+    return (
+        f"They do not allow for {who} being labelled alike (intraclass correlation "
+        f"{one.estimate.value or 0.0:.2f}), and are too narrow by a factor of about {one.wider:.1f}."
+    )
 
 
 def _over(estimates: Iterable[Estimate]) -> str:
@@ -140,6 +162,8 @@ def _collected(collection: Mapping[str, Any]) -> list[str]:
         f"{calls:,} answers were reused from {study}."
         for study, calls in collection.get("reused", {}).items()
     ]
+    if collection.get("outside"):
+        parts.append(collection["outside"])
     missing = collection.get("total", 0) - collection.get("answered", 0)
     if missing > 0 and not collection.get("rounds"):
         parts.append(f"{missing:,} calls of the design have no answer yet.")

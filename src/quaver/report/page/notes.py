@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
+import jinja2
 from markupsafe import Markup, escape
 
 from quaver.core.records import Estimate
+from quaver.report.plain_text import slug
 from quaver.report.warning_phrases import kind, phrase
 
 _CERTIFIED = "simulated"
@@ -112,3 +115,23 @@ def certified(estimates: Sequence[Estimate]) -> str:
         covers = f"these {len(found)} {level}intervals cover {ends} ("
     studies = f"{found[0]['replications']:,} simulated studies)"
     return f"In simulated studies like this one, {covers}{', ' if len(found) == 1 else ''}{studies}"
+
+
+@cache
+def template(name: str) -> jinja2.Template:
+    """A page's template, compiled once for all pages of a process."""
+    return _environment().get_template(name)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("quaver.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["slug"] = slug
+    environment.globals["marked_notes"] = marks
+    return environment

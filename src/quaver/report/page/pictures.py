@@ -38,17 +38,18 @@ def drawn(shown: Gallery) -> dict[str, Pictures]:
     return pictures
 
 
-def write_pictures(shown: Gallery, pictures: Mapping[str, Pictures], folder: Path) -> dict[str, str]:
-    """Write each figure with its title as SVG, PNG and PDF.
+def write_pictures(shown: Gallery, pictures: Mapping[str, Pictures], folder: Path | None) -> dict[str, str]:
+    """Write each figure with its title as SVG, PNG and PDF; without a folder, make the SVG alone.
 
     Returns:
         The SVG files by the figures' names.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
     written = {}
     for figure in shown.figures:
         svg = titled(pictures[figure.name].wide, figure.title, figure.subtitle, WIDE)
-        if not _written(svg, folder / f"{figure.name}.svg"):
+        if folder is not None and not _written(svg, folder / f"{figure.name}.svg"):
             (folder / f"{figure.name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=2))
             (folder / f"{figure.name}.pdf").write_bytes(vl_convert.svg_to_pdf(svg))
             (folder / f"{figure.name}.svg").write_text(svg, encoding="utf-8")

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import jinja2
 from markupsafe import Markup, escape
 
+from quaver.report.page.notes import template
 from quaver.report.plain_text import shortened
 
 _WIDTH, _HEIGHT, _LEFT = 760, 220, 60
@@ -74,15 +74,8 @@ class WatchPage:
 
     def html(self) -> str:
         """It as one file that opens anywhere."""
-        environment = jinja2.Environment(
-            loader=jinja2.PackageLoader("quaver.report", "templates"),
-            autoescape=True,
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
         shown = [(model, _charts(model)) for model in self.models]
-        return environment.get_template("watch.html").render(page=self, shown=shown)
+        return template("watch.html").render(page=self, shown=shown)
 
 
 def _charts(model: WatchedModel) -> list[_Drawn]:

@@ -136,11 +136,16 @@ def _again(
 
 def with_column(study: StudySource, frame: pl.DataFrame, column: str) -> pl.DataFrame:
     """Annotations with the group of each item that a column of the items gives, or its text."""
-    groups = _copies(study, study.experiment.items) if column == NEAR_DUPLICATES else {}
-    values = groups.get(column) or [_text(item.fields.get(column)) for item in study.experiment.items]
-    table = pl.DataFrame({"item": [item.id for item in study.experiment.items], column: values}, strict=False)
+    items = [item.id for item in study.experiment.items]
+    table = pl.DataFrame({"item": items, column: groups_of(study, column)}, strict=False)
     keyed = frame.drop(column, strict=False).with_columns(pl.col("item").cast(pl.String))
     return keyed.join(table, on="item", how="left", maintain_order="left")
+
+
+def groups_of(study: StudySource, column: str) -> list[Any]:
+    """The group of each item that a column of the items gives, or its text."""
+    groups = _copies(study, study.experiment.items) if column == NEAR_DUPLICATES else {}
+    return groups.get(column) or [_text(item.fields.get(column)) for item in study.experiment.items]
 
 
 def clustered(found: Sequence[Estimate]) -> list[Estimate]:

@@ -16,7 +16,8 @@ from quaver.core.records import Estimate
 from quaver.core.rows import Rows, short_lines
 from quaver.errors import QuaverError
 from quaver.estimation.declaration import Measure
-from quaver.study.analysis.study_estimates import measurable, own_measurements
+from quaver.study.analysis.hidden_clusters import clustered, with_column
+from quaver.study.analysis.study_estimates import clusters_of, measurable, own_measurements
 from quaver.study.sources.conclusion_measures import CONCLUSIONS
 from quaver.study.sources.study_plugins import Measurement
 from quaver.study.sources.study_source import StudySource
@@ -43,11 +44,14 @@ class StudyCertificate(Rows):
         certificate: How its measures behave in simulated studies like it.
         estimates: The study's own estimates, in the order of the certificate's places.
         resamples: Bootstrap resamples of the simulated studies' intervals.
+        undeclared: The column in whose groups items are labelled alike though the study does not declare it;
+            the simulated items come in such groups too. Empty where there is none.
     """
 
     certificate: Certificate
     estimates: tuple[Estimate, ...]
     resamples: int | None
+    undeclared: str = ""
 
     def __repr__(self) -> str:
         lines = [f"{one.name} ({one.estimand}): {one.verdict}" for one in self.certificate.lines]
@@ -92,7 +96,14 @@ def certify(
         )
     groups = [one.options.get("group") for one in taken] + [one.group for one in study.spec.conclusions]
     group = study.spec.group or next((name for name in groups if name), None)
-    studies = SimulatedStudies(frame, study.experiment.labels.codes, group)
+    hidden = ""
+    if group is None and (found := clustered(clusters_of(study, frame))):
+        hidden = max(found, key=lambda one: float(one.details["effect"])).cell["column"]
+        alone = pl.col("item").cast(pl.String)
+        grouped = with_column(study, frame, hidden).with_columns(pl.col(hidden).fill_null(alone))
+        studies = SimulatedStudies(grouped, study.experiment.labels.codes, hidden)
+    else:
+        studies = SimulatedStudies(frame, study.experiment.labels.codes, group)
     resamples = None if exact else _RESAMPLES
     options = {} if resamples is None else {"resamples": resamples}
     worker = StudyWork(asked, studies, options, study.spec.seed)
@@ -109,10 +120,11 @@ def certify(
             "quaver": version("quaver"),
             "fingerprint": _fingerprint(frame, taken),
             "resamples": resamples,
+            "undeclared": hidden,
             **made.document(),
         }
         study.files.write(FILE, document)
-    return StudyCertificate(made, tuple(worker.own.values()), resamples)
+    return StudyCertificate(made, tuple(worker.own.values()), resamples, hidden)
 
 
 def _asked(taken: Sequence[Measurement]) -> tuple[list[Asked], dict[str, str]]:

@@ -102,13 +102,24 @@ def estimates_of_study(
 
 def _doubted(study: StudySource, made: list[Estimate], frame: pl.DataFrame) -> list[Estimate]:
     """The estimates, with a warning where their items come in groups that the study does not declare."""
-    from quaver.study.analysis.chart_estimates import group_of, of_first  # loads the measures behind them
-
     if frame.is_empty() or all(one.low is None for one in made):
         return made
-    group = study.spec.group or group_of(measurements(study, None, frame), frame)
-    found = hidden_clusters(study, of_first(evaluators_of(study), frame), group, in_passing=True)
-    return doubted(made, found, group)
+    return doubted(made, clusters_of(study, frame, in_passing=True), _group_of(study, frame))
+
+
+def _group_of(study: StudySource, frame: pl.DataFrame) -> str | None:
+    """The column whose groups are resampled."""
+    from quaver.study.analysis.chart_estimates import group_of  # loads the measures behind it
+
+    return study.spec.group or group_of(measurements(study, None, frame), frame)
+
+
+def clusters_of(study: StudySource, frame: pl.DataFrame, *, in_passing: bool = False) -> list[Estimate]:
+    """Whether items come in groups that the study does not declare (see `hidden_clusters`)."""
+    from quaver.study.analysis.chart_estimates import of_first  # as above
+
+    own = of_first(evaluators_of(study), frame)
+    return hidden_clusters(study, own, _group_of(study, frame), in_passing=in_passing)
 
 
 def estimates_of_audit(study: StudySource, frame: pl.DataFrame | None = None) -> list[Estimate]:
@@ -121,47 +132,43 @@ def estimates_of_audit(study: StudySource, frame: pl.DataFrame | None = None) ->
 
 def _clusters(study: StudySource, frame: pl.DataFrame) -> list[Estimate]:
     """Whether items come in groups that the study does not declare, and what its intervals would be then."""
-    from quaver.study.analysis.chart_estimates import group_of, of_first  # loads the measures behind them
+    from quaver.study.analysis.chart_estimates import of_first  # as above
 
     if frame.is_empty():
         return []
     asked, own = measurements(study, None, frame), of_first(evaluators_of(study), frame)
-    found = hidden_clusters(study, own, study.spec.group or group_of(asked, frame))
-    return with_wider(study, found, asked, own)
+    return with_wider(study, clusters_of(study, frame), asked, own)
 
 
 def estimates_of_charts(study: StudySource, frame: pl.DataFrame | None = None) -> list[Estimate]:
     """What the report's charts show beyond what the file asks for (see `chart_estimates`)."""
-    from quaver.study.analysis.chart_estimates import group_of, moved, pictured  # loads measures
+    from quaver.study.analysis.chart_estimates import moved, pictured  # loads measures
 
     frame = measurable(study) if frame is None else frame
     seed, asked = study.spec.seed, measurements(study, None, frame)
     found = pictured(asked, frame, seed)
-    group = study.spec.group or group_of(asked, frame)
+    group = _group_of(study, frame)
     rests = moved(study.experiment, evaluators_of(study), frame, seed, group, study.spec.items.coders)
     return [*found, *_as_judged(study, rests, frame, group)]
 
 
 def estimates_of_quality(study: StudySource) -> list[Estimate]:
     """The gate before every number: the quality of the answers, and whether items come in groups."""
-    from quaver.study.analysis.chart_estimates import answered, group_of, of_first  # as above
+    from quaver.study.analysis.chart_estimates import answered  # as above
 
     frame = measurable(study)
-    group = study.spec.group or group_of(measurements(study, None, frame), frame)
-    found = answered(study.experiment, evaluators_of(study), frame, study.spec.seed, group)
-    if frame.is_empty():
-        return found
-    own = of_first(evaluators_of(study), frame)
-    return [*found, *hidden_clusters(study, own, group, in_passing=True)]
+    seed = study.spec.seed
+    found = answered(study.experiment, evaluators_of(study), frame, seed, _group_of(study, frame))
+    return found if frame.is_empty() else [*found, *clusters_of(study, frame, in_passing=True)]
 
 
 def estimates_of_verdict(study: StudySource, frame: pl.DataFrame | None = None) -> list[Estimate]:
     """What the verdict and the recommendation rest on, and nothing more (see `chart_estimates.judged`)."""
-    from quaver.study.analysis.chart_estimates import group_of, judged  # as above
+    from quaver.study.analysis.chart_estimates import judged  # as above
 
     frame = measurable(study) if frame is None else frame
     asked = measurements(study, None, frame)
-    group = study.spec.group or group_of(asked, frame)
+    group = _group_of(study, frame)
     coders = study.spec.items.coders
     found = judged(study.experiment, evaluators_of(study), frame, study.spec.seed, group, coders)
     found = _as_judged(study, found, frame, group)
@@ -184,7 +191,7 @@ def _as_judged(
     if frame.is_empty():
         return found
     evaluators = evaluators_of(study)
-    hidden = hidden_clusters(study, of_first(evaluators, frame), group, in_passing=True)
+    hidden = clusters_of(study, frame, in_passing=True)
     for one in clustered(hidden):
         column = one.cell["column"]
         joined = with_column(study, frame, column)

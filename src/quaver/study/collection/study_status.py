@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from quaver.collect.run.ledger import (
+    Entry,
     changed,
     configurations,
     cut_in_thought,
@@ -91,6 +92,7 @@ class StudyStatus(Rows):
         errors: How many of these are errors.
         by_kind: The errors by kind.
         unplaced: Responses that belong to no call of the study as it stands.
+        outside: The same in a sentence, by model; empty where there are none.
         reused: Answers that were taken from other studies, by the study.
         tokens: Read and written by what was asked.
         money: US dollars spent; None where a price is not known.
@@ -122,6 +124,7 @@ class StudyStatus(Rows):
     errors: int = 0
     by_kind: Counter[str] = field(default_factory=Counter)
     unplaced: int = 0
+    outside: str = ""
     reused: Mapping[str, int] = field(default_factory=dict)
     tokens: float = 0.0
     money: float | None = 0.0
@@ -225,6 +228,7 @@ def status_in(study: StudySource, store: Store | None, process: int | None) -> S
         errors=kinds.total(),
         by_kind=kinds,
         unplaced=store.counts().unplaced if store else 0,
+        outside=outside_in_words(study, outside(study, entries)),
         reused=dict(reused),
         tokens=used.tokens,
         money=used.money if known else None,
@@ -247,6 +251,46 @@ def status_in(study: StudySource, store: Store | None, process: int | None) -> S
         shards=_shards(study, store),
         last=max((one.last for one in entries if one.placed and one.last), default=None),
     )
+
+
+def outside(study: StudySource, entries: Sequence[Entry]) -> dict[str, int]:
+    """How many stored answers belong to no call of the study, or did before it was packed, by model."""
+    found = Counter(study.left_out)
+    for one in entries:
+        if one.calls and not (one.placed or one.paraphrases):
+            found[one.model] += one.calls
+    return dict(found)
+
+
+def outside_study(study: StudySource) -> dict[str, int]:
+    """The same of a study whose store is not open."""
+    if study.spec.annotations is not None or not study.files.responses.exists():
+        return {}
+    with study.answers() as store, store.at_once():
+        return outside(study, ledger(store))
+
+
+def outside_in_words(study: StudySource, answers: Mapping[str, int]) -> str:
+    """How many answers are no part of the study, of which models, and whether they are still there.
+
+    Args:
+        study: The study.
+        answers: How many, by model.
+    """
+    if not answers:
+        return ""
+    asked = {one.model for one in study.experiment.conditions}
+    gone = {model: n for model, n in answers.items() if model not in asked}
+    parts = [f"{n:,} of the model “{model}”, which is not in it" for model, n in gone.items()]
+    parts += [
+        f"{n:,} of “{model}” to prompts, items, settings or repeats that are not in it"
+        for model, n in answers.items()
+        if model in asked
+    ]
+    n = sum(answers.values())
+    kept = "They were left out of the bundle." if study.left_out else "They are kept in responses.db."
+    are = "stored answer is" if n == 1 else "stored answers are"
+    return f"{n:,} {are} not part of this study: {'; '.join(parts)}. {kept}"
 
 
 def _batches(study: StudySource, store: Store) -> list[BatchStatus]:

@@ -15,12 +15,14 @@ import polars as pl
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from quaver.collect.run.budget import Price
 from quaver.core.annotations import misfit, with_added_columns
 from quaver.core.records import Condition, Decoding, Estimate, Item, LabelSet, Variant
 from quaver.errors import QuaverError, StoreError
 from quaver.study.sources.study_folder import shaped
 
 _POLARS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+PACKED = "packed.json"
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
 
 
@@ -57,6 +59,16 @@ class _Shown(TypedDict, total=False):
     evaluators: dict[str, str]
     versions: dict[str, str]
     paraphrases: _Paraphrases
+
+
+class Packed(TypedDict, total=False):
+    """``packed.json``: what was known when the bundle was made, and does not follow from its other files."""
+
+    made_with: dict[str, str]
+    prices: dict[str, Price | None]
+    outside: dict[str, _Count]
+    outside_packed: bool
+    stayed: list[str]
 
 
 class Place(TypedDict):
@@ -108,6 +120,13 @@ def places_in(folder: Path) -> Sequence[Place]:
     """A bundle's ``withheld.json``; empty where nothing was withheld."""
     path = folder / "withheld.json"
     return list(_shaped(list[Place], _document(path), path)) if path.exists() else []
+
+
+def packed_in(folder: Path) -> Packed:
+    """A bundle's ``packed.json``; empty where there is none."""
+    path = folder / PACKED
+    found: Packed = _shaped(Packed, _document(path), path) if path.exists() else {}
+    return found
 
 
 def frame_in(folder: Path) -> pl.DataFrame:

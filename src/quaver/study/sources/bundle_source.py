@@ -21,7 +21,14 @@ from quaver.design.spec import NOT_ASKED, StudySpec
 from quaver.design.spec.study_file import Positions, read_study
 from quaver.errors import ModelError, StoreError
 from quaver.study.sources.archive import Opened, extract
-from quaver.study.sources.bundle_schema import fitting_together, frame_in, items_in, lock_in, places_in
+from quaver.study.sources.bundle_schema import (
+    fitting_together,
+    frame_in,
+    items_in,
+    lock_in,
+    packed_in,
+    places_in,
+)
 from quaver.study.sources.paraphrase_file import entries_of
 from quaver.study.sources.prices import prices, prices_beside
 from quaver.study.sources.study_source import StudySource
@@ -36,6 +43,7 @@ class Bundle(StudySource):
     Attributes:
         packed: The archive.
         opened: Its manifest.
+        facts: What was known when it was packed.
 
     Raises:
         StoreError: A file of the archive is missing, damaged or of another shape.
@@ -49,6 +57,7 @@ class Bundle(StudySource):
         self._document, self._lock = lock_in(folder)
         super().__init__(*_study_in(self._document), folder)
         self.withheld = len(places_in(folder))
+        self.facts = packed_in(folder)
         self.has_answers = not self.spec.has_labels_only
         self.has_texts = bool(opened.get("texts", True))
         self._is_sound = False
@@ -134,11 +143,18 @@ class Bundle(StudySource):
                 self._is_sound = True
             yield store
 
+    @property
+    def left_out(self) -> Mapping[str, int]:
+        """How many answers that are no part of the study were left out when it was packed, by model."""
+        return {} if self.facts.get("outside_packed", True) else self.facts.get("outside", {})
+
     @cached_property
     def prices(self) -> Mapping[str, Price | None]:
         """What the models cost that were asked, by name; None where the price is unknown."""
         if self.spec.annotations is not None:
             return {}
+        if "prices" in self.facts:
+            return self.facts["prices"]
         models: Mapping[str, Model] = {}
         with suppress(ModelError):
             models = self.plugins.models()

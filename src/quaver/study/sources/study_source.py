@@ -87,6 +87,11 @@ class StudySource(ABC):
     owns_folder: bool = True
     withheld: int = 0
 
+    @property
+    def left_out(self) -> Mapping[str, int]:
+        """How many answers that are no part of the study a bundle was packed without, by model."""
+        return {}
+
     def __init__(
         self,
         spec: StudySpec,

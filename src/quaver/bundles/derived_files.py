@@ -1,0 +1,141 @@
+"""The files of a bundle that follow from its others: written when it is packed, and again to verify it."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import shutil
+import zlib
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from importlib.metadata import version
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+from quaver.bundles.reviewer_readme import NAME as README
+from quaver.bundles.reviewer_readme import reviewer_readme
+from quaver.core.records import Estimate
+from quaver.core.replaced_file import replace_text
+from quaver.report.tables.estimates_csv import write_estimates
+from quaver.study.analysis.study_estimates import estimates_of_study, measurable
+from quaver.study.sources.bundle_source import Bundle
+from quaver.study.study_verdict import shown_with
+
+DERIVED = ("report.html", "estimates.csv", "estimates.json", README)
+
+_DRAWN_WITH = ("quaver", "altair", "vl-convert-python", "numpy", "polars", "scipy")
+
+_PICTURE = re.compile(r"(<svg\b.*?</svg>)", re.DOTALL)
+_LINKED = re.compile(r"(?<=data:application/gzip;base64,)[A-Za-z0-9+/=]+")
+_NUMBER = re.compile(r"(-?\d+\.\d+(?:e[-+]?\d+)?)")
+_SHOWN = 60
+"""Characters of a difference that are shown on either side."""
+
+
+def made_with() -> dict[str, str]:
+    """What decides where something stands in a picture: versions, and the kind of machine."""
+    return {name: version(name) for name in _DRAWN_WITH} | {"machine": platform.machine()}
+
+
+def write_json(path: Path, document: Any) -> None:
+    """Write a document for people and programs."""
+    replace_text(path, json.dumps(document, indent=1, ensure_ascii=False, default=str) + "\n")
+
+
+def write_derived(source: Bundle, folder: Path) -> list[Estimate]:
+    """Write what follows from a bundle's other files to a folder; the study's estimates."""
+    from quaver.study.study_report import written  # the charts' libraries are slow to load
+
+    frame = measurable(source)
+    estimates = estimates_of_study(source, None, frame)
+    shown = source.lock() | shown_with(source)
+    (folder / "page").mkdir()
+    page = written(source, folder / "page", shown, frame, estimates, figures=False)
+    shutil.move(page, folder / "report.html")
+    shutil.rmtree(folder / "page")
+    write_estimates(estimates, folder / "estimates.csv")
+    write_json(folder / "estimates.json", [one.document() for one in estimates])
+    if (source.spec.annotations or source.spec.items).source != README:  # else it is the study's own
+        files = {*DERIVED, *(one.name for one in source.folder.iterdir() if one.is_file())} - {README}
+        replace_text(folder / README, reviewer_readme(source, shown, estimates, files))
+    return estimates
+
+
+@dataclass(slots=True)
+class Checked:
+    """What came of making parts of a bundle again.
+
+    Attributes:
+        differing: What comes out differently, in words.
+        compared: What was compared.
+        not_compared: What was not, and why.
+    """
+
+    differing: list[str] = field(default_factory=list)
+    compared: list[str] = field(default_factory=list)
+    not_compared: list[str] = field(default_factory=list)
+
+
+def check_derived(packed: Path, again: Path, maker: Mapping[str, str], found: Checked) -> None:
+    """Compare a bundle's derived files with those that were made again.
+
+    Args:
+        packed: The folder with the bundle's files.
+        again: The folder with those that were made again.
+        maker: What the bundle was made with.
+        found: Takes what came of it.
+    """
+    here = made_with()
+    other = ", ".join(f"{key} {value}" for key, value in maker.items() if here.get(key) != value)
+    for name in (one for one in DERIVED if (again / one).is_file()):
+        if maker.get("quaver") != here["quaver"]:
+            by = maker.get("quaver", "an unknown version")
+            found.not_compared.append(f"{name}, made by Quaver {by} (this is {here['quaver']})")
+            continue
+        texts, pictures = _differences(packed / name, again / name)
+        if texts or (pictures and not other):
+            found.differing.append(f"{name}: {texts or pictures}")
+        elif pictures:
+            found.not_compared.append(f"the pictures of {name}, drawn with {other}")
+        else:
+            found.compared.append(name)
+
+
+def _differences(packed: Path, again: Path) -> Sequence[str]:
+    """The first differences of two files outside of pictures and in them, in words; empty where none is."""
+    if not packed.is_file():
+        return "it is missing", ""
+    there, now = (one.read_bytes().decode("utf-8", "replace") for one in (packed, again))
+    if there == now:
+        return "", ""
+    whole = [_PICTURE.split(_LINKED.sub(partial(_unpacked, len(now)), text)) for text in (there, now)]
+    return [_first_difference(*("\n".join(one[at::2]) for one in whole)) for at in (0, 1)]
+
+
+def _unpacked(most: int, link: re.Match[str]) -> str:
+    """What a link holds, as far as it is no larger than the page; another zlib packs it differently."""
+    try:
+        return zlib.decompressobj(31).decompress(b64decode(link[0]), 20 * most).decode("utf-8", "replace")
+    except (ValueError, zlib.error):
+        return link[0]
+
+
+def _first_difference(there: str, now: str) -> str:
+    """The first place where two texts differ by more than what another machine's sums may differ by."""
+    one, other = _NUMBER.split(there), _NUMBER.split(now)
+    for at, (a, b) in enumerate(zip(one, other, strict=False)):
+        if a != b and not (at % 2 and isclose(float(a), float(b), rel_tol=1e-7, abs_tol=1e-9)):
+            break
+    else:
+        if len(one) == len(other):
+            return ""
+        at = min(len(one), len(other))
+    a, b = "".join(one[at:]), "".join(other[at:])
+    same = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    before = ("".join(one[max(0, at - 8) : at]) + a[:same])[-_SHOWN // 2 :]
+    found = [" ".join((before + text[same : same + _SHOWN]).split()) for text in (a, b)]
+    return f"“{found[0]}” stands there, “{found[1]}” comes out"

@@ -1,0 +1,176 @@
+"""The design that a bundle holds, against the study file, the tables, the prompts and the calls beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from inspect import getdoc
+from typing import Any
+
+import polars as pl
+
+from quaver.bundles.derived_files import Checked
+from quaver.collect.store.response_store import Store
+from quaver.collect.store.response_tables import written_prompt
+from quaver.design.calls.call_plan import Plan
+from quaver.design.calls.experiment import Experiment
+from quaver.design.calls.lock_file import items_in_short, lock_document
+from quaver.design.spec import ItemsSpec
+from quaver.errors import QuaverError
+from quaver.study.sources.bundle_source import Bundle
+from quaver.study.sources.labels_source import Labels
+from quaver.study.sources.opening import open_source
+from quaver.study.sources.study_source import StudySource
+
+_MOST = 5
+"""Differences of a kind that are named."""
+
+
+def check_design(source: Bundle, found: Checked) -> None:
+    """See what of a bundle's design its other files contradict.
+
+    Args:
+        source: The bundle.
+        found: Takes what came of it.
+    """
+    _check_lock(source, found)
+    written = _study_file(source, found)
+    if written is not None:
+        _check_resolved(source, written, found)
+    if source.spec.annotations is None:
+        _check_calls(source, written, found)
+
+
+def _plain(document: Any) -> Any:
+    return json.loads(json.dumps(document, default=str))
+
+
+def _check_lock(source: Bundle, found: Checked) -> None:
+    """What the lock says of items, calls, prompts and rules, against what it holds itself."""
+    lock, experiment = source.lock(), source.experiment
+    again: dict[str, Any] = {"items": lock["items"] | items_in_short(experiment)}
+    if source.spec.annotations is None:
+        again["calls"] = experiment.calls
+    if source.has_answers and lock["versions"].get("quaver") == version("quaver"):
+        rules = source.plugins.evaluators().items()
+        again["evaluators"] = {name: getdoc(type(one)) or "" for name, one in rules}
+    if source.has_texts and not any(one["examples"] for one in lock["variants"]):
+        whole = lock_document(source.spec, experiment, source.served, {})
+        again |= {name: whole[name] for name in ("variants", "follow_ups")}
+    for name, value in _plain(again).items():
+        if lock.get(name) != value:
+            found.differing.append(f"study.lock.json: {name} does not follow from the items and the design")
+    found.compared.append("study.lock.json")
+
+
+def _study_file(source: Bundle, found: Checked) -> StudySource | None:
+    """The study file in a bundle as a source of its own; None where it is not there, or not readable here."""
+    files = [name for name in source.opened["files"] if name.endswith((".yaml", ".yml"))]
+    if len(files) != 1:
+        found.not_compared.append("the study file, which is not in the bundle")
+        return None
+    path = source.folder / files[0]
+    try:
+        written = open_source(path, source.folder)
+    except QuaverError as error:
+        found.not_compared.append(f"{path.name}, which cannot be read here: {error.problem}")
+        return None
+    asked, kept = _plain(written.spec.model_dump(mode="json")), source.lock()["study"]
+    for name in dict.fromkeys([*asked, *kept]):
+        if asked.get(name) != kept.get(name) and "[left out]" not in json.dumps(kept.get(name)):
+            found.differing.append(f"{path.name}: {name} differs from what study.lock.json says of it")
+    found.compared.append(path.name)
+    return written
+
+
+def _tables(written: StudySource) -> Iterator[str]:
+    own = written.spec.annotations or written.spec.items
+    yield own.source
+    if isinstance(own, ItemsSpec) and own.examples is not None:
+        yield own.examples.source
+
+
+def _check_resolved(source: Bundle, written: StudySource, found: Checked) -> None:
+    """Items, prompts and conditions, resolved anew from the study file and its tables."""
+    if absent := [name for name in _tables(written) if name not in source.opened["files"]]:
+        found.not_compared.append(f"items and prompts with {', '.join(absent)}, not in the bundle")
+        return
+    try:
+        again = written.experiment
+    except QuaverError as error:
+        found.not_compared.append(f"items and prompts with the study file: {error.problem}")
+        return
+    used = {name for item in source.experiment.items for name in item.fields}
+    resolved = _parts(again, used)
+    for kind, there in _parts(source.experiment, used).items():
+        now = resolved[kind]
+        other = [name for name in dict.fromkeys([*there, *now]) if there.get(name) != now.get(name)]
+        found.differing += [f"{kind} {name}: not as the study file has it" for name in other[:_MOST]]
+    if isinstance(written, Labels) and not _alike(source, written):
+        found.differing.append("annotations.parquet: not the labels that stand in the table")
+    found.compared.append(", ".join(["items and prompts", *_tables(written)]))
+
+
+def _alike(source: Bundle, written: Labels) -> bool:
+    names = ["model", "variant", "decoding", "item", "repeat", "label", "status"]
+    there, now = (one.select(names).cast(pl.String) for one in (source.annotations, written.imported.frame))
+    return bool(there.equals(now))
+
+
+def _parts(experiment: Experiment, used: Collection[str]) -> dict[str, dict[str, Any]]:
+    """The parts of a design, each by its things' names; of the items the fields that a bundle has."""
+    return {
+        "label": {one.code: asdict(one) for one in experiment.labels.labels},
+        "prompt": {one.id: _plain(asdict(replace(one, examples=()))) for one in experiment.variants},
+        "condition": {f"{c.model}, {c.variant}, {c.asked_as}": asdict(c) for c in experiment.conditions},
+        "item": {
+            one.id: _plain([one.gold, dict(one.groups), {name: one.fields.get(name) for name in used}])
+            for one in experiment.items
+        },
+    }
+
+
+def _check_calls(source: Bundle, written: StudySource | None, found: Checked) -> None:
+    """Each stored answer's key and prompt, against what the design asks."""
+    if not source.has_texts:
+        found.not_compared.append("prompts and calls: the texts are not in the bundle")
+        return
+    experiment = source.experiment
+    if any(one["examples"] for one in source.lock()["variants"]):
+        try:
+            experiment = written.experiment if written else experiment
+        except QuaverError:
+            written = None
+        if written is None or any(name not in source.opened["files"] for name in _tables(written)):
+            found.not_compared.append(
+                "prompts and calls: the examples that prompts show are not in the bundle"
+            )
+            return
+    identities = {name: str(facts["identity"]) for name, facts in source.served.items()}
+    most = {name: int(facts.get("logprobs", 0)) for name, facts in source.served.items()}
+    plan = Plan(experiment, identities, most)
+    with source.answers() as store:
+        wrong = sum(_misplaced(plan, store, model) for model in identities)
+    if wrong:
+        found.differing.append(
+            f"responses.db: {wrong:,} answers are not to the prompts and models of the study"
+        )
+    found.compared.append("the prompt of every answer")
+
+
+def _misplaced(plan: Plan, store: Store, model: str) -> int:
+    """How many of a model's stored answers are to other calls or prompts than those of a plan."""
+    places = """SELECT r.key, c.condition, c.item, c.repeat, p.messages FROM calls c
+        JOIN responses r ON r.id = c.response JOIN conditions d ON d.position = c.condition
+        LEFT JOIN prompts p ON p.id = r.prompt WHERE d.model = ?"""
+    stored = {key: (tuple(place), messages) for key, *place, messages in store.rows(places, [model])}
+    wanted = {
+        call.key: (call.condition, call.item, call.repeat) for call in plan.calls(model, store.answered)
+    }
+    wrong = {key for key, (place, _) in stored.items() if wanted.get(key) != place}
+    for request in plan.requests(model):
+        messages = written_prompt(request.prompt.messages)
+        wrong |= {one.key for one in request.calls if one.key in stored and stored[one.key][1] != messages}
+    return len(wrong)

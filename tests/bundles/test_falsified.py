@@ -1,0 +1,369 @@
+"""Ways to falsify a bundle: each is found, or what it is about is named among what nobody can find out.
+
+Checksums are remade throughout, as whoever falsifies a bundle can do; what changes a byte without that is
+held in `test_packing`.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.damage import repacked
+
+import quaver
+from quaver.bundles.derived_files import write_derived
+from quaver.bundles.verification import verify
+from quaver.collect.store.checksum import add_checksums
+from quaver.collect.store.response_tables import CHECKED
+from quaver.errors import StoreError
+from quaver.study.analysis.annotation_frame import rescored
+from quaver.study.imports.label_import import import_annotations
+from quaver.study.sources.archive import Opened
+from quaver.study.sources.bundle_source import Bundle
+
+STUDY = """\
+task: {labels: [positive, negative]}
+items: {source: items.csv, id: id, text: "{{ text }}", gold: truth, groups: [party]}
+prompt: {instruction: Is this positive or negative?}
+variants:
+  - {use: instructions, texts: {curt: "Positive?", odd: "What is it?"}}
+models:
+  - {name: good, use: function}
+  - {name: bad, use: function}
+repeats: 2
+evaluators: [first_label, exact]
+measures:
+  - {use: accuracy, by: [paraphrase], resamples: 20}
+  - {use: inter_pss, resamples: 20}
+"""
+ITEMS = "id,party,text,truth\n" + "".join(
+    f"i{n},{'red' if n % 2 else 'blue'},The {n}. text of them all.,{'positive' if n % 3 else 'negative'}\n"
+    for n in range(5)
+)
+
+
+def good(text: str, prompt: str) -> str:
+    return "positive" if len(text + prompt) % 3 else f"negative, for it says {text}"
+
+
+def bad(text: str, prompt: str) -> str:
+    return "negative"
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
+    """A frozen study that was run with a model and a prompt that are not in it any more."""
+    folder = tmp_path_factory.mktemp("honest") / "study"
+    folder.mkdir()
+    (folder / "items.csv").write_text(ITEMS)
+    file = folder / "study.yaml"
+    file.write_text(STUDY)
+    functions = {"good": good, "bad": bad}
+    quaver.freeze(quaver.Study.open(folder, functions=functions), rule="The more accurate one is used.")
+    quaver.Study.open(folder, functions=functions).run()
+    dropped = STUDY.replace("  - {name: bad, use: function}\n", "").replace(', odd: "What is it?"', "")
+    file.write_text(dropped)
+    return quaver.Study.open(folder, functions={"good": good})
+
+
+@pytest.fixture(scope="module")
+def whole(study: quaver.Study) -> Path:
+    return quaver.bundle(study, study.folder.parent / "whole.zip")[0]
+
+
+@pytest.fixture(scope="module")
+def labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle of labels that two coders gave."""
+    folder = tmp_path_factory.mktemp("labels")
+    rows = "".join(f"{n},The {n}. text.,{'ab'[n % 2]},{'aab'[n % 3]},{c}\n" for n in range(6) for c in "xy")
+    (folder / "codes.csv").write_text("id,text,label,gold,coder\n" + rows)
+    return quaver.bundle(import_annotations(folder / "codes.csv")[0], folder / "labels.zip")[0]
+
+
+# ------------------------------------------------------------------------------- ways of falsifying
+
+Change = Callable[[Path], object]
+
+
+def text(name: str, old: str, new: str) -> Change:
+    def change(folder: Path) -> None:
+        there = (folder / name).read_text()
+        assert re.search(old, there), old
+        (folder / name).write_text(re.sub(old, new, there, count=1))
+
+    return change
+
+
+def gone(name: str) -> Change:
+    return lambda folder: (folder / name).unlink()
+
+
+def line(name: str, *, doubled: bool = False) -> Change:
+    def change(folder: Path) -> None:
+        first, second, *rest = (folder / name).read_text().splitlines(keepends=True)
+        (folder / name).write_text("".join([first, *([second] * 2 * doubled), *rest]))
+
+    return change
+
+
+def document(name: str, edit: Callable[[Any], object]) -> Change:
+    def change(folder: Path) -> None:
+        found = json.loads((folder / name).read_text())
+        found.pop("checksum", None) if isinstance(found, dict) else None
+        edit(found)
+        (folder / name).write_text(json.dumps(found, indent=1))
+
+    return change
+
+
+def frame(edit: Callable[[pl.DataFrame], pl.DataFrame]) -> Change:
+    def change(folder: Path) -> None:
+        path = folder / "annotations.parquet"
+        edit(pl.read_parquet(path)).write_parquet(path)
+
+    return change
+
+
+def first_row(name: str, value: Any) -> Change:
+    def edit(found: pl.DataFrame) -> pl.DataFrame:
+        column = found[name].cast(pl.String) if found[name].dtype == pl.Categorical else found[name]
+        changed = [value, *column.to_list()[1:]]
+        return found.with_columns(pl.Series(name, changed, dtype=column.dtype).cast(found[name].dtype))
+
+    return frame(edit)
+
+
+def store(*statements: str, summed: bool = True) -> Change:
+    def change(folder: Path) -> None:
+        with closing(sqlite3.connect(folder / "responses.db", isolation_level=None)) as db:
+            add_checksums(db)
+            for statement in statements:
+                db.execute(statement)
+            if summed:
+                db.executescript(CHECKED)
+
+    return change
+
+
+def saved_csv(folder: Path) -> None:
+    """Another table behind a link of the report."""
+    page = (folder / "report.html").read_text()
+    link = re.search(r'download="estimates\.csv\.gz" href="data:application/gzip;base64,([^"]+)"', page)
+    assert link is not None
+    table = gzip.decompress(base64.b64decode(link[1])).decode()
+    other = base64.b64encode(gzip.compress(re.sub(r",0\.\d", ",0.9", table, count=1).encode())).decode()
+    (folder / "report.html").write_text(page.replace(link[1], other))
+
+
+def remade(*changes: Change) -> Change:
+    """Everything that follows from what was changed is made anew, by Quaver itself."""
+
+    def change(folder: Path) -> None:
+        for one in changes:
+            one(folder)
+        files = {one.name: "" for one in folder.iterdir()}
+        about = {"form": "quaver bundle 1", "study": "study", "texts": True, "files": files}
+        source = Bundle(folder / "x.zip", Opened(about, (), ""), folder)
+        if source.has_answers:
+            rescored(source).collect().write_parquet(folder / "annotations.parquet")
+        write_derived(source, folder)
+
+    return change
+
+
+SAID = store("UPDATE responses SET text = 'negative' WHERE id = (SELECT min(response) FROM calls)")
+TOKENS = store("UPDATE responses SET prompt_tokens = 7, completion_tokens = 1")
+GOLD = (
+    document(
+        "items.json",
+        lambda items: (items[0].update(gold="positive"), items[0]["fields"].update(truth="positive")),
+    ),
+    text("items.csv", "all.,negative", "all.,positive"),
+    document("study.lock.json", lambda lock: lock["items"]["gold"].update(positive=4, negative=1)),
+)
+
+
+def lock(*path: str, value: Any) -> Change:
+    def edit(found: Any) -> None:
+        for part in path[:-1]:
+            found = found[int(part)] if isinstance(found, list) else found[part]
+        assert path[-1] in found
+        found[path[-1]] = value
+
+    return document("study.lock.json", edit)
+
+
+WAYS: dict[str, tuple[Change, str]] = {
+    # what follows from other files
+    "the verdict in the report": (
+        text("report.html", "<h1>[^<]*</h1>", "<h1>You can use the labels.</h1>"),
+        "",
+    ),
+    "a number in the report": (text("report.html", r"\b\d\d%", "99%"), ""),
+    "an interval in the report": (text("report.html", r"\d\.\d+ to \d\.\d+", "0.901 to 0.919"), ""),
+    "a chart of the report": (text("report.html", r"(<svg.*?\bd=\"M)\d", r"\g<1>9"), ""),
+    "a word in a chart": (text("report.html", r"<title>[^<]*</title><path", "<title>fine</title><path"), ""),
+    "the methods paragraph": (text("report.html", "5 items", "500 items"), ""),
+    "the script of the report": (text("report.html", '"use strict";', '"use strict";let a;'), ""),
+    "a table behind a link of the report": (saved_csv, ""),
+    "a sentence added to the report": (text("report.html", "</main>", "<p>Approved.</p></main>"), ""),
+    "no report": (gone("report.html"), ""),
+    "a value in estimates.csv": (text("estimates.csv", r",0\.\d+", ",0.99"), ""),
+    "a count in estimates.csv": (text("estimates.csv", r",5,item", ",500,item"), ""),
+    "a row of estimates.csv left out": (line("estimates.csv"), ""),
+    "a row of estimates.csv doubled": (line("estimates.csv", doubled=True), ""),
+    "no estimates.csv": (gone("estimates.csv"), ""),
+    "a value in estimates.json": (document("estimates.json", lambda found: found[0].update(value=0.99)), ""),
+    "an end of an interval": (document("estimates.json", lambda found: found[0].update(low=0.98)), ""),
+    "the method of an estimate": (
+        document("estimates.json", lambda found: found[0].update(method="by hand")),
+        "",
+    ),
+    "a warning of an estimate": (
+        document("estimates.json", lambda found: found[0].update(warnings=["x"])),
+        "",
+    ),
+    "an estimate left out": (document("estimates.json", lambda found: found.pop()), ""),
+    "the README's instructions": (text("README.md", "hexdigest", "digest"), ""),
+    "what the README says was left out": (text("README.md", "stored answers", "empty answers"), ""),
+    "what the README says of a measure": (text("README.md", "`accuracy`", "`honesty`"), ""),
+    "no README": (gone("README.md"), ""),
+    # annotations
+    "a label": (first_row("label", "positive"), ""),
+    "a status": (first_row("status", "refused"), ""),
+    "a reason": (first_row("reason", "it was unclear"), ""),
+    "a confidence": (first_row("confidence", 0.99), ""),
+    "a flag": (first_row("truncated", True), ""),
+    "a gold label among the annotations": (first_row("gold", "positive"), ""),
+    "a group among the annotations": (first_row("party", "red"), ""),
+    "a prompt's factor": (first_row("paraphrase", "curt"), ""),
+    "an evaluator": (first_row("evaluator", "exact"), ""),
+    "an annotation left out": (frame(lambda found: found.slice(1)), ""),
+    "an annotation doubled": (frame(lambda found: pl.concat([found, found.head(1)])), ""),
+    "a column left out": (frame(lambda found: found.drop("paraphrase")), ""),
+    # answers
+    "an answer, its checksum as it was": (store(SQL := "UPDATE responses SET text = 'x'", summed=False), ""),
+    "an answer": (SAID, ""),
+    "an answer said to be an error": (
+        store("UPDATE responses SET finish = 'error', error = 'x' WHERE id = 1"),
+        "",
+    ),
+    "all answers": (store(SQL), ""),
+    "a call left out": (store("DELETE FROM calls WHERE response = (SELECT min(response) FROM calls)"), ""),
+    "an answer moved to another item": (store("UPDATE calls SET item = 4 - item"), ""),
+    "an answer moved to another prompt": (store("UPDATE calls SET condition = 1 - condition"), ""),
+    "repeats changed about": (store("UPDATE calls SET repeat = 1 - repeat"), ""),
+    "a prompt as it was sent": (
+        store("UPDATE prompts SET messages = replace(messages, 'positive', 'good')"),
+        "",
+    ),
+    "a key of a call": (
+        store("UPDATE responses SET key = randomblob(16) WHERE id = (SELECT min(response) FROM calls)"),
+        "",
+    ),
+    "a condition of the store": (store("UPDATE conditions SET repeats = 1"), ""),
+    "tokens": (TOKENS, ""),
+    # items, study, design
+    "a gold label of an item": (GOLD[0], ""),
+    "an item's text": (document("items.json", lambda items: items[0]["fields"].update(text="Fine.")), ""),
+    "an item's group": (document("items.json", lambda items: items[0]["groups"].update(party="red")), ""),
+    "an item left out": (document("items.json", lambda items: items.pop()), ""),
+    "a gold label in the table": (GOLD[1], ""),
+    "a text in the table": (text("items.csv", "The 0. text", "No text"), ""),
+    "a row of the table left out": (line("items.csv"), ""),
+    "the prompt in the study file": (text("study.yaml", "Is this positive", "Is it positive"), ""),
+    "a measure in the study file": (text("study.yaml", "use: inter_pss", "use: intra_pss"), ""),
+    "the repeats in the study file": (text("study.yaml", "repeats: 2", "repeats: 20"), ""),
+    "the prompt in the lock": (lock("variants", "0", "instruction", value="Good or bad?"), ""),
+    "a decoding in the lock": (lock("decodings", "greedy", "temperature", value=0.1), ""),
+    "the model in the lock": (lock("models", "good", "identity", value="gpt-9"), ""),
+    "what the lock says of gold labels": (GOLD[2], ""),
+    "the calls in the lock": (lock("calls", value=2000), ""),
+    "a rule in the lock": (lock("evaluators", "exact", value="Whatever is there."), ""),
+    "the versions in the lock": (lock("versions", "numpy", value="0.1"), ""),
+    "the seed in the lock": (lock("study", "seed", value=5), ""),
+    "the answers outside the study": (
+        document("packed.json", lambda found: found.update(outside={})),
+        "outside",
+    ),
+    "the rule that was frozen, sealed anew": (
+        document("frozen.json", lambda found: found["frozen"][0].update(rule="Anything goes.")),
+        "",
+    ),
+    # consistent from one end to the other
+    "an answer, and all that follows": (remade(SAID), "answers"),
+    "tokens, and all that follows": (remade(TOKENS), "reported"),
+    "gold labels everywhere, and all that follows": (remade(*GOLD), "gold"),
+    "another version of Quaver, and a report of one's own": (
+        lambda folder: (
+            document("packed.json", lambda found: found["made_with"].update(quaver="0.0.1"))(folder),
+            text("report.html", "<h1>[^<]*</h1>", "<h1>You can use the labels.</h1>")(folder),
+        ),
+        "not compared",
+    ),
+    "the answers of a dropped model taken out, and all that follows": (
+        remade(
+            store("DELETE FROM responses WHERE id NOT IN (SELECT response FROM calls)"),
+            document("packed.json", lambda found: found.update(outside={})),
+        ),
+        "dropped",
+    ),
+    "no frozen design, and all that follows": (remade(gone("frozen.json")), "frozen"),
+    "no study file": (gone("study.yaml"), ""),
+}
+
+
+def test_there_are_enough_ways() -> None:
+    assert len(WAYS) >= 60
+
+
+def judged(path: Path) -> set[str]:
+    """``found``, or else what ``verify`` names as not compared, or as what nobody can find out."""
+    try:
+        found = verify(path)
+    except StoreError:
+        return {"found"}
+    said = {*found.unknown, *(["not compared"] if found.not_compared else [])}
+    said |= {"outside"} if any("not part of this study" in one for one in found.departures) else set()
+    return said if found.holds else {"found"}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_it_is_found_or_named(way: str, whole: Path, tmp_path: Path) -> None:
+    change, named = WAYS[way]
+    said = judged(repacked(whole, tmp_path, change))
+    assert (named or "found") in said, said
+
+
+def test_the_digest_finds_what_else_nobody_could(whole: Path, tmp_path: Path) -> None:
+    digest = verify(whole).digest
+    assert verify(whole, digest=f" {digest.upper()}").holds
+    assert "digest" not in verify(whole, digest=digest).unknown
+    forged = verify(repacked(whole, tmp_path, remade(SAID)), digest=digest)
+    assert [one.split(":")[0] for one in forged.changed] == ["the archive"]
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (first_row("label", "b"), "found"),
+        (text("imported.csv", "0,The 0. text.,a", "0,The 0. text.,b"), "found"),
+        (
+            remade(first_row("label", "b"), text("imported.csv", "0,The 0. text.,a", "0,The 0. text.,b")),
+            "labels",
+        ),
+    ],
+)
+def test_labels_that_exist_already(change: Change, named: str, labels: Path, tmp_path: Path) -> None:
+    assert judged(labels) >= {"labels", "dropped"}
+    assert named in judged(repacked(labels, tmp_path, change))
