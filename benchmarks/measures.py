@@ -24,7 +24,7 @@ from quaver.core import registry
 from quaver.estimation.encoding import label_counts
 from quaver.measures.stability.prompt_stability import intra_pss
 from quaver.measures.stability.stability_curves import intra_pss_cumulative
-from quaver.measures.variation.item_pairs import Pairs
+from quaver.measures.variation.item_sensitivity import Pairs
 
 seeds = itertools.count(1)
 """A seed for every call, so that no call finds its bootstrap weights made already."""

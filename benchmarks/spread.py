@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from quaver.estimation.bootstrap import Resampling, Units
-from quaver.estimation.gaps import gap
-from quaver.estimation.noise_floor import level_deviations
+from quaver.estimation.grouped_items import level_deviations
+from quaver.estimation.paired_differences import gap
 from quaver.measures.correctness.robustness import corrected_spread
 
 REPLICATIONS = 300

@@ -26,8 +26,7 @@ from quaver.estimation.bootstrap import Resampling, Units
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import ratio
 from quaver.estimation.statistic import Sampler, Statistic
-from quaver.study.collection.anytime_rounds import collect_at_any_time, is_clear
-from quaver.study.collection.rounds import Part
+from quaver.study.collection.rounds import Part, collect_at_any_time, is_clear
 
 WHOLE = Part(items=800, variants=1, repeats=4)
 DONE = Outcome("finished", 0, 0, 0, 0, 0.0)

@@ -19,7 +19,7 @@ from pathlib import Path
 import quaver
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.tallies import REFILL
-from quaver.design.calls.call_keys import RECIPE
+from quaver.design.calls.call_plan import RECIPE
 
 STUDY = """\
 name: {name}

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quaver.sequential.drift_evidence import LastingChange, Records
-from quaver.watch.canary import Canary, CanaryOptions
 from quaver.watch.drift import SHARES
+from quaver.watch.occasions import Canary, CanaryOptions
 
 OPTIONS = CanaryOptions()
 CANARY = Canary(OPTIONS, [(f"i{at}", "original", "") for at in range(OPTIONS.prompts * OPTIONS.parts)])

@@ -20,7 +20,7 @@ from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.column_names import RESERVED, column_of
 from quaver.design.spec.models_spec import GRID_SETTINGS
 from quaver.papers import catalogue
-from quaver.report.tables.estimates_csv import COLUMNS
+from quaver.report.tables.written_tables import COLUMNS
 from quaver.view.query_terms import FIELDS
 
 TWO = ("tone", "output")

@@ -23,7 +23,7 @@ import altair as alt
 
 from quaver.certification import gate
 from quaver.certification.coverage import COVERED, REJECTED, WIDTH
-from quaver.report.charts.svg import svg_text
+from quaver.report.charts.plane import svg_text
 from quaver.report.charts.theme import DATA, INK, RULE, SOFT, finished, inline
 
 ROOT = Path(__file__).parents[1]

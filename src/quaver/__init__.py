@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from quaver import errors
-from quaver.core.lazy_names import lazy_names
+from quaver.core.registry import lazy_names
 from quaver.errors import (
     ItemError,
     MeasureError,

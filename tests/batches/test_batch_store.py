@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.batches.cases import World, document, world
 from tests.batches.farm import DAY
 
-from quaver.collect.store.copies import copy_store
+from quaver.collect.store.merged_stores import copy_store
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.salvage import salvaged
 from quaver.study.session import Study

@@ -1,13 +1,30 @@
 """Simulated studies are what their population says."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import polars as pl
 import pytest
 
-from quaver.certification.population import GROUP, Population, large_study, study
+from quaver.certification.gate import FACTORS
+from quaver.certification.population import GROUP, Population, covering_array, large_study, study
 from quaver.measures import accuracy, compliance, ece, label_shares
+
+
+def test_every_pair_of_the_grid_meets_in_few_rows() -> None:
+    rows = covering_array(FACTORS)
+    for (one, levels), (other, others) in combinations(FACTORS.items(), 2):
+        met = {(row[one], row[other]) for row in rows}
+        assert met == {(a, b) for a in levels for b in others}
+    assert 12 <= len(rows) <= 18
+
+
+def test_the_rows_are_the_same_every_time() -> None:
+    assert covering_array(FACTORS) == covering_array(FACTORS)
+
 
 NOISY = Population(items=400, variants=8, shares=(0.05, 0.95), noisy=0.25, missing=0.1, validity=0.9)
 

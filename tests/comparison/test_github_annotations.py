@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.compared import HOSTILE, LOSS, comparison, difference
 from tests.workflow_commands import commands_in
 
-from quaver.comparison.ci_reports import command, workflow_commands
+from quaver.comparison.pull_request_comment import command, workflow_commands
 from quaver.core.number_format import short_name, visible_line
 
 

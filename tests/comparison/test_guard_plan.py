@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.comparison.test_losses import study
+from tests.comparison.test_bounds import study
 
 from quaver.comparison.bounds import read_bound
 from quaver.comparison.guard_plan import Churn, churn_of, plan_guard

@@ -16,8 +16,8 @@ import polars as pl
 from tests.collect.fakes import answers, opened, request
 
 from quaver.certification import gate
-from quaver.collect.store.receipt import receipt
 from quaver.collect.store.response_store import Store
+from quaver.collect.store.spill import receipt
 from quaver.core.batch import NotNow
 from quaver.core.line_file import LineFile, lines_of
 from quaver.core.records import Response

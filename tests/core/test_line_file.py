@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from quaver.core.file_lock import locked
 from quaver.core.line_file import LineFile, append_line, line_of
-from quaver.core.replaced_file import replace_text
+from quaver.core.replaced_file import locked, replace_text
 from quaver.errors import StoreError
 
 SEPARATORS = [chr(code) for code in (*range(32), 0x7F, 0x85, 0xA0, 0x2028, 0x2029, 0xFEFF, 0xD800, 0x1F600)]

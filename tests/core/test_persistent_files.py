@@ -14,8 +14,7 @@ ROOT = Path(quaver.__file__).parent
 
 ELSEWHERE = {
     "core/line_file.py": "the helper itself",
-    "core/replaced_file.py": "the helper itself",
-    "core/file_lock.py": "a lock holds nothing",
+    "core/replaced_file.py": "the helper itself; a lock holds nothing",
     "collect/store/disk_reserve.py": "room that is set aside holds nothing",
     "collect/store/spill.py": "opened for a run, written by the helper; what is stored is cut off",
     "models/local/weights.py": "a temporary folder",
@@ -25,7 +24,7 @@ ELSEWHERE = {
     "study/sources/kept_annotations.py": "a folder of annotations, which are read from the answers again",
     "study/collection/store_repair.py": "a damaged store is moved away",
     "watch/watching.py": "a watch is moved away",
-    "view/index_planes.py": "the page's index, which is made again",
+    "view/index_parts.py": "the page's index, which is made again",
     "view/kept_texts.py": "the page's index, which is made again",
     "measures/_stub.py": "part of the source, checked by a test",
 }
@@ -39,10 +38,10 @@ EXPORTS = {
     "promptstability/pandas_frames.py",
     "replication/replication_table.py",
     "report/page/paper_parts.py",
-    "report/page/pictures.py",
+    "report/page/notes.py",
     "report/tables/written_tables.py",
     "study/analysis/call_export.py",
-    "view/shown_export.py",
+    "view/static_export.py",
 }
 """What is made for readers, anew whenever it is asked for."""
 

@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 from quaver.core import registry
-from quaver.core.presentation import SECTIONS, Presentation
 from quaver.core.records import Estimate
+from quaver.core.rows import SECTIONS, Presentation
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure, registered

@@ -15,7 +15,7 @@ from scipy.stats import binomtest, ttest_1samp
 
 from quaver.estimation.intervals import effective
 from quaver.estimation.multiple_testing import bootstrap_p, holm, joint_p, level_of
-from quaver.measures.correctness.differences import differences
+from quaver.measures.correctness.evaluator_flips import differences
 from quaver.measures.correctness.factor_effects import factor_effects
 from quaver.measures.variation.distribution_shift import distribution_shift
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS
-from quaver.gold.gold_draw import drawn, first_draw
-from quaver.gold.prompt_labels import with_gold
+from quaver.gold.gold_draw import drawn, first_draw, with_gold
 
 FRAME = pl.DataFrame(
     {

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from quaver.gold.gold_draw import Design, Floats, drawn, first_draw, probabilities
-from quaver.gold.prompt_labels import Predicted
+from quaver.gold.gold_draw import Design, Floats, Predicted, drawn, first_draw, probabilities
 from quaver.gold.width_forecast import needed, observed_scale, regression_residuals, residuals
 
 SIZE = 400

@@ -12,7 +12,7 @@ import pytest
 from quaver.core.records import Message, Prompt, Request, Response
 from quaver.errors import ModelError, Unavailable
 from quaver.models.llamacpp import LlamaCpp
-from quaver.models.local.cores import cores, waiting
+from quaver.models.local.extras import cores, waiting
 from quaver.models.local.weights import BUNDLED, BundledModel, find_weights
 from quaver.testing.requests import TEXTS, ask, bits, one, request
 

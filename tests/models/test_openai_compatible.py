@@ -11,14 +11,14 @@ import pytest
 from tests.models.faulty_server import answer_to
 from tests.models.serving import free_port, serving
 
-from quaver.collect.run.budget import Price, written
+from quaver.collect.run.progress import Price, written
 from quaver.core.model import Needs
 from quaver.core.records import Message, Prompt, Request, Response
 from quaver.errors import MissingKey, ModelError, RateLimited, SpecError, Unavailable, UnknownName
 from quaver.models.openai_compatible import OpenAICompatible
 from quaver.models.served.presets import PRESETS
-from quaver.models.served.request_body import body_of
 from quaver.models.served.server_faults import Address, Passing, read_failure
+from quaver.models.served.server_options import body_of
 from quaver.models.served.server_reply import read_reply
 from quaver.study.session import Study
 from quaver.testing.local_engines import NAME, base_url

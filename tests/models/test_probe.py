@@ -12,8 +12,8 @@ import pytest
 from quaver.core.model import Needs
 from quaver.core.records import Response
 from quaver.errors import MissingKey, ModelError, RateLimited, Unavailable
-from quaver.models.served.connection import Connection
 from quaver.models.served.flight import Landed, Part
+from quaver.models.served.http_pool import Connection
 from quaver.models.served.presets import PRESETS, Preset
 from quaver.models.served.probe import Found, tried
 from quaver.models.served.server_faults import Address, Passing, Refused, read_failure

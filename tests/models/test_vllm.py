@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tests.extras import needs
 
-from quaver.collect.run.engine_noise import engine_noise, probes
+from quaver.collect.run.model_answers import engine_noise, probes
 from quaver.core.records import Message, Prompt, Request
 from quaver.errors import ModelError, Unavailable, UnknownName
 from quaver.models import vllm

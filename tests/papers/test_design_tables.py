@@ -149,8 +149,8 @@ def test_lengths_without_the_text_and_their_change(study: Study) -> None:
 
 
 def test_tokens_and_money_for_each_call(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    from quaver.papers.paper_answers import StoredAnswers
-    from quaver.report.page.evidence import PartCost
+    from quaver.papers.published_table import StoredAnswers
+    from quaver.report.page.figure_data import PartCost
 
     parts = [
         PartCost("tone", "plain", 80, 800.0, 80.0, 0.08),

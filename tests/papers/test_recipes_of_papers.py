@@ -18,8 +18,7 @@ from quaver.design.spec.yaml_file import read_yaml
 from quaver.design.study_kinds import KINDS, PAPERS, study_of_kind
 from quaver.errors import SpecError, UnknownName
 from quaver.papers import catalogue
-from quaver.papers.paper_answers import answers_of
-from quaver.papers.published_table import FORMATS
+from quaver.papers.published_table import FORMATS, answers_of
 
 CALLS = {
     "barrie-2025": (2 * 500 * (30 + 3 * 251), 2 * 6 * (10 + 5)),

@@ -14,8 +14,7 @@ from tests.papers.planted import chance, items
 
 from quaver import Study
 from quaver.papers import confidence_tables, paper_figures, reliability_tables
-from quaver.papers.paper_answers import StoredAnswers
-from quaver.papers.published_table import PublishedTable
+from quaver.papers.published_table import PublishedTable, StoredAnswers
 
 STUDY = """\
 name: sides

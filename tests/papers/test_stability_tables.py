@@ -22,11 +22,11 @@ from tests.papers.planted import (
 )
 
 from quaver import Study
-from quaver.collect.run.budget import Price
+from quaver.collect.run.progress import Price
 from quaver.core.seeds import derive
 from quaver.papers import figure, stability_details, table
 from quaver.papers.published_table import NOTHING
-from quaver.report.page.evidence import Cost
+from quaver.report.page.figure_data import Cost
 
 STUDY = """\
 name: sides

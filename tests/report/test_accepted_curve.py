@@ -6,7 +6,7 @@ import polars as pl
 
 from quaver.core.records import Estimate
 from quaver.report.charts.accuracy_charts import accepted_curve
-from quaver.report.charts.svg import svg_text
+from quaver.report.charts.plane import svg_text
 from quaver.report.estimate_index import Results
 
 

@@ -12,8 +12,8 @@ from quaver.core.records import Estimate
 from quaver.report.charts.effect_charts import label_share_chart, shares_shown
 from quaver.report.charts.figures import figures
 from quaver.report.charts.forest import Forest, Mark, draw_forest
+from quaver.report.charts.plane import inline_svg, svg_text, titled
 from quaver.report.charts.scores import MOST_ROWS, accuracy_chart, score_chart
-from quaver.report.charts.svg import inline_svg, svg_text, titled
 from quaver.report.charts.theme import finished, fitted, text_width
 from quaver.report.estimate_index import Results
 

@@ -14,7 +14,7 @@ import pytest
 from tests.report.test_hostile import HOSTILE, hostile_study, opened_in_silence
 
 from quaver.report.page import figure_data as block
-from quaver.report.page.evidence import Behind, RawAnswer
+from quaver.report.page.figure_data import Behind, RawAnswer
 from quaver.report.page.html_page import write_report
 
 RNG = np.random.default_rng(4)

@@ -13,7 +13,7 @@ import pytest
 from tests.report.every_chart import ITEMS, EveryChart, every_chart
 
 from quaver.report.charts.figures import figures
-from quaver.report.charts.svg import unchecked
+from quaver.report.charts.plane import unchecked
 from quaver.report.estimate_index import Results
 from quaver.report.page.html_page import write_report
 

@@ -13,7 +13,7 @@ from tests.report.every_chart import every_chart
 from quaver.core.records import Estimate
 from quaver.core.spreadsheet import safe_cell
 from quaver.report.page.html_page import write_report
-from quaver.report.tables.estimates_csv import write_estimates
+from quaver.report.tables.written_tables import write_estimates
 
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -11,9 +11,8 @@ from tests.report.test_compare_prompts import Stored
 from tests.report.test_hostile import hostile_study, opened_in_silence
 
 from quaver.core.records import Estimate
-from quaver.report.estimate_words import sentence
 from quaver.report.page.html_page import write_report
-from quaver.report.page_numbers import printed
+from quaver.report.page_words import printed, sentence
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.special import ndtri
 
-from quaver.sequential.spent_error import Look, share_of_look, tail_of_look
+from quaver.sequential.spent_error import (
+    FIRST,
+    SECOND,
+    Given,
+    Look,
+    TwoSides,
+    apart,
+    chance_of_apart,
+    round_sizes,
+    share_of_look,
+    tail_of_look,
+    tails_of_rounds,
+)
 
 
 @pytest.mark.parametrize("planned", [1, 3, 100])
@@ -47,3 +63,75 @@ def test_all_looks_together_err_as_rarely_as_they_may() -> None:
     erred = float((errors < ndtri(tails)).any(1).mean())
     assert 0.04 < erred < 0.055
     assert float((errors < ndtri(0.05 / 20)).any(1).mean()) < 0.8 * erred
+
+
+def test_a_single_round_is_an_ordinary_interval() -> None:
+    assert tails_of_rounds([70], 0.05) == [pytest.approx(0.025)]
+
+
+@pytest.mark.parametrize("sizes", [[50, 100, 200, 400, 800], [50, 60, 800], [10, 20, 30, 40, 50, 60]])
+def test_all_rounds_together_miss_as_often_as_one_interval(sizes: list[int]) -> None:
+    limits = ndtri(tails_of_rounds(sizes, 0.05))
+    steps = np.random.default_rng(1).standard_normal((40_000, len(sizes))) * np.diff([0, *sizes]) ** 0.5
+    scores = steps.cumsum(1) / np.sqrt(sizes)
+    assert np.mean((scores < limits).any(1)) == pytest.approx(0.025, abs=0.003)
+    assert np.mean((abs(scores) > -limits).any(1)) == pytest.approx(0.05, abs=0.004)
+
+
+@given(st.integers(2, 200), st.integers(2, 5000), st.floats(1.1, 10))
+def test_rounds_grow_to_the_whole(first: int, whole: int, growth: float) -> None:
+    sizes = round_sizes(first, whole, growth)
+    assert (sizes[0], sizes[-1]) == (min(first, whole), whole)
+    assert all(one < other <= max(one + 1, round(growth * one)) for one, other in pairwise(sizes))
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=6), st.sampled_from([0.01, 0.05, 0.2]))
+def test_no_round_spends_less_than_its_share_nor_more_than_all(more: list[int], error: float) -> None:
+    sizes = np.cumsum(more).tolist()
+    tails = tails_of_rounds(sizes, error)
+    for tail, step in zip(tails, more, strict=True):
+        assert error / 2 * step / sizes[-1] * (1 - 1e-6) <= tail <= error / 2 * (1 + 1e-6)
+
+
+def test_sides_are_apart_by_label_or_by_probability() -> None:
+    assert apart([Given("a")], [Given("b")])
+    assert not apart([Given("a"), Given("b")], [Given("b")])
+    assert apart([Given("a", -0.3), Given("a", -0.2)], [Given("a", -0.1)])
+    assert not apart([Given("a", -0.3), Given("a", -0.1)], [Given("a", -0.2)])
+    assert not apart([Given("a", -0.3)], [Given("a", None)])
+
+
+def test_answers_that_are_all_alike_say_nothing() -> None:
+    sides = TwoSides()
+    assert chance_of_apart([Given("a")] * 8, 5) == 0
+    assert sides.take_in([Given("a")] * FIRST, [Given("a")] * SECOND) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("kind", ["labels", "noisy", "steady"])
+def test_the_same_model_is_hardly_ever_told_apart_from_itself(kind: str) -> None:
+    """Up to ten prompts, each with its own wavering; only those are asked whose first answers differ."""
+    rng = np.random.default_rng(1)
+    runs, alarms = 300, 0
+    for _ in range(runs):
+        sides, most = TwoSides(), 0.0
+        for _ in range(10):
+            often = rng.beta(0.3, 0.7)
+
+            def one(often: float = often) -> Given:
+                label = "b" if rng.random() < often else "a"
+                return Given(label, {"labels": None, "noisy": rng.normal(), "steady": -0.5}[kind])
+
+            first, second = [one()], [one()]
+            if first == second:
+                continue
+            first += [one() for _ in range(FIRST - 1)]
+            second += [one() for _ in range(SECOND - 1)]
+            most = max(most, sides.take_in(first, second))
+        alarms += most >= 20
+    assert alarms / runs <= 0.05 + 2 * (0.05 * 0.95 / runs) ** 0.5
+
+
+def test_one_prompt_is_enough_where_two_models_always_differ() -> None:
+    steady = [Given("a", -0.5)] * FIRST, [Given("a", -0.501)] * SECOND
+    assert TwoSides().take_in(*steady) >= 20
+    assert TwoSides().take_in([Given("a")] * FIRST, [Given("b")] * SECOND) >= 20

@@ -20,8 +20,7 @@ from tests.simulation.schedule import Killed, Schedule
 
 from quaver.core.records import Request
 from quaver.errors import ModelError
-from quaver.models.remote.packed import unpacked_answers, unpacked_requests
-from quaver.models.remote.remote_worker import Came
+from quaver.models.remote.remote_worker import Came, unpacked_answers, unpacked_requests
 
 __all__ = ["SimulatedRay", "Worker"]
 

@@ -23,9 +23,9 @@ from tests.simulation.world import World
 from quaver.collect.run.progress import Outcome
 from quaver.collect.run.writer import Kept, Writer
 from quaver.collect.store import disk_reserve
-from quaver.collect.store.receipt import Receipt
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import COLUMNS
+from quaver.collect.store.spill import Receipt
 from quaver.core.model import Answered
 from quaver.errors import QuaverError, StoreError
 from quaver.study.session import Study

@@ -220,7 +220,7 @@ def test_a_bundle_whose_frozen_file_was_exchanged_is_found(path: Path, tmp_path:
     forged = tmp_path / "forged.zip"
     pack(forged, {one.name: one for one in home.iterdir()}, {"form": FORM, "study": "study", "texts": True})
     assert not verify(forged).holds
-    from quaver.design.frozen.frozen_parts import digest  # whoever seals it anew cannot keep the digest
+    from quaver.design.frozen.freeze_record import digest  # whoever seals it anew cannot keep the digest
 
     bare = {name: value for name, value in document["frozen"][0].items() if name != "digest"}
     document["frozen"][0]["digest"] = digest(bare)

@@ -16,7 +16,7 @@ from tests.hostile import TEXTS
 from tests.view.viewed import client, collected
 
 from quaver.view.file_answers import PAGE
-from quaver.view.page_bundle import bundled, inert, one_file
+from quaver.view.guard import bundled, inert, one_file
 
 EXPORT = "api/studies/tones/export"
 

@@ -118,7 +118,7 @@ def test_what_is_absent_has_a_field_of_its_own(browser: TestClient, frame: pl.Da
 @pytest.mark.parametrize("word", WORDS)
 def test_an_export_has_the_items_that_were_asked_for(path: Path, frame: pl.DataFrame, word: str) -> None:
     from quaver.view.query_language import quoted
-    from quaver.view.shown_export import exported
+    from quaver.view.static_export import exported
 
     study = index(path)
     for field, column in (("label", "label"), ("gold", "gold"), ("item", "item"), ("none", "none")):

@@ -13,8 +13,8 @@ import quaver
 from quaver.view.application import Viewer
 from quaver.view.guard import MARK, Guard
 from quaver.view.index_builder import IndexBuilder
+from quaver.view.overview_document import write_progress
 from quaver.view.serving import studies_of
-from quaver.view.study_summary import write_progress
 from quaver.view.viewed_study import ViewedStudy
 
 STUDY = """\

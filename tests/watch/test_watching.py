@@ -18,8 +18,8 @@ import quaver
 from quaver.collect.store.response_store import Store
 from quaver.errors import QuaverError
 from quaver.watch.alarms import Looked, alarms_of
-from quaver.watch.canary import Canary, CanaryOptions
 from quaver.watch.drift import Change, Drift, Occasion
+from quaver.watch.occasions import Canary, CanaryOptions
 from quaver.watch.watching import watch
 
 ITEMS = "id,text,truth\n" + "".join(

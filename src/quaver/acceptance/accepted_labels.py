@@ -13,9 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quaver.acceptance.equal_treatment import Treated, treated
 from quaver.acceptance.item_scores import SCORES, ItemEvidence, Score, scored
-from quaver.acceptance.selection import Candidates, Floats, Selection, select, upper_bound
+from quaver.acceptance.selection import Candidates, Floats, Selection, Treated, select, treated, upper_bound
 from quaver.core.number_format import count, percent
 from quaver.core.rows import Rows
 from quaver.core.spreadsheet import write_csv

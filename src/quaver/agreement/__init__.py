@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quaver.core.lazy_names import lazy_names
+from quaver.core.registry import lazy_names
 
 if TYPE_CHECKING:
     from quaver.agreement.alpha import krippendorff_alpha

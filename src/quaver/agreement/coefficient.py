@@ -26,11 +26,10 @@ from quaver.core.arguments import excerpt, fitted
 from quaver.core.records import Estimate, Label, LabelSet, Level
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.bootstrap import Floats, IntervalKind, Resampling
-from quaver.estimation.cells import Missing, cells
+from quaver.estimation.cells import Declared, Missing, cells
 from quaver.estimation.encoding import encode
 from quaver.estimation.gathered import frame_of
 from quaver.estimation.reading import checked_keep
-from quaver.estimation.signature import Declared
 from quaver.estimation.statistic import Cell, Keep, Sampler, Statistic
 
 

@@ -20,10 +20,10 @@ from quaver.bundles.reviewer_readme import NAME as README
 from quaver.bundles.reviewer_readme import reviewer_readme
 from quaver.core.records import Estimate
 from quaver.core.replaced_file import replace_text
-from quaver.report.tables.estimates_csv import write_estimates
+from quaver.report.tables.written_tables import write_estimates
 from quaver.study.analysis.study_estimates import estimates_of_study, measurable
 from quaver.study.sources.bundle_source import Bundle
-from quaver.study.study_verdict import shown_with
+from quaver.study.study_report import shown_with
 
 DERIVED = ("report.html", "estimates.csv", "estimates.json", README)
 
@@ -93,8 +93,8 @@ def check_derived(packed: Path, again: Path, maker: Mapping[str, str], found: Ch
     other = ", ".join(f"{key} {value}" for key, value in maker.items() if here.get(key) != value)
     for name in (one for one in DERIVED if (again / one).is_file()):
         if maker.get("quaver") != here["quaver"]:
-            by = maker.get("quaver", "an unknown version")
-            found.not_compared.append(f"{name}, made by Quaver {by} (this is {here['quaver']})")
+            by = f"Quaver {maker['quaver']}" if "quaver" in maker else "an unknown version of Quaver"
+            found.not_compared.append(f"{name}, made by {by} (this is {here['quaver']})")
             continue
         texts, pictures = _differences(packed / name, again / name)
         if texts or (pictures and not other):

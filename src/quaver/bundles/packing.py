@@ -14,7 +14,7 @@ import polars as pl
 from quaver.bundles.derived_files import made_with, write_derived, write_json
 from quaver.bundles.redaction import Texts
 from quaver.bundles.verification import estimate_differences, verify
-from quaver.collect.store.copies import copy_store, copy_store_without
+from quaver.collect.store.merged_stores import copy_store, copy_store_without
 from quaver.core import registry
 from quaver.core.arguments import guarded
 from quaver.core.line_file import lines_of
@@ -35,11 +35,10 @@ from quaver.study.analysis.study_acceptance import FILE as ACCEPTED
 from quaver.study.analysis.study_acceptance import kept_acceptance
 from quaver.study.analysis.study_estimates import clusters_of, measurable, measurable_of
 from quaver.study.collection.study_status import outside_study, status
-from quaver.study.gold_sample.packed_gold import pack_gold
+from quaver.study.gold_sample.coder_sheets import pack_gold
 from quaver.study.session import Study
 from quaver.study.sources.archive import MANIFEST, Opened, is_archive, pack
-from quaver.study.sources.bundle_schema import PACKED, places_in
-from quaver.study.sources.bundle_source import FORM, Bundle
+from quaver.study.sources.bundle_source import FORM, PACKED, Bundle, places_in
 from quaver.study.sources.conclusion_measures import concluded_about
 from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.outgoing_check import check_outgoing
@@ -152,14 +151,14 @@ def _check_as_measured(study: Study, packed: Sequence[Estimate], target: Path, *
     if withheld:  # what counts the answers themselves cannot be counted without them
         own, packed = ([one for one in some if not _of_outputs(one.measure)] for some in (own, packed))
     if differing := estimate_differences(own, packed):
-        raise _unlike(target, differing)
+        raise _not_reproduced(target, differing)
 
 
 def _of_outputs(measure: str) -> bool:
     return measure in registry.names("measures") and registered(measure).reads_outputs
 
 
-def _unlike(target: Path, found: Sequence[str]) -> StoreError:
+def _not_reproduced(target: Path, found: Sequence[str]) -> StoreError:
     return StoreError(
         "the bundle does not reproduce the study's results, so it was not kept",
         where=str(target),
@@ -180,7 +179,7 @@ def _packed(target: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -
         digest = pack(unverified, files, about)
         found = verify(unverified)
         if not found.holds:
-            raise _unlike(target, [*found.changed, *found.differing])
+            raise _not_reproduced(target, [*found.changed, *found.differing])
         put_in_place(unverified, target)
     except OSError as error:
         raise StoreError("the bundle cannot be written", where=str(target), found=str(error)) from error

@@ -20,13 +20,12 @@ from quaver.report.page.method import departures
 from quaver.study.analysis.annotation_frame import rescored
 from quaver.study.analysis.study_acceptance import acceptance_differences
 from quaver.study.analysis.study_estimates import measurable
-from quaver.study.gold_sample.packed_gold import gold_differences
+from quaver.study.gold_sample.coder_sheets import gold_differences
 from quaver.study.sources.archive import extract
-from quaver.study.sources.bundle_schema import Place, estimates_in, fitting_together, places_in
-from quaver.study.sources.bundle_source import FORM, Bundle
+from quaver.study.sources.bundle_source import FORM, Bundle, Place, estimates_in, fitting_together, places_in
 from quaver.study.study_freeze import Frozen
 from quaver.study.study_freeze import frozen as frozen_of
-from quaver.study.study_verdict import shown_with
+from quaver.study.study_report import shown_with
 
 _PLACE = ("model", "variant", "decoding", "item", "repeat", "evaluator")
 _DESIGN = (*_PLACE, *GOLD_COLUMNS)
@@ -215,7 +214,7 @@ def _reread(source: Bundle, stored: pl.DataFrame, withheld: Sequence[Place]) -> 
         on = [name for name in _PLACE if name != "evaluator"]
         design = [name for name in fresh.columns if name in _DESIGN or name not in ANNOTATION_COLUMNS]
         hidden = [one.select(design).join(places, on=on, how="semi") for one in (fresh, known)]
-        differing += _unlike(*hidden)
+        differing += _annotation_differences(*hidden)
         fresh, known = (one.join(places, on=on, how="anti") for one in (fresh, known))
         read = fresh.height
     left_out = known.get_column("reason") == _LEFT_OUT
@@ -224,7 +223,7 @@ def _reread(source: Bundle, stored: pl.DataFrame, withheld: Sequence[Place]) -> 
         gone = fresh.select(_PLACE).join(places.with_columns(left=True), on=_PLACE, how="left")["left"]
         reason = pl.when(gone.fill_null(False)).then(pl.lit(_LEFT_OUT)).otherwise(pl.col("reason"))
         fresh = fresh.with_columns(reason.alias("reason"))
-    return read, [*differing, *_unlike(fresh, known)]
+    return read, [*differing, *_annotation_differences(fresh, known)]
 
 
 def _comparable(frame: pl.DataFrame) -> pl.DataFrame:
@@ -242,7 +241,7 @@ def _comparable(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select(shown)
 
 
-def _unlike(fresh: pl.DataFrame, known: pl.DataFrame) -> list[str]:
+def _annotation_differences(fresh: pl.DataFrame, known: pl.DataFrame) -> list[str]:
     """What two frames of the same columns say differently, in words."""
     both = known.join(fresh, on=_PLACE, how="full", suffix="_now")
     lost = both.filter(pl.col("item").is_null() | pl.col("item_now").is_null())

@@ -14,8 +14,8 @@ import polars as pl
 from quaver.certification.coverage import Line, Place, line_of
 from quaver.certification.replications import FIXED, Said, said_of
 from quaver.certification.simulated_study import SimulatedStudies
-from quaver.core.presentation import presented
 from quaver.core.records import Estimate
+from quaver.core.rows import presented
 from quaver.core.seeds import derive
 
 _LARGE_ROWS, _LARGE = 2**17, 3

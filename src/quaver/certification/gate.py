@@ -17,8 +17,7 @@ from typing import Any
 
 from quaver.certification.certified_measures import Certified, certified_measures
 from quaver.certification.coverage import WIDTH, Line, lines_of
-from quaver.certification.covering_array import Row, covering_array
-from quaver.certification.population import Population
+from quaver.certification.population import Population, Row, covering_array
 from quaver.certification.processes import in_processes
 from quaver.certification.replications import Work, work
 from quaver.core.line_file import LineFile

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.collection_display import open_collection
 from quaver.cli.console import say
+from quaver.cli.run_display import open_collection
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quaver.cli.console import errors, say, screen, table
+from quaver.cli.demo_command import YesOption, offer_weights
 from quaver.cli.label_file_options import SeparatorOption, parts, separator_of
 from quaver.cli.run_display import show_outcome, watching
-from quaver.cli.verdict_display import say_card
-from quaver.cli.weights_offer import YesOption, offer_weights
+from quaver.cli.status_command import say_card
 from quaver.core.number_format import duration
-from quaver.study.sources.named_functions import function_of
+from quaver.study.sources.outgoing_check import function_of
 
 if TYPE_CHECKING:
     from quaver.report.findings.verdict_card import Card

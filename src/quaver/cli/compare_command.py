@@ -94,13 +94,13 @@ def _comment(found: Comparison, flips: int, quoted: Studies | Collections | None
 
 
 def _junit(found: Comparison, file: str) -> str:
-    from quaver.comparison.ci_reports import junit
+    from quaver.comparison.pull_request_comment import junit
 
     return junit(found, file=file)
 
 
 def _annotate(found: Comparison, file: str) -> None:
-    from quaver.comparison.ci_reports import workflow_commands
+    from quaver.comparison.pull_request_comment import workflow_commands
 
     for line in workflow_commands(found, file=file):
         print_command(line)

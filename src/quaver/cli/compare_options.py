@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.completions import one_of_plugins, studies
+from quaver.cli.study_options import one_of_plugins, studies
 
 Before = Annotated[
     Path, typer.Argument(help="A study or collection: its file, folder or bundle.", autocompletion=studies)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from quaver.cli.collection_display import open_collection
+from quaver.cli.run_display import open_collection
 from quaver.cli.study_options import open_both
 from quaver.errors import QuaverError
 

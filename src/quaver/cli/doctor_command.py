@@ -15,7 +15,7 @@ from quaver.core import registry
 from quaver.core.model import Model, Steadied
 
 if TYPE_CHECKING:
-    from quaver.collect.run.engine_noise import Noise
+    from quaver.collect.run.model_answers import Noise
 
 
 class Mode(StrEnum):
@@ -49,7 +49,7 @@ def command(
         study = open_study(path, function)
         found, asked = study.noise(prompts), dict(asking(study.source).models)
     else:
-        from quaver.collect.run.engine_noise import engine_noise, probes
+        from quaver.collect.run.model_answers import engine_noise, probes
 
         model = registry.load("models", "llamacpp")(model=target, mode=mode.value)
         found, asked = {target: engine_noise(model, probes(prompts))}, {target: model}

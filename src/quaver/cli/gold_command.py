@@ -13,7 +13,7 @@ from quaver.core.number_format import count
 from quaver.errors import QuaverError
 
 if TYPE_CHECKING:
-    from quaver.study.gold_sample.gold_forecast import GoldForecast
+    from quaver.study.gold_sample.sample_plan import GoldForecast
     from quaver.study.gold_sample.study_gold import StudyGold
 
 _N = Annotated[int | None, typer.Option("--n", "-n", min=1, help="Items in the whole sample.")]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quaver.cli.completions import one_of_plugins
 from quaver.cli.console import say, screen, table
 from quaver.cli.label_file_options import (
     EncodingOption,
@@ -19,6 +18,7 @@ from quaver.cli.label_file_options import (
     parts,
     separator_of,
 )
+from quaver.cli.study_options import one_of_plugins
 from quaver.core.number_format import decimals
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.completions import kinds_of_study
 from quaver.cli.console import screen, table
 from quaver.cli.label_file_options import SeparatorOption, SheetOption, parts, separator_of
+from quaver.cli.study_options import kinds_of_study
 from quaver.core.replaced_file import replace_text
 from quaver.design.study_kinds import KINDS, PAPERS, listed, study_of_kind
 from quaver.errors import QuaverError
@@ -88,8 +88,7 @@ def _from_table(
     written: Mapping[str, str],
 ) -> None:
     """Write the study file of a table, and show what its columns were taken for."""
-    from quaver.study.checking.check_design import BUNDLED
-    from quaver.study.checking.starting_file import starting_file
+    from quaver.study.checking.check_design import BUNDLED, starting_file
 
     if named["kind"] is not None:
         raise QuaverError(

@@ -6,11 +6,9 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.collection_display import open_collection, show_measures
-from quaver.cli.completions import one_of_plugins
 from quaver.cli.console import JsonLinesOption, print_estimates, say, show, table
-from quaver.cli.run_display import say_quality
-from quaver.cli.study_options import FunctionOption, StudyArgument, open_study
+from quaver.cli.run_display import open_collection, say_quality, show_measures
+from quaver.cli.study_options import FunctionOption, StudyArgument, one_of_plugins, open_study
 from quaver.cli.terminal_tables import conclusion_tables, estimates_tables
 
 

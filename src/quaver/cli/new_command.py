@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.completions import kinds_of_plugin
 from quaver.cli.console import say, screen
+from quaver.cli.study_options import kinds_of_plugin
 from quaver.skeletons.plugin_skeleton import KINDS, write_skeleton
 
 

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quaver.cli.collection_display import open_collection, show_plans
-from quaver.cli.completions import one_of_plugins
 from quaver.cli.console import say, screen, table
-from quaver.cli.run_display import say_making
-from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
+from quaver.cli.run_display import open_collection, say_making, show_plans
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, one_of_plugins, open_study
 from quaver.core.number_format import duration
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ def command(study: StudyArgument = HERE, function: FunctionOption = None) -> Non
     Examples:
       quaver repair study.yaml
     """
-    from quaver.study.repairing import repair  # loads the study's parts
+    from quaver.study.merging import repair  # loads the study's parts
 
     found = repair(open_study(study, function))
     if found.kept is None:

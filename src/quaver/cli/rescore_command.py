@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.completions import one_of_plugins
 from quaver.cli.console import say, screen, table
-from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, one_of_plugins, open_study
 
 
 def command(

@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING
 import typer
 
 from quaver.cli import run_options as options
-from quaver.cli.collection_display import open_collection, run_collection
 from quaver.cli.console import errors, say, screen
-from quaver.cli.run_display import say_making, show_outcome, watching, writing_events
+from quaver.cli.run_display import (
+    open_collection,
+    run_collection,
+    say_making,
+    show_outcome,
+    watching,
+    writing_events,
+)
 from quaver.cli.shard_display import shard_line
+from quaver.cli.status_command import say_verdict
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study, small_file
-from quaver.cli.verdict_display import say_verdict
 from quaver.errors import QuaverError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.completions import studies
 from quaver.cli.console import errors, say
+from quaver.cli.study_options import studies
 from quaver.errors import QuaverError
 
 

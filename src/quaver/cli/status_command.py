@@ -2,21 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
-from quaver.cli.collection_display import open_collection, show_statuses
+from rich.console import Console
+
 from quaver.cli.console import JsonOption, print_json, say, screen, table
-from quaver.cli.run_display import REACHED, errors_table, quality_in_passing, say_quality
+from quaver.cli.run_display import (
+    REACHED,
+    READ_IN_PASSING,
+    errors_table,
+    open_collection,
+    quality_in_passing,
+    say_quality,
+    show_statuses,
+)
 from quaver.cli.shard_display import shard_lines
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
-from quaver.cli.verdict_display import say_verdict, verdict_in_passing
 from quaver.core.number_format import duration, moment
+from quaver.errors import StoreError
 
 if TYPE_CHECKING:
+    from quaver.report.findings.recommendation import NextStep
     from quaver.report.findings.verdict_card import Card
     from quaver.study.collection.study_status import StudyStatus
+    from quaver.study.session import Study
+
+_COMMANDS: Final[Mapping[NextStep, str]] = {"run": "run", "ask again": "run --retry-errors"}
+"""What to type for a next step; for all others the report shows where to begin."""
+
+
+def say_verdict(study: Study, status: StudyStatus, path: Path, on: Console = screen) -> None:
+    """Print the verdict on a study whose calls are all answered, and what to type next."""
+    if card := verdict_in_passing(study, status):
+        say_card(card, next_command(card, path), on)
+
+
+def verdict_in_passing(study: Study, status: StudyStatus) -> Card | None:
+    """The verdict; None where answers are missing or still come in, or are so many that it takes long."""
+    if not status.answered or status.process is not None or status.answered > READ_IN_PASSING:
+        return None
+    if status.answered < status.total and status.ended not in REACHED:
+        return None
+    from quaver.study.study_report import verdict
+
+    try:
+        return verdict(study.source, status)
+    except StoreError:  # the folder is full or cannot be written; measuring says so
+        return None
+
+
+def say_card(card: Card, then: str, on: Console = screen) -> None:
+    """Print a verdict's three lines, the first one bold, and what to type next."""
+    first, *others = card.lines
+    on.print()
+    say(first, on=on, style="bold")
+    for line in others:
+        say(line, on=on)
+    say(f"Next: {then}", on=on)
+
+
+def next_command(card: Card, path: Path) -> str:
+    """What to type after a verdict.
+
+    Args:
+        card: The verdict.
+        path: The study as the commands are to name it.
+    """
+    verb, *options = _COMMANDS.get(card.step, "report").split()
+    return " ".join(("quaver", verb, *([] if path == HERE else [shlex.quote(str(path))]), *options))
+
 
 _SHOWN = 30
 """Conditions that are listed."""
@@ -90,7 +148,7 @@ def _lines(status: StudyStatus) -> Iterator[str]:
 def _cost(status: StudyStatus) -> Iterator[str]:
     """What the answers took, and what was lost on the way."""
     if status.tokens:
-        from quaver.study.forecasts.costs import Range
+        from quaver.study.forecasts.plan_parts import Range
 
         cost = "cost unknown" if status.money is None else str(Range(status.money, status.money))
         yield f"{status.tokens:,.0f} tokens were read and written ({cost})."
@@ -106,7 +164,7 @@ def _cost(status: StudyStatus) -> Iterator[str]:
 def _show_batches(status: StudyStatus) -> None:
     if not status.batches:
         return
-    from quaver.study.forecasts.costs import Range
+    from quaver.study.forecasts.plan_parts import Range
 
     rows = [
         (

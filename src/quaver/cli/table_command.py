@@ -8,10 +8,9 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.collection_display import open_collection
-from quaver.cli.completions import tables_of_papers
 from quaver.cli.console import say, screen, table
-from quaver.cli.study_options import FunctionOption, StudyArgument, open_study
+from quaver.cli.run_display import open_collection
+from quaver.cli.study_options import FunctionOption, StudyArgument, open_study, tables_of_papers
 
 
 class TableForm(StrEnum):

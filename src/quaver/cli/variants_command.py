@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from quaver.cli.collection_display import open_collection
 from quaver.cli.console import plain, say, screen
-from quaver.cli.run_display import say_making
+from quaver.cli.run_display import open_collection, say_making
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 from quaver.errors import QuaverError
 

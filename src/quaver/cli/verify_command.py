@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quaver.cli.completions import studies
 from quaver.cli.console import say, screen
+from quaver.cli.study_options import studies
 from quaver.errors import QuaverError
 
 if TYPE_CHECKING:

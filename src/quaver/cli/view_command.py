@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.completions import studies
 from quaver.cli.console import say
-from quaver.cli.study_options import HERE, FunctionOption
+from quaver.cli.study_options import HERE, FunctionOption, studies
 from quaver.errors import QuaverError
 
 

@@ -13,7 +13,7 @@ from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_s
 from quaver.errors import QuaverError
 
 if TYPE_CHECKING:
-    from quaver.watch.canary import CanaryOptions
+    from quaver.watch.occasions import CanaryOptions
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -100,7 +100,7 @@ def _options(
     prompts: int | None, parts: int | None, first: int | None, *, whole: bool
 ) -> CanaryOptions | None:
     """How a canary is asked, as the options say; None where they say nothing."""
-    from quaver.watch.canary import FIRST, PARTS, PROMPTS, CanaryOptions
+    from quaver.watch.occasions import FIRST, PARTS, PROMPTS, CanaryOptions
 
     if prompts is parts is first is None and not whole:
         return None

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quaver.cli.completions import studies
 from quaver.cli.console import print_json, say, screen, table
-from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_both
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_both, studies
 from quaver.core.number_format import short_name
 
 if TYPE_CHECKING:

@@ -17,10 +17,9 @@ from quaver.comparison.alignment import (
     made_alike,
     strings_of,
 )
-from quaver.comparison.bounds import CONCLUDED, LOSS, Bound
-from quaver.comparison.losses import family_of, of_first_evaluator, spending
+from quaver.comparison.bounds import CONCLUDED, LOSS, Bound, family_of, of_first_evaluator, spending
 from quaver.core.column_names import column_among
-from quaver.core.presentation import measure_of
+from quaver.core.rows import measure_of
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.left_out_prompts import ORIGINAL
 from quaver.study.analysis.study_estimates import own_measurements

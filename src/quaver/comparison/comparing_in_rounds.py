@@ -1,7 +1,7 @@
 """Comparing while the second study is asked: in rounds, and no more once the verdict is clear.
 
 How many items each round has is fixed before the first answer, and the rounds share the comparison's error:
-see `quaver.sequential.planned_rounds`.
+see `quaver.sequential.spent_error`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from typing import Final
 from quaver.comparison.bounds import Judgement
 from quaver.comparison.comparison_result import Comparison, RoundAt
 from quaver.errors import QuaverError
-from quaver.sequential.planned_rounds import round_sizes, tails_of_rounds
-from quaver.sequential.spent_error import times_as_wide
+from quaver.sequential.spent_error import round_sizes, tails_of_rounds, times_as_wide
 from quaver.study.collection.rounds import Design
 from quaver.study.collection.study_run import run_part
 from quaver.study.session import Study

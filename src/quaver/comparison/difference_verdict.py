@@ -9,8 +9,8 @@ from typing import Any, Final, Literal, get_args
 
 from quaver.comparison.smallest_loss import Made, smallest_loss
 from quaver.core.number_format import count, rounded, short_name
-from quaver.core.presentation import presented
 from quaver.core.records import Estimate
+from quaver.core.rows import presented
 
 Kind = Literal["loss", "change", "cannot tell", "undefined", "no loss", "no change", "gain"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)

@@ -19,7 +19,7 @@ from quaver.core.number_format import count, percent
 from quaver.core.rows import Rows
 from quaver.errors import MeasureError
 from quaver.estimation.intervals import clopper_pearson
-from quaver.sequential.planned_rounds import round_sizes, tails_of_rounds
+from quaver.sequential.spent_error import round_sizes, tails_of_rounds
 from quaver.study.session import Study
 
 _TAIL: Final = 0.025

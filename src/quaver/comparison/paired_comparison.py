@@ -10,14 +10,13 @@ import polars as pl
 from pydantic import Field
 
 from quaver.comparison.alignment import Sides, strings_of
-from quaver.comparison.bounds import Bound, judged, read_bounds
+from quaver.comparison.bounds import Bound, judged, lost_classes, of_family, read_bounds
 from quaver.comparison.compared_sides import Pair, Task, called, levels_of_one, two_studies
 from quaver.comparison.comparing_in_rounds import compare_in_rounds
 from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.difference_verdict import MARGIN, verdict_on
 from quaver.comparison.flipped_items import Changes, flips_of
 from quaver.comparison.kept_looks import Looks, judged_differences
-from quaver.comparison.losses import lost_classes, of_family
 from quaver.core.arguments import guarded
 from quaver.core.records import Estimate
 from quaver.errors import QuaverError

@@ -20,7 +20,7 @@ from quaver.core.rows import Rows, html_table, short_lines
 from quaver.core.spreadsheet import write_csv
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.bootstrap import Resampling
-from quaver.measures.variation.item_tables import item_stability
+from quaver.measures.variation.label_shares import item_stability
 from quaver.study.analysis.call_export import check_ending, raw_answers
 from quaver.study.session import Study
 from quaver.study.sources.outgoing_check import check_outgoing

@@ -245,7 +245,7 @@ class Call(NamedTuple):
     """A condition, an item and a repeat.
 
     Attributes:
-        key: 16 bytes: a hash of everything that decides the answer (``call_keys``).
+        key: 16 bytes: a hash of everything that decides the answer (``call_plan``).
         condition: Position of the condition in the plan.
         item: Position of the item in the plan.
         repeat: From 0.

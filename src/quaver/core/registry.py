@@ -12,7 +12,7 @@ line there. Each kind has its protocol:
 group               protocol
 =================== ==============================================
 quaver.items        ``quaver.design.items.item_table.ItemSource``
-quaver.variants     ``quaver.design.variants.paraphrases.VariantFamily``
+quaver.variants     ``quaver.design.variants.perturbations.VariantFamily``
 quaver.paraphrasers ``quaver.design.paraphrase.paraphraser.Paraphraser``
 quaver.models       ``quaver.core.model.Model``
 quaver.follow_ups   ``quaver.design.prompts.follow_ups.FollowUp``
@@ -24,7 +24,10 @@ quaver.charts       ``quaver.report.charts.chart.Chart``
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Mapping
 from functools import cache
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
@@ -87,3 +90,25 @@ def load(kind: Kind, name: str, *, where: str | None = None) -> Any:
             found=f"{type(error).__name__}: {error}",
             fix=f"install what it needs, or fix the entry point {entry.value!r}",
         ) from error
+
+
+def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """The package's ``__getattr__``.
+
+    Args:
+        package: The package's ``__name__``.
+        homes: The module of each name; a module's own name stands for the module itself.
+    """
+
+    def found(name: str) -> Any:
+        home = homes.get(name)
+        if home is None:
+            raise AttributeError(
+                f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package]
+            )
+        module = import_module(home)
+        value = module if home == f"{package}.{name}" else getattr(module, name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return found

@@ -1,11 +1,16 @@
-"""Variants on a terminal and in a report: their origin, and how they differ from the original."""
+"""Variants and calls in words: their origin, terms, and how they differ from the original."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
+
+from quaver.core.records import Decoding, Request
 
 _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
 _LONGEST = 3000
@@ -129,3 +134,42 @@ def _plain(value: Any) -> str:
     if isinstance(value, list | tuple):
         return " and ".join(map(_plain, value))
     return repr(value) if isinstance(value, str) and value != value.strip() else str(value)
+
+
+@lru_cache(maxsize=4096)
+def terms_of(decoding: Decoding, choices: tuple[str, ...], schema: str) -> str:
+    """Decoding, allowed answers and JSON schema as a JSON list; without a schema it has two parts.
+
+    Args:
+        decoding: Its name is left out, since it changes no answer; so is the seed of greedy decoding.
+        choices: The only answers allowed; empty where the decoding has no constraint.
+        schema: JSON schema that the answer must follow; empty for none.
+
+    >>> decoding, choices = json.loads(terms_of(Decoding("greedy", max_tokens=8), ("yes", "no"), ""))
+    >>> decoding["max_tokens"], choices
+    (8, ['yes', 'no'])
+    """
+    values = asdict(decoding)
+    del values["name"], values["grid"]
+    if decoding.temperature == 0:
+        del values["seed"]
+    parts: list[Any] = [values, choices]
+    return json.dumps([*parts, schema] if schema else parts, sort_keys=True)
+
+
+def decoding_of(terms: str) -> tuple[Decoding, tuple[str, ...], str]:
+    """Decoding, allowed answers and JSON schema of terms; the decoding has no name.
+
+    >>> decoding_of(terms_of(Decoding("greedy", max_tokens=9), ("yes", "no"), ""))[1:]
+    (('yes', 'no'), '')
+    """
+    values, choices, *schema = json.loads(terms)
+    known: dict[str, Any] = {
+        name: tuple(one) if isinstance(one, list) else one for name, one in values.items()
+    }
+    return Decoding("", **known), tuple(choices), schema[0] if schema else ""
+
+
+def request_terms(request: Request) -> str:
+    """The terms under which a request is sent, whatever its key says."""
+    return terms_of(request.decoding, request.choices, request.schema)

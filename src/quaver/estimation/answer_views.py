@@ -11,10 +11,10 @@ import polars as pl
 from quaver.core.records import LabelSet
 from quaver.core.seeds import derive
 from quaver.estimation.arrangement import UnknownColumn
+from quaver.estimation.cells import guarded
 from quaver.estimation.encoding import combine, encode, encode_labels
 from quaver.estimation.gathered import frame_of
 from quaver.estimation.reading import Reading
-from quaver.estimation.signature import guarded
 
 View = Literal["original", "filtered", "balanced", "matched"]
 """``original``: every annotation. ``filtered``: those with a (valid) label. ``balanced``: of these, as

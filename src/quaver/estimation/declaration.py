@@ -86,17 +86,15 @@ from typing import Any
 
 from quaver.core import registry
 from quaver.core.arguments import fitted
-from quaver.core.presentation import Better, Drawn, Presentation, Unit
 from quaver.core.records import Estimand, Estimate, LabelSet
-from quaver.core.rows import Estimates
+from quaver.core.rows import Better, Drawn, Estimates, Presentation, Unit
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.arrangement import Columns
 from quaver.estimation.bootstrap import IntervalKind, Resampling
-from quaver.estimation.cells import Missing, checked, names_of
+from quaver.estimation.cells import Declared, Frame, Missing, checked, names_of
 from quaver.estimation.estimands import checked_estimand, over_prompts
 from quaver.estimation.gathered import Gathered
 from quaver.estimation.reading import Reading, checked_keep
-from quaver.estimation.signature import Declared, Frame
 from quaver.estimation.statistic import Keep, Statistic
 
 Arithmetic = Callable[..., Iterable[Statistic | Estimate]]

@@ -1,9 +1,10 @@
-"""Groups of items whose outcomes go together: what they do to the variance of a contrast."""
+"""Groups of items whose outcomes go together, and the noise of answers asked again."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,7 @@ from scipy import sparse
 from quaver.errors import MeasureError
 from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats, Units
+from quaver.estimation.one_thread import one_thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,3 +152,150 @@ def variance_ratio(basis: Floats, lever: Floats, residuals: Floats, groups: Grou
     alone = ((reduced_levers(basis, lever, None)[:, None] * residuals) ** 2).sum(0)
     together = (groups.sums(reduced_levers(basis, lever, groups)[:, None] * residuals) ** 2).sum(0)
     return np.asarray(np.where(alone > 0, together / np.where(alone > 0, alone, 1.0), 1.0))
+
+
+_NUMBERS = 2**24
+"""Random numbers that a floor may cost (a few seconds): large data need fewer draws for the same digits."""
+
+_BLOCK = 2**22
+
+
+def affordable(draws: int, size: int) -> int:
+    """How many of the wanted draws are made, where each costs ``size`` random numbers; never below 99.
+
+    >>> affordable(1000, 50), affordable(1000, 125_000), affordable(0, 50)
+    (1000, 134, 0)
+    """
+    return min(draws, max(99, _NUMBERS // max(1, size)))
+
+
+def above_floor(value: float, draws: Floats, confidence_level: float) -> dict[str, Any]:
+    """Where a value stands among what noise alone gives.
+
+    Returns:
+        ``floor`` (the mean of the draws), ``floor_high`` (their upper quantile at ``confidence_level``),
+        ``p`` = (1 + draws above the value + half of those equal to it) / (1 + draws) (Phipson & Smyth 2010,
+        Statistical Applications in Genetics and Molecular Biology 9, 39; the mid-p value, Lancaster 1961,
+        Journal of the ASA 56, 223-234, for the ties that a few differing units leave), 1 for a value of 0;
+        and ``floor_draws``. Nothing without draws.
+
+    >>> above_floor(0.3, np.array([0.1, 0.2, 0.3]), 0.5)
+    {'floor': 0.2, 'floor_high': 0.2, 'p': 0.375, 'floor_draws': 3}
+    """
+    return above_floors(np.array([value]), draws.reshape(-1, 1), confidence_level)[0]
+
+
+def above_floors(values: Floats, draws: Floats, confidence_level: float) -> list[dict[str, Any]]:
+    """`above_floor` of several values, of draws with a column for each."""
+    if not draws.size:
+        return [{} for _ in values]
+    known = (draws.mean(0), np.quantile(draws, confidence_level, axis=0), p_above(values, draws))
+    return [
+        {"floor": round(floor, 15), "floor_high": high, "p": p, "floor_draws": len(draws)}
+        for floor, high, p in zip(*(one.tolist() for one in known), strict=True)
+    ]
+
+
+def p_above(values: Floats, draws: Floats) -> Floats:
+    """The ``p`` of `above_floor`, of several values and draws with a column for each."""
+    above = np.count_nonzero(draws > values + 1e-12, 0)
+    equal = np.count_nonzero(np.abs(draws - values) <= 1e-12, 0)
+    return np.where(values > 1e-12, (1 + above + equal / 2) / (1 + len(draws)), 1.0)
+
+
+def level_deviations(above: Floats, below: Floats) -> Floats:
+    """What each item adds to how far each level's share is from that of all levels together.
+
+    With the shares p_l = Σ above / Σ below over the items and p that of all levels, the deviations are
+    (above − p · below) / Σ below: over the items they sum to p_l − p.
+
+    Args:
+        above: What is counted, shape (items, levels, numbers).
+        below: Out of how much, shape (items, levels, 1); each level has some.
+
+    >>> right = np.array([[1.0, 0.0], [1.0, 1.0]])[..., None]
+    >>> level_deviations(right, np.ones((2, 2, 1))).sum(0)[:, 0].tolist()  # 1 and 1/2, of 3/4
+    [0.25, -0.25]
+    """
+    whole = below.sum(0)
+    pooled = above.sum((0, 1)) / whole.sum(0)
+    return np.asarray((above - pooled * below) / whole)
+
+
+def by_unit(values: Floats, units: Units) -> Floats:
+    """Sums over the items of each unit, from shape (items, numbers).
+
+    >>> by_unit(np.array([[1.0], [2.0], [4.0]]), Units(3, np.array([0, 1, 0]))).tolist()
+    [[5.0], [2.0]]
+    """
+    if units.clusters is None:
+        return values
+    sums = np.zeros((units.count, values.shape[1]))
+    np.add.at(sums, units.clusters, values)
+    return sums
+
+
+@one_thread()
+def with_random_signs(deviations: Floats, units: Units, draws: int, seed: int) -> Floats:
+    """Sums of deviations over units, each unit's with a sign at random: what differences look like by chance.
+
+    Were there no difference, a unit's deviation might as well have gone the other way: the sign-flip test of
+    paired differences (Fisher 1935, The Design of Experiments, section 21), exact where each unit's answers
+    could have been exchanged between two conditions. The draws have the deviations' own covariance (wild
+    bootstrap: Liu 1988, Annals of Statistics 16, 1696-1708), so they hold for large samples where one
+    condition is noisier than another too, as permutations over all conditions do not. The items of a group
+    have one sign together. ``benchmarks/sign_flips.py`` simulates how often the test errs.
+
+    Args:
+        deviations: Shape (items, …); zero on average if there is no difference.
+        units: Items, or groups of them.
+        draws: How many.
+        seed: Of the signs.
+
+    Returns:
+        Shape (draws, …).
+
+    >>> with_random_signs(np.array([[1.0], [1.0]]), Units(2), 4, 0)[:, 0].tolist()
+    [0.0, 2.0, 2.0, 0.0]
+    """
+    flat = by_unit(deviations.reshape(len(deviations), -1), units)
+    rng, found = np.random.default_rng(seed), np.empty((draws, flat.shape[1]))
+    block = max(1, _BLOCK // max(1, len(flat)))
+    for start in range(0, draws, block):
+        signs = rng.integers(0, 2, (min(block, draws - start), len(flat)), dtype=np.int8)
+        found[start : start + len(signs)] = (2.0 * signs - 1) @ flat
+    return found.reshape(draws, *deviations.shape[1:])
+
+
+@one_thread()
+def of_random_conditions(deviations: Floats, units: Units, draws: int, seed: int) -> Floats:
+    """Sums of deviations over units, each unit's taken from a condition at random.
+
+    Were all conditions alike, any of them might have been the one that is held against the others, in each
+    unit anew (Fisher 1935, The Design of Experiments, section 21). This keeps the deviations' skewness, which
+    random signs lose: a condition that never gives a rare label lies a little below the mean of the others
+    in every unit, so that no exchange of its two sides looks like it, but an exchange of conditions does.
+
+    Args:
+        deviations: Shape (items, conditions, numbers).
+        units: Items, or groups of them, whose items go together.
+        draws: How many.
+        seed: Of the conditions.
+
+    Returns:
+        Shape (draws, numbers).
+
+    >>> found = of_random_conditions(np.array([[[2.0], [-1.0], [-1.0]]]), Units(1), 50, 0)
+    >>> sorted(set(found[:, 0].tolist()))
+    [-1.0, 2.0]
+    """
+    items, conditions, numbers = deviations.shape
+    flat = by_unit(deviations.reshape(items, -1), units).reshape(-1, conditions, numbers)
+    flat = flat - flat.mean(1, keepdims=True)  # conditions of unequal size do not average to zero
+    flat = flat[(np.abs(flat) > 1e-12).any((1, 2))]
+    rng, found, rows = np.random.default_rng(seed), np.zeros((draws, numbers)), np.arange(len(flat))
+    block = max(1, _BLOCK // max(1, len(flat) * numbers))
+    for start in range(0, draws, block):
+        chosen = rng.integers(0, conditions, (min(block, draws - start), len(flat)))
+        found[start : start + len(chosen)] = flat[rows, chosen].sum(1)
+    return found

@@ -29,8 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quaver.estimation.bootstrap import Floats
-from quaver.estimation.crossings import Lines, Noise, Norm
+from quaver.estimation.bootstrap import Floats, Lines, Noise, Norm
 
 _SHARP = 2**0.5
 _LEAST = 0.05

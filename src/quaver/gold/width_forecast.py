@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from quaver.gold.gold_draw import Floats
-from quaver.gold.prompt_labels import Predicted
+from quaver.gold.gold_draw import Floats, Predicted
 
 _Z = 1.959963984540054
 

@@ -14,10 +14,8 @@ from quaver.core.arguments import guarded
 from quaver.design.spec import BudgetSpec
 from quaver.errors import UnknownName
 from quaver.many_studies.collection_file import collection_at, is_packed, read_collection
-from quaver.many_studies.collection_state import Plans
-from quaver.many_studies.opened_studies import OpenedStudies
+from quaver.many_studies.opened_studies import OpenedStudies, Plans, Unpacked
 from quaver.many_studies.packed_collection import pack_collection
-from quaver.many_studies.unpacked_collection import Unpacked
 from quaver.study.session import Study
 
 if TYPE_CHECKING:

@@ -9,11 +9,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from quaver.design.calls.small_study import merge, write_made
+from quaver.design.calls.lock_file import merge, write_made
 from quaver.design.spec import BudgetSpec
-from quaver.design.spec.spec_part import Part
 from quaver.design.spec.study_file import Positions, read_document
-from quaver.design.spec.yaml_file import read_yaml
+from quaver.design.spec.yaml_file import Part, read_yaml
 from quaver.errors import SpecError
 from quaver.study.sources.archive import form_of, is_archive
 

@@ -19,11 +19,10 @@ from quaver.many_studies.opened_studies import OpenedStudies
 from quaver.report.charts.accuracy_charts import size_spread_figure
 from quaver.report.charts.chart import Figure
 from quaver.report.charts.figures import Gallery
-from quaver.report.charts.svg import inline_svg
-from quaver.report.page.downloads import download
-from quaver.report.page.notes import template
-from quaver.report.page.pictures import NARROW, WIDE, drawn, write_pictures
-from quaver.report.plain_text import visible
+from quaver.report.charts.plane import inline_svg
+from quaver.report.page.figure_data import download
+from quaver.report.page.notes import NARROW, WIDE, drawn, template, write_pictures
+from quaver.report.page_words import visible
 from quaver.report.tables.written_tables import write_tables
 
 _PRINTED_ROWS = 60

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from quaver.core.records import Estimate
-from quaver.report.measure_words import presentation_of
-from quaver.report.page_numbers import interval, number, percent_measure
-from quaver.report.plain_text import slug
+from quaver.report.page_words import interval, number, percent_measure, presentation_of, slug
 from quaver.report.table_rows import Table
 
 POOLED = "pooled"

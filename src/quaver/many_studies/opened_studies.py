@@ -1,18 +1,165 @@
-"""Several studies that are open: what is known of them together."""
+"""Several studies that are open or packed: what is known of them together."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from quaver.core.arguments import guarded
-from quaver.core.rows import Estimates
-from quaver.many_studies.collection_file import CollectionSpec
-from quaver.many_studies.collection_state import Statuses
-from quaver.many_studies.pooled_estimates import pooled
-from quaver.many_studies.unpacked_collection import Unpacked
+from quaver.core.rows import Estimates, Rows
+from quaver.errors import StoreError
+from quaver.many_studies.collection_file import FORM, CollectionSpec, StudyName
+from quaver.many_studies.pooled_effects import pooled
+from quaver.study.collection.study_status import StudyStatus
+from quaver.study.forecasts.forecast import Forecast
 from quaver.study.session import Study
+from quaver.study.sources.archive import Opened, extract
+from quaver.study.sources.study_folder import shaped
+
+
+class _Manifest(TypedDict):
+    collection: str
+    description: str
+    studies: Annotated[list[StudyName], Field(min_length=1)]
+
+
+def file_of(study: str) -> str:
+    """What a study's bundle is called in the collection's."""
+    return f"{study}.quaver.zip"
+
+
+class Unpacked:
+    """A collection's bundle, opened in a temporary folder.
+
+    Attributes:
+        spec: What is known of the collection.
+        files: Each study's bundle.
+        opened: The manifest.
+
+    Raises:
+        StoreError: It is no such bundle, or not as it was packed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._home = tempfile.TemporaryDirectory(prefix="quaver-", ignore_cleanup_errors=True)
+        self.folder = Path(self._home.name)
+        self.opened, manifest = extracted(path, self.folder)
+        if self.opened.changed:
+            raise StoreError(
+                "the bundle has changed since it was packed",
+                where=str(path),
+                found=f"changed: {', '.join(self.opened.changed)}",
+                fix="download it again",
+            )
+        files = {name: file_of(name) for name in manifest["studies"]}
+        self.spec = CollectionSpec(
+            name=manifest["collection"], description=manifest["description"], studies=files
+        )
+        self.files = {name: self.folder / file for name, file in files.items()}
+
+
+def extracted(path: Path, folder: Path) -> tuple[Opened, _Manifest]:
+    """Extract a collection's bundle.
+
+    Returns:
+        What was found, and what its manifest says of the collection.
+
+    Raises:
+        StoreError: It is no such bundle.
+    """
+    opened = extract(path, folder, FORM)
+    try:
+        manifest: _Manifest = shaped(_Manifest, {**opened})
+    except ValueError as error:
+        raise StoreError(
+            "the bundle's manifest is of another shape",
+            where=str(path),
+            found=str(error),
+            fix="download the bundle again",
+        ) from None
+    for name in manifest["studies"]:
+        if file_of(name) not in opened["files"]:
+            raise StoreError("the bundle lacks a study", where=str(path), expected=file_of(name))
+    return opened, manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Plans(Rows):
+    """What each study will take.
+
+    Attributes:
+        studies: The forecasts, by study.
+    """
+
+    studies: Mapping[str, Forecast]
+
+    @property
+    def calls(self) -> int:
+        """All calls."""
+        return sum(one.calls for one in self.studies.values())
+
+    @property
+    def stored(self) -> int:
+        """Calls that are answered already."""
+        return sum(one.stored for one in self.studies.values())
+
+    @property
+    def seconds(self) -> float | None:
+        """What is left, one study after the other; None where a study's pace is not known."""
+        each = [one.seconds for one in self.studies.values() if one.stored < one.calls]
+        known = [one for one in each if one is not None]
+        return sum(known) if len(known) == len(each) else None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each study and model."""
+        return [
+            {"study": name, "items": one.items, "variants": one.variants, "model": model.model}
+            | {"calls": model.calls, "answered": model.stored, "seconds": model.seconds}
+            | {"least": model.cost and model.cost.low, "most": model.cost and model.cost.high}
+            for name, one in self.studies.items()
+            for model in one.models
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Statuses(Rows):
+    """How far each study is.
+
+    Attributes:
+        studies: Each one's status.
+    """
+
+    studies: Mapping[str, StudyStatus]
+
+    @property
+    def answered(self) -> int:
+        """Calls that have a response."""
+        return sum(one.answered for one in self.studies.values())
+
+    @property
+    def total(self) -> int:
+        """All calls."""
+        return sum(one.total for one in self.studies.values())
+
+    @property
+    def money(self) -> float | None:
+        """US dollars spent; None where a price is not known."""
+        spent = [one.money for one in self.studies.values()]
+        return None if None in spent else sum(one for one in spent if one is not None)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each study."""
+        return [
+            {"study": name, "answered": one.answered, "calls": one.total, "errors": one.errors}
+            | {"tokens": one.tokens, "money": one.money}
+            for name, one in self.studies.items()
+        ]
 
 
 class OpenedStudies:

@@ -15,9 +15,8 @@ from quaver.core.arguments import guarded
 from quaver.core.records import Estimate
 from quaver.errors import StoreError
 from quaver.many_studies.collection_file import FORM, CollectionSpec, is_packed
-from quaver.many_studies.opened_studies import OpenedStudies
-from quaver.many_studies.unpacked_collection import extracted, file_of
-from quaver.report.tables.estimates_csv import write_estimates
+from quaver.many_studies.opened_studies import OpenedStudies, extracted, file_of
+from quaver.report.tables.written_tables import write_estimates
 from quaver.study.session import Study
 from quaver.study.sources.archive import is_archive, pack
 from quaver.study.sources.bundle_source import open_bundle

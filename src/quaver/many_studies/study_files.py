@@ -8,7 +8,7 @@ from pathlib import Path
 
 from quaver.core.replaced_file import replacing
 from quaver.many_studies.collection_file import collection_at, is_packed, read_collection
-from quaver.many_studies.unpacked_collection import Unpacked
+from quaver.many_studies.opened_studies import Unpacked
 
 
 def study_files(path: Path) -> list[Path]:

@@ -13,10 +13,10 @@ from __future__ import annotations
 from typing import Any
 
 from quaver.core import registry
-from quaver.core.lazy_names import lazy_names
+from quaver.core.registry import lazy_names
 
 FUNCTIONS = {
-    "baseline": "quaver.measures.correctness.baselines",
+    "baseline": "quaver.measures.correctness.accuracy",
     "conclusion": "quaver.measures.validity.conclusions",
     "consensus": "quaver.measures.validity.consensus",
     "consistency_matrix": "quaver.measures.variation.consistency",
@@ -26,14 +26,14 @@ FUNCTIONS = {
     "dependability": "quaver.measures.stability.smallest_design",
     "deviation_shares": "quaver.measures.variation.deviations",
     "deviations": "quaver.measures.variation.deviations",
-    "distributions": "quaver.measures.variation.item_tables",
-    "item_stability": "quaver.measures.variation.item_tables",
+    "distributions": "quaver.measures.variation.label_shares",
+    "item_stability": "quaver.measures.variation.label_shares",
     "label_movement": "quaver.measures.variation.label_movement",
-    "least_consistent": "quaver.measures.variation.item_tables",
+    "least_consistent": "quaver.measures.variation.label_shares",
     "likelihood_ratio": "quaver.measures.correctness.likelihood_ratio",
-    "mcnemar": "quaver.measures.correctness.differences",
+    "mcnemar": "quaver.measures.correctness.evaluator_flips",
     "mixed_logit": "quaver.measures.correctness.mixed_logit",
-    "most_sensitive": "quaver.measures.variation.item_tables",
+    "most_sensitive": "quaver.measures.variation.label_shares",
     "reliability_curve": "quaver.measures.calibration.token_confidence",
     "repeated_answers": "quaver.measures.stability.repeated_answers",
     "sensitivity_with_consistency": "quaver.measures.variation.item_sensitivity",

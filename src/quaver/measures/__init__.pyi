@@ -8,14 +8,14 @@ from quaver.core.rows import Estimates
 from quaver.estimation.answer_views import view as view
 from quaver.estimation.arrangement import Columns
 from quaver.estimation.bootstrap import IntervalKind
+from quaver.estimation.cells import Frame
 from quaver.estimation.declaration import Measure
 from quaver.estimation.rank_correlation import covariate_correlation as covariate_correlation
 from quaver.estimation.rank_correlation import spearman as spearman
-from quaver.estimation.signature import Frame
 from quaver.estimation.statistic import Keep
 from quaver.measures.calibration.token_confidence import reliability_curve as reliability_curve
-from quaver.measures.correctness.baselines import baseline as baseline
-from quaver.measures.correctness.differences import mcnemar as mcnemar
+from quaver.measures.correctness.accuracy import baseline as baseline
+from quaver.measures.correctness.evaluator_flips import mcnemar as mcnemar
 from quaver.measures.correctness.likelihood_ratio import likelihood_ratio as likelihood_ratio
 from quaver.measures.correctness.mixed_logit import mixed_logit as mixed_logit
 from quaver.measures.stability.repeated_answers import repeated_answers as repeated_answers
@@ -29,11 +29,11 @@ from quaver.measures.variation.deviations import deviations as deviations
 from quaver.measures.variation.item_sensitivity import (
     sensitivity_with_consistency as sensitivity_with_consistency,
 )
-from quaver.measures.variation.item_tables import distributions as distributions
-from quaver.measures.variation.item_tables import item_stability as item_stability
-from quaver.measures.variation.item_tables import least_consistent as least_consistent
-from quaver.measures.variation.item_tables import most_sensitive as most_sensitive
 from quaver.measures.variation.label_movement import label_movement as label_movement
+from quaver.measures.variation.label_shares import distributions as distributions
+from quaver.measures.variation.label_shares import item_stability as item_stability
+from quaver.measures.variation.label_shares import least_consistent as least_consistent
+from quaver.measures.variation.label_shares import most_sensitive as most_sensitive
 
 FUNCTIONS: dict[str, str]
 

@@ -68,7 +68,7 @@ _SHARED_TYPES = {
     ("quaver.core.records", "LabelSet"),
     ("quaver.estimation.bootstrap", "IntervalKind"),
     ("quaver.estimation.arrangement", "Columns"),
-    ("quaver.estimation.signature", "Frame"),
+    ("quaver.estimation.cells", "Frame"),
     ("quaver.estimation.statistic", "Keep"),
 }
 """Of the arguments that all measures share, which stand in the stub as they stand in the code."""

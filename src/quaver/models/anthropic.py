@@ -39,7 +39,7 @@ from quaver.models.served.server_options import (
 from quaver.models.served.server_reply import reading, sending
 
 if TYPE_CHECKING:
-    from quaver.models.served.connection import Connection
+    from quaver.models.served.http_pool import Connection
 
 _URL, _KEY = "https://api.anthropic.com", "ANTHROPIC_API_KEY"
 
@@ -134,7 +134,7 @@ class Anthropic(PacedModel):
 
     def batches(self, folder: Path) -> BatchService:
         """Anthropic's Message Batches."""
-        from quaver.models.served.anthropic_batches import AnthropicBatches
+        from quaver.models.served.anthropic_messages import AnthropicBatches
         from quaver.models.served.batch_http import BatchHttp
 
         def connected() -> BatchHttp:
@@ -162,7 +162,7 @@ class Anthropic(PacedModel):
             return Landed([read_message(content, () if request.schema else request.choices)], limits)
 
     def _connected(self) -> AbstractAsyncContextManager[Connection]:
-        from quaver.models.served.connection import Connection
+        from quaver.models.served.http_pool import Connection
 
         key = self._secret()
         return Connection.opened(self._address, _headers(key), key, self._timeout, self._pace.most)

@@ -22,7 +22,7 @@ from quaver.core.model import Abilities, Answered
 from quaver.core.records import Message, Request, Response
 from quaver.errors import ModelError
 from quaver.models._defaults import plain_text, turns
-from quaver.models.local.cores import cores, spin_briefly, waiting
+from quaver.models.local.extras import cores, spin_briefly, waiting
 from quaver.models.local.llama_protocol import begun_answer, continues, failure_of, request_body, responses_of
 from quaver.models.local.weights import digest, find_weights
 
@@ -233,7 +233,7 @@ class LlamaCpp:
 
 
 def _library() -> Any:
-    """The bindings, with threads that wait as `quaver.models.local.cores` describes."""
+    """The bindings, with threads that wait as `quaver.models.local.extras` describes."""
     spin_briefly()
     import xllamacpp
 

@@ -26,9 +26,11 @@ from quaver.errors import MissingKey, SpecError, UnknownName
 from quaver.models.served.flight import Flight, Landed, Part
 from quaver.models.served.pace import PacedModel
 from quaver.models.served.presets import ANY, PRESETS, Batch, Choice, Preset
-from quaver.models.served.request_body import CHAT, PLAIN, body_of, is_plain
 from quaver.models.served.server_faults import Address
 from quaver.models.served.server_options import (
+    CHAT,
+    PLAIN,
+    body_of,
     check_repeatable,
     checked_body,
     checked_key,
@@ -36,11 +38,12 @@ from quaver.models.served.server_options import (
     checked_url,
     checked_variable,
     is_here,
+    is_plain,
 )
 from quaver.models.served.server_reply import reading, reply_to, sending, spent_on
 
 if TYPE_CHECKING:
-    from quaver.models.served.connection import Connection
+    from quaver.models.served.http_pool import Connection
 
 Feature = Literal["choice", "logprobs", "n", "schema", "seed"]
 
@@ -287,7 +290,7 @@ class OpenAICompatible(PacedModel):
         return None
 
     def _connected(self) -> AbstractAsyncContextManager[Connection]:
-        from quaver.models.served.connection import Connection
+        from quaver.models.served.http_pool import Connection
 
         secret = self._secret()
         headers = _headers(self._kind.base_url, secret)

@@ -24,10 +24,18 @@ from quaver.core.model import Abilities, Answered
 from quaver.core.records import Message, Request, Response
 from quaver.errors import ModelError
 from quaver.models._defaults import Defaults, plain_text
-from quaver.models.local.causal import Causal, Read, pytorch
-from quaver.models.local.checkpoint import Checkpoint, chat_text, ends_of, load_network, load_tokenizer
-from quaver.models.local.draft import Draft, Words, draw_text
+from quaver.models.local.checkpoint import (
+    Causal,
+    Checkpoint,
+    Read,
+    chat_text,
+    ends_of,
+    load_network,
+    load_tokenizer,
+    pytorch,
+)
 from quaver.models.local.extras import require
+from quaver.models.local.llama_protocol import Draft, Words, draw_text
 
 _CONTEXT = 2048
 """Context of a model that does not state its own."""

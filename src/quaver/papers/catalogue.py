@@ -18,9 +18,7 @@ from quaver.papers import (
     stability_tables,
     treatment_tables,
 )
-from quaver.papers.paper_answers import answers_of
-from quaver.papers.published_table import PublishedTable
-from quaver.papers.table_kind import PublishedPaper, TableKind
+from quaver.papers.published_table import PublishedPaper, PublishedTable, TableKind, answers_of
 
 if TYPE_CHECKING:
     from quaver.many_studies.collection import Collection

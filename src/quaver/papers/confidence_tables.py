@@ -12,19 +12,20 @@ from quaver.core.records import Estimate
 from quaver.errors import QuaverError
 from quaver.estimation.reading import beside
 from quaver.measures.calibration.verbal_calibration import THRESHOLDS
-from quaver.papers.paper_answers import StoredAnswers
 from quaver.papers.published_table import (
     NOTHING,
+    Answers,
     Cell,
     PublishedTable,
+    StoredAnswers,
     decimal,
+    each_model,
     interval_of,
     laid_out,
     percentage,
     reasons,
     with_interval,
 )
-from quaver.papers.table_kind import Answers, each_model
 
 _BINS = (
     "ECE: ten bins of equal width, (a, b], as in the paper. Chance alone keeps it above 0; the interval is "

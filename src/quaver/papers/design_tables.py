@@ -8,19 +8,20 @@ import polars as pl
 
 from quaver.core.records import Estimate
 from quaver.design.prompts.rendering import PromptWriter, messages_of
-from quaver.papers.paper_answers import StoredAnswers
 from quaver.papers.published_table import (
     NOTHING,
+    Answers,
     Cell,
     PublishedTable,
+    StoredAnswers,
     decimal,
+    each_model,
     laid_out,
     percentage,
     reasons,
     with_interval,
 )
-from quaver.papers.table_kind import Answers, each_model
-from quaver.report.page.evidence import PartCost
+from quaver.report.page.figure_data import PartCost
 
 _LEFT_OUT = (
     "labelled: answers without a label are left out, as in the paper. A prompt that gets no answer to the "

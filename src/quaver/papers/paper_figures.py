@@ -13,7 +13,7 @@ import vl_convert
 from quaver.core.arguments import guarded
 from quaver.errors import QuaverError, StoreError
 from quaver.papers.confidence_tables import by_evaluator, each_stated, evaluators
-from quaver.papers.published_table import PublishedTable
+from quaver.papers.published_table import Answers, PublishedTable, each_model
 from quaver.papers.reliability_tables import named_points, reliability
 from quaver.papers.sensitivity_tables import (
     KINDS,
@@ -23,9 +23,7 @@ from quaver.papers.sensitivity_tables import (
     item_points,
     violin_values,
 )
-from quaver.papers.table_kind import Answers, each_model
-from quaver.report.charts.plane import Guide, Plane, Spot, draw_plane
-from quaver.report.charts.svg import svg_text
+from quaver.report.charts.plane import Guide, Plane, Spot, draw_plane, svg_text
 from quaver.report.charts.theme import finished, inline
 
 _WIDTH = 720

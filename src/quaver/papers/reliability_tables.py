@@ -9,22 +9,23 @@ import polars as pl
 from quaver import measures
 from quaver.core.records import Estimate
 from quaver.papers.confidence_tables import baseline, by_evaluator, evaluators, of_paper, of_prompt, prompts
-from quaver.papers.paper_answers import StoredAnswers
 from quaver.papers.published_table import (
     NOTHING,
+    Answers,
     Cell,
     PublishedTable,
+    StoredAnswers,
     decimal,
+    each_model,
     laid_out,
     percentage,
     reasons,
     with_interval,
 )
-from quaver.papers.table_kind import Answers, each_model
 from quaver.report.estimate_index import Results
 from quaver.report.tables.checklist import checklist
 from quaver.study.analysis.study_estimates import estimates_of_audit, estimates_of_study, measurable
-from quaver.study.study_verdict import resolved
+from quaver.study.study_report import resolved
 
 _PAPER = (
     "The paper's spread is over four of its five prompts: paraphrase, moved, examples and bare (its "

@@ -10,17 +10,18 @@ import polars as pl
 
 from quaver import measures
 from quaver.errors import QuaverError
-from quaver.papers.paper_answers import StoredAnswers
 from quaver.papers.published_table import (
     NOTHING,
+    Answers,
     Cell,
     PublishedTable,
+    StoredAnswers,
     decimal,
+    each_model,
     laid_out,
     reasons,
     with_interval,
 )
-from quaver.papers.table_kind import Answers, each_model
 
 FACTOR = "strategy"
 _PAPER = (

@@ -8,23 +8,24 @@ import polars as pl
 
 from quaver.core.records import Estimate, Variant
 from quaver.estimation.bootstrap import Resampling
+from quaver.estimation.cells import OUTPUT
 from quaver.estimation.paired_differences import paired_differences
-from quaver.estimation.signature import OUTPUT
 from quaver.measures.stability.stability_curves import SHARES
-from quaver.papers.paper_answers import StoredAnswers
 from quaver.papers.published_table import (
     NOTHING,
+    Answers,
     Cell,
     PublishedTable,
+    StoredAnswers,
     by_cell,
     decimal,
+    each_model,
     laid_out,
     reasons,
     with_interval,
 )
 from quaver.papers.stability_tables import BAR
-from quaver.papers.table_kind import Answers, each_model
-from quaver.report.page.evidence import Cost
+from quaver.report.page.figure_data import Cost
 
 
 def raw_answers_table(answers: Answers) -> PublishedTable:

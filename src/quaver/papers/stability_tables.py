@@ -9,12 +9,14 @@ import numpy as np
 import polars as pl
 
 from quaver.core.records import Estimate
-from quaver.papers.paper_answers import StoredAnswers
 from quaver.papers.published_table import (
     NOTHING,
+    Answers,
     Cell,
     PublishedTable,
+    StoredAnswers,
     decimal,
+    each_model,
     ends,
     interval_of,
     laid_out,
@@ -22,7 +24,6 @@ from quaver.papers.published_table import (
     reasons,
     with_interval,
 )
-from quaver.papers.table_kind import Answers, each_model
 from quaver.study.imports.stability_summary import Curve, of_neighbours, of_repeats
 
 BAR = 0.8

@@ -7,19 +7,20 @@ from collections.abc import Sequence
 import polars as pl
 
 from quaver.core.records import Estimate
-from quaver.papers.paper_answers import StoredAnswers
 from quaver.papers.published_table import (
     NOTHING,
+    Answers,
     Cell,
     PublishedTable,
+    StoredAnswers,
     decimal,
+    each_model,
     interval_of,
     laid_out,
     percentage,
     reasons,
     with_interval,
 )
-from quaver.papers.table_kind import Answers, each_model
 
 TEMPERATURE = "temperature"
 _OUTCOMES: Sequence[tuple[str, str, dict[str, str], bool]] = (

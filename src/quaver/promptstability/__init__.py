@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quaver.core.lazy_names import lazy_names
+from quaver.core.registry import lazy_names
 
 if TYPE_CHECKING:
-    from quaver.promptstability.example_news import load_example_data
     from quaver.promptstability.prompt_stability_analysis import PromptStabilityAnalysis
-    from quaver.promptstability.service_keys import get_api_key
+    from quaver.promptstability.rewording import get_api_key, load_example_data
 
 __all__ = ["PromptStabilityAnalysis", "get_api_key", "load_example_data"]
 
@@ -23,8 +22,8 @@ __getattr__ = lazy_names(
     __name__,
     {
         "PromptStabilityAnalysis": "quaver.promptstability.prompt_stability_analysis",
-        "get_api_key": "quaver.promptstability.service_keys",
-        "load_example_data": "quaver.promptstability.example_news",
+        "get_api_key": "quaver.promptstability.rewording",
+        "load_example_data": "quaver.promptstability.rewording",
     },
 )
 

@@ -14,7 +14,6 @@ from warnings import warn
 from quaver.errors import ItemError, QuaverError
 from quaver.promptstability.pandas_frames import check_path, pandas, pandas_frame, write_rows
 from quaver.promptstability.rewording import SURFACE_WARNING, Rewords, checked_paraphraser, paraphrases
-from quaver.promptstability.stability_chart import stability_chart
 from quaver.promptstability.stability_scores import (
     COLUMNS,
     Metric,
@@ -24,6 +23,7 @@ from quaver.promptstability.stability_scores import (
     intra_scores,
     level_of,
     row_interval,
+    stability_chart,
 )
 
 _LOG = logging.getLogger("quaver.promptstability")

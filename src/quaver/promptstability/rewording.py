@@ -1,7 +1,8 @@
-"""Paraphrases of a prompt for the inter-prompt score."""
+"""Paraphrases of a prompt for the inter-prompt score, and the keys and texts of the examples."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -9,7 +10,8 @@ from quaver.core.records import LabelSet, Variant
 from quaver.design.paraphrase.paraphrase_draft import Draft, PromptContext
 from quaver.design.paraphrase.pegasus import Pegasus
 from quaver.design.paraphrase.surface_paraphraser import Surface
-from quaver.errors import QuaverError, SpecError
+from quaver.errors import MissingKey, QuaverError, SpecError, UnknownName
+from quaver.promptstability.pandas_frames import pandas_frame
 
 Rewords = Literal["surface", "pegasus"] | Callable[[str, int, float], Sequence[str]]
 """Who paraphrases: one of Quaver's engines, or a function ``reword(text, count, temperature)``."""
@@ -103,3 +105,69 @@ class _Quiet:
     def ask(self, *asked: Any) -> Any:
         """No model is asked here."""
         raise NotImplementedError
+
+
+_VARIABLES = {
+    "anthropic": "ANTHROPIC_API_KEY",
+    "cohere": "COHERE_API_KEY",
+    "huggingface": "HUGGINGFACE_API_KEY",
+    "mistral": "MISTRAL_API_KEY",
+    "openai": "OPENAI_API_KEY",
+}
+
+
+def get_api_key(api: str = "openai") -> str:
+    """A service's API key, from its environment variable.
+
+    Args:
+        api: ``openai``, ``mistral``, ``anthropic``, ``cohere`` or ``huggingface``.
+
+    Returns:
+        The value of ``OPENAI_API_KEY``, ``MISTRAL_API_KEY`` and so on.
+
+    Raises:
+        UnknownName: No such service is known.
+        MissingKey: The variable is not set.
+    """
+    variable = _VARIABLES.get(str(api).lower())
+    if variable is None:
+        raise UnknownName("service", api, _VARIABLES, where="get_api_key")
+    key = os.environ.get(variable)
+    if not key:
+        raise MissingKey(
+            f"the API key for {api} is not set", where="get_api_key", fix=f"export {variable}=your key"
+        )
+    return key
+
+
+_NEWS = (
+    (0, "Unemployment fell for the fourth month in a row, and factories report full order books."),
+    (0, "Exports of machine tools rose by a tenth in spring, well above what economists had forecast."),
+    (1, "The country's largest steelworks will close by winter, and 4,000 workers lose their jobs."),
+    (1, "Inflation reached its highest level in thirty years as food prices doubled within twelve months."),
+    (0, "The central bank cut its rate, citing stable prices and a strong currency."),
+    (1, "Two regional banks stopped payments on Monday after savers withdrew their deposits."),
+    (0, "Small firms hired more apprentices than in any autumn since records began."),
+    (1, "Retail sales dropped again, and chains announced that they would shut a third of their shops."),
+    (1, "The budget deficit widened as tax revenue fell short of every projection."),
+    (0, "Wages grew faster than prices for the first time since the recession."),
+    (1, "Housing starts fell, although builders had hoped that cheaper loans would turn the market."),
+    (0, "The port handled a record number of containers, and shippers expect a better year still."),
+)
+
+
+def load_example_data() -> Any:
+    """Twelve invented news items about the economy, to try a prompt on.
+
+    Returns:
+        A pandas frame with the columns ``id``, ``body`` (the text), ``code`` (0 for positive news, 1 for
+        negative) and ``txtlength``.
+
+    Raises:
+        Unavailable: pandas is not installed.
+    """
+    rows = [
+        {"id": number, "body": body, "code": code, "txtlength": len(body)}
+        for number, (code, body) in enumerate(_NEWS, 1)
+    ]
+    return pandas_frame(rows)

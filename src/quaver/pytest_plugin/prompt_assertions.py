@@ -39,7 +39,7 @@ def assert_stable(
     """
     __tracebackhide__ = True
     from quaver.core.number_format import rounded
-    from quaver.core.presentation import presented
+    from quaver.core.rows import presented
 
     how = presented(measure)
     if how is not None and how.better != "higher":
@@ -88,7 +88,7 @@ def assert_no_loss(
     """
     __tracebackhide__ = True
     from quaver.comparison.paired_comparison import compare
-    from quaver.core.presentation import presented
+    from quaver.core.rows import presented
     from quaver.study.session import Study
 
     before = Study.open(baseline) if isinstance(baseline, str | Path) else baseline
@@ -108,7 +108,7 @@ def assert_no_loss(
 
 def _loss(found: Comparison) -> str:
     """What a comparison found, for people who read a failed test."""
-    from quaver.comparison.difference_rows import headline, judged_rows
+    from quaver.comparison.comparison_result import headline, judged_rows
     from quaver.core.number_format import visible_line
     from quaver.core.records import NO_LABEL
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field, model_validator
 
-from quaver.design.spec.spec_part import Part, PlacedError
 from quaver.design.spec.study_file import Positions, read_document
+from quaver.design.spec.yaml_file import Part, PlacedError
 from quaver.errors import SpecError, UnknownName
 from quaver.study.imports.label_columns import Roles
 

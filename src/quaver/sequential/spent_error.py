@@ -1,4 +1,4 @@
-"""How much of the error that a sequence of looks may make one look may spend.
+"""How much of the error that a sequence of looks may make one look may spend, and the planned rounds.
 
 Whoever looks often errs more often than one look would. The error of the whole sequence, α, is therefore
 shared out: look t gets α·w with shares w that sum to 1 over all looks, however many there are. By the union
@@ -14,6 +14,8 @@ at a larger tail than its share, chosen so that it adds no more than its share t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -131,3 +133,148 @@ def _standardised(left_out: Floats) -> Floats | None:
     apart = left_out - left_out.mean()
     length = float(np.sqrt(apart @ apart))
     return apart / length if np.isfinite(length) and length > 1e-12 else None
+
+
+_END = 8.5
+"""Beyond so many standard errors nothing is looked for."""
+
+_POINTS = 1001
+"""At which a round's distribution is known; twice as many change no tail by more than 1e-6."""
+
+
+def round_sizes(first: int, whole: int, growth: float) -> list[int]:
+    """How many items each round has: each ``growth`` times as many as the one before, the last all of them.
+
+    >>> round_sizes(50, 500, 2)
+    [50, 100, 200, 400, 500]
+    """
+    sizes = [min(first, whole)]
+    while sizes[-1] < whole:
+        sizes.append(min(whole, max(sizes[-1] + 1, round(sizes[-1] * growth))))
+    return sizes
+
+
+def tails_of_rounds(sizes: Sequence[int], error: float) -> list[float]:
+    """The tail of the normal distribution that each round's interval leaves out on either side.
+
+    The probability that any round's interval, or several of them, misses on one side is ``error`` / 2.
+
+    Args:
+        sizes: Items of each round, growing.
+        error: Of all rounds together, on both sides.
+
+    Five looks at equal distances (the linear spending function's bounds in Reboussin, DeMets, Kim & Lan 2000,
+    Controlled Clinical Trials 21, 190-207):
+
+    >>> from scipy.special import ndtri
+    >>> [round(float(-ndtri(tail)), 2) for tail in tails_of_rounds([1, 2, 3, 4, 5], 0.05)]
+    [2.58, 2.49, 2.41, 2.34, 2.28]
+    """
+    return list(_tails(tuple(sizes), error))
+
+
+@lru_cache
+def _tails(sizes: tuple[int, ...], error: float) -> tuple[float, ...]:
+    tails: list[float] = []
+    points, weights = np.zeros(1), np.ones(1)
+    before = 0
+    for size in sizes:
+        allowed = error / 2 * (size - before) / sizes[-1]
+        shared = (before / size) ** 0.5
+        own, means = (1 - shared**2) ** 0.5, shared * points
+
+        low = float(scipy.optimize.brentq(_over, -_END, 0.0, (allowed, weights, means, own), xtol=1e-9))
+        tails.append(float(scipy.special.ndtr(low)))
+        new = np.linspace(low, _END, _POINTS)
+        density = np.exp(-(((new[:, None] - means) / own) ** 2) / 2) @ weights / (own * (2 * np.pi) ** 0.5)
+        weights = density * (new[1] - new[0])
+        weights[[0, -1]] /= 2
+        points, before = new, size
+    return tuple(tails)
+
+
+def _over(low: float, allowed: float, weights: Floats, means: Floats, own: float) -> float:
+    """How much more than is allowed a round spends that leaves out what is below ``low``."""
+    return float(weights @ scipy.special.ndtr((low - means) / own)) - allowed
+
+
+FIRST, SECOND = 5, 3
+"""How often each side is asked about a prompt to which their first answers differ; of the divisions of eight
+answers, the one that wins most where labels alone are known."""
+
+_BETS, _SHARES = np.array([0.95, 0.6]), np.array([0.8, 0.2])
+
+
+class Given(NamedTuple):
+    """What is known of an answer.
+
+    Attributes:
+        label: Its label.
+        likely: How likely the side's model was to give the token that most of the answers begin with, as a
+            logarithm; None where log-probabilities are not known.
+    """
+
+    label: str
+    likely: float | None = None
+
+
+def apart(first: Sequence[Given], second: Sequence[Given]) -> bool:
+    """Whether the sides have no label in common, or one's probabilities lie below all of the other's."""
+    if not {one.label for one in first} & {one.label for one in second}:
+        return True
+    here = [one.likely for one in first if one.likely is not None]
+    there = [one.likely for one in second if one.likely is not None]
+    if len(here) < len(first) or len(there) < len(second):
+        return False
+    return max(here) < min(there) or max(there) < min(here)
+
+
+def chance_of_apart(answers: Sequence[Given], size: int) -> float:
+    """How likely it is that a random division is apart, given that the sides' first answers differ.
+
+    Args:
+        answers: All answers of both sides.
+        size: How many of them one side has.
+
+    Five answers of a label and three of another: one of the 56 divisions is apart, and 30 of the 56 pairs of
+    first answers differ.
+
+    >>> answers = [Given("a")] * 5 + [Given("b")] * 3
+    >>> round(1 / chance_of_apart(answers, 5), 6)
+    30.0
+    """
+    everything = range(len(answers))
+    divisions = list(combinations(everything, size))
+    alone = sum(
+        apart([answers[at] for at in side], [answers[at] for at in everything if at not in side])
+        for side in map(set, divisions)
+    )
+    differ = sum(answers[a] != answers[b] for a in everything for b in everything if a != b)
+    pairs = len(answers) * (len(answers) - 1)
+    return min(1.0, alone / len(divisions) / (differ / pairs)) if differ else 0.0
+
+
+class TwoSides:
+    """Evidence that two sides are not the same model.
+
+    One prompt, at which every answer of a side has another label than every answer of the other:
+
+    >>> sides = TwoSides()
+    >>> round(sides.take_in([Given("a")] * FIRST, [Given("b")] * SECOND), 1)
+    26.5
+    """
+
+    def __init__(self) -> None:
+        self._stakes = np.ones(len(_BETS))
+
+    @property
+    def evidence(self) -> float:
+        """The e-process now."""
+        return float(self._stakes @ _SHARES)
+
+    def take_in(self, first: Sequence[Given], second: Sequence[Given]) -> float:
+        """Bet on the answers to a prompt whose first answers differ, and return the evidence."""
+        chance = chance_of_apart([*first, *second], len(first))
+        if 0 < chance < 1:
+            self._stakes = self._stakes * (1 - _BETS + _BETS * apart(first, second) / chance)
+        return self.evidence

@@ -1,15 +1,22 @@
-"""A study's shards, made into one store: ``quaver merge``."""
+"""A study's store, put in order: shards made into one (``quaver merge``), damage repaired."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 from quaver.core.arguments import guarded
 from quaver.errors import StoreError
+from quaver.study.collection import store_repair
+from quaver.study.collection.store_repair import Repaired
 from quaver.study.session import Study
 from quaver.study.sources.shards import FOLDER, ShardStatus
 from quaver.study.sources.study_file_source import asking
+
+if TYPE_CHECKING:
+    from quaver.study.sources.labels_source import Answers
+    from quaver.study.sources.study_file_source import StudyFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +72,22 @@ def merge(study: Study) -> Merged:
             fix="quaver run --shard 1/8",
         )
     return Merged(now.answered, now.total, now.shards)
+
+
+@guarded
+def repair(study: Study) -> Repaired:
+    """Repair a damaged store; the next run asks again for what cannot be read any more.
+
+    Args:
+        study: The study.
+
+    Returns:
+        What was saved and lost, and where the damaged file is kept.
+
+    Raises:
+        StoreError: Nothing is stored, nothing of it can be read, or another process collects; or this is a
+            bundle.
+    """
+    study.source.require("has_answers")
+    study.source.require("owns_folder")
+    return store_repair.repair(cast("StudyFile | Answers", study.source))

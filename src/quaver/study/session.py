@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO, overload
 import polars as pl
 from pydantic import Field
 
-from quaver.collect.run.engine_noise import Noise
+from quaver.collect.run.model_answers import Noise
 from quaver.collect.run.progress import Outcome, Progress
 from quaver.core.arguments import excerpt, guarded
 from quaver.core.rows import Estimates
@@ -30,14 +30,12 @@ from quaver.study.analysis.study_estimates import (
     measured,
 )
 from quaver.study.analysis.study_measures import sizes
-from quaver.study.collection.notebook_progress import watching_in_notebook
-from quaver.study.collection.study_run import check, measured_noise, run, study_forecast
+from quaver.study.collection.study_run import check, measured_noise, run, study_forecast, watching_in_notebook
 from quaver.study.collection.study_status import StudyStatus, answered_calls, status
 from quaver.study.collection.study_variants import StudyVariants
 from quaver.study.forecasts.forecast import Forecast
 from quaver.study.forecasts.sizing import Sizing
-from quaver.study.sources.open_checks import check_names
-from quaver.study.sources.opening import open_small, open_source
+from quaver.study.sources.opening import check_names, open_small, open_source
 from quaver.study.sources.prices import COMPARED
 from quaver.study.sources.study_file_source import asking
 from quaver.study.sources.study_plugins import Annotate
@@ -378,7 +376,7 @@ class Study:
         Raises:
             StoreError: Nothing is stored yet.
         """
-        from quaver.study.study_verdict import verdict  # loads measures
+        from quaver.study.study_report import verdict  # loads measures
 
         return verdict(self.source)
 
@@ -455,7 +453,7 @@ class Study:
         Raises:
             StoreError: Nothing is stored yet.
         """
-        from quaver.study.study_paper import paper  # loads measures
+        from quaver.study.study_report import paper  # loads measures
 
         return paper(self.source)
 

@@ -13,9 +13,17 @@ from typing import Any, Final
 from quaver.collect.run.ledger import ledger
 from quaver.core.number_format import count
 from quaver.core.rows import Rows
-from quaver.design.frozen.freeze_record import Before, Entry, broken, entries_in, with_entry
-from quaver.design.frozen.frozen_deviations import PartState, deviations
-from quaver.design.frozen.frozen_parts import item_columns, parts_of
+from quaver.design.frozen.freeze_record import (
+    Before,
+    Entry,
+    PartState,
+    broken,
+    deviations,
+    entries_in,
+    item_columns,
+    parts_of,
+    with_entry,
+)
 from quaver.errors import StoreError
 from quaver.study.collection.study_status import answered_calls
 from quaver.study.sources.conclusion_measures import concluded_about

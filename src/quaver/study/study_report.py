@@ -1,10 +1,11 @@
-"""A study's report and charts, from its source."""
+"""A study's report, charts, methods paragraph and verdict, from its source."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,23 +13,78 @@ import polars as pl
 
 from quaver.core.records import Estimate
 from quaver.report.charts.figures import charts as chart_objects
-from quaver.report.charts.svg import offline
+from quaver.report.charts.plane import offline
+from quaver.report.estimate_index import Results
+from quaver.report.findings.verdict_card import Card, card
 from quaver.report.page.html_page import write_report
-from quaver.study.analysis.chart_estimates import deviating
-from quaver.study.analysis.report_evidence import StoredBehind
+from quaver.report.page.paper_parts import Paper, paper_parts
+from quaver.report.page.worst_tables import cost_table
+from quaver.report.tables.checklist import field_checklists
+from quaver.study.analysis.chart_estimates import StoredBehind, deviating
 from quaver.study.analysis.study_acceptance import curve_estimates, shown_acceptance
 from quaver.study.analysis.study_certification import certified
 from quaver.study.analysis.study_estimates import (
     estimates_of_audit,
     estimates_of_charts,
     estimates_of_study,
+    estimates_of_verdict,
     evaluators_of,
     measurable,
 )
+from quaver.study.collection.rounds import rounds_in_words
+from quaver.study.collection.study_status import StudyStatus, status
+from quaver.study.gold_sample.gold_status import described
+from quaver.study.sources.bundle_source import Bundle
+from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.outgoing_check import check_outgoing, written_report
 from quaver.study.sources.study_folder import StudyFolder
 from quaver.study.sources.study_source import StudySource
-from quaver.study.study_verdict import resolved
+from quaver.study.study_freeze import frozen
+
+
+def verdict(study: StudySource, now: StudyStatus | None = None) -> Card:
+    """The verdict on a study's labels as a card.
+
+    Args:
+        study: The study.
+        now: Its status, where it is at hand.
+
+    Raises:
+        StoreError: Nothing is stored yet.
+    """
+    frame = measurable(study)
+    return card(Results(resolved(study, now), frame, (), audit=estimates_of_verdict(study, frame)))
+
+
+def resolved(study: StudySource, now: StudyStatus | None = None) -> dict[str, Any]:
+    """What the study resolved to, with how its answers came together and the digest of its bundle, if any."""
+    digest = study.opened.digest if isinstance(study, Bundle) else ""
+    return study.lock() | shown_with(study, now) | ({"bundle": digest} if digest else {})
+
+
+def shown_with(study: StudySource, now: StudyStatus | None = None) -> dict[str, Any]:
+    """What the report shows beside the lock: how answers came together, what was written down before."""
+    before = frozen(study)
+    shown = {"collection": collected(study, now)} | ({"frozen": before.document()} if before else {})
+    state = GoldFiles(study.folder).state()
+    return shown | ({"gold_sample": described(state, study.experiment.labels)} if state.design else {})
+
+
+def collected(study: StudySource, now: StudyStatus | None = None) -> dict[str, Any]:
+    """How the answers came together: how many there are, when, what they cost, what to know of them."""
+    if not study.files.responses.exists():
+        return {}
+    now, rounds = now or status(study), study.files.read("rounds.json")
+    return {
+        "reused": dict(now.reused),
+        "warnings": now.warnings,
+        "outside": now.outside,
+        "rounds": rounds_in_words(**rounds) if rounds and study.spec.until else "",
+        "answered": now.answered,
+        "total": now.total,
+        "date": None if now.last is None else datetime.fromtimestamp(now.last, UTC).strftime("%-d %B %Y"),
+        "money": now.money,
+    }
 
 
 def report(study: StudySource, folder: Path) -> Path:
@@ -101,3 +157,21 @@ def charts(study: StudySource, width: int) -> dict[str, Any]:
         width=width,
     )
     return {name: offline(chart) for name, chart in drawn.items()}
+
+
+def paper(study: StudySource) -> Paper:
+    """The table, the paragraph and the references of a study.
+
+    Raises:
+        StoreError: Nothing is stored yet.
+    """
+    frame = measurable(study)
+    with ExitStack() as opened:
+        stored = study.files.responses.exists()
+        store = opened.enter_context(study.answers()) if stored else None
+        costs = StoredBehind(study.experiment, store, study.prices, study.spent_on_paraphrases()).costs()
+    estimates = certified(study, estimates_of_study(study, None, frame), frame)
+    lock = resolved(study) | shown_acceptance(study, frame)
+    results = Results(lock, frame, estimates, audit=estimates_of_audit(study, frame))
+    paid = cost_table(costs)
+    return paper_parts(results, paid, field_checklists(results, raw_kept=stored, paid=paid))

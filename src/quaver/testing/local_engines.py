@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from quaver.models.local.cores import cores, spin_briefly
+from quaver.models.local.extras import cores, spin_briefly
 from quaver.models.local.weights import find_weights
 
 NAME = "smollm2-135m-instruct"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from quaver.core import registry
-from quaver.core.presentation import SECTIONS
 from quaver.core.records import Estimate
+from quaver.core.rows import SECTIONS
 from quaver.report.charts.chart import KINDS, Chart
-from quaver.report.charts.svg import svg_text, unchecked
-from quaver.report.plain_text import slug
+from quaver.report.charts.plane import svg_text, unchecked
+from quaver.report.page_words import slug
 from quaver.testing.recipes import Recipe, plugins
 from quaver.testing.report_input import results_of
 

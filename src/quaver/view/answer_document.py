@@ -13,11 +13,10 @@ from quaver.view.answer_reading import (
     excerpts,
     stored,
 )
-from quaver.view.answer_said import said
+from quaver.view.answer_said import said, sent
 from quaver.view.grid_documents import about_column, column_document, groups_of, item_numbers
 from quaver.view.index_design import Column
 from quaver.view.mark_book import Mark
-from quaver.view.sent_prompt import sent
 from quaver.view.viewed_study import Asked, ViewedStudy
 
 _LONGEST_FIELD = 2_000

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
 from typing import Any
 
-from quaver.collect.run.budget import Price
+from quaver.collect.run.progress import Price
 from quaver.core import registry
 from quaver.core.records import Response
-from quaver.design.spec.measures_spec import EvaluatorSpec
+from quaver.design.spec.models_spec import EvaluatorSpec
 from quaver.design.spec.study_file import Positions, bind
 from quaver.errors import QuaverError
 from quaver.score.annotation import read
 from quaver.score.parsing.evaluator import Evaluator
 from quaver.view.answer_reading import (
     LONGEST,
+    Spans,
     beginning,
     facts_of,
     messages_of,
     number_of,
+    spans_of,
+    stored,
     whole_response,
 )
-from quaver.view.evaluator_spans import Spans, spans_of
-from quaver.view.grid_documents import reading_of
+from quaver.view.grid_documents import column_document, reading_of
 from quaver.view.index_design import Column
 from quaver.view.viewed_study import ViewedStudy
 
@@ -217,3 +222,113 @@ def _made(study: ViewedStudy, name: str) -> Evaluator | None:
     except QuaverError:
         return None
     return made
+
+
+_WORDS = re.compile(r"\s+|\w+|[^\w\s]")
+_MOST_WORDS = 3_000
+_SHORTEST_TEXT = 12
+
+Part = tuple[str, str]
+
+
+def diffed(
+    before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]], text: str = ""
+) -> list[dict[str, Any]]:
+    """The messages of two prompts with what differs.
+
+    Args:
+        before: The messages of the other prompt: role and content.
+        after: Those of the prompt that is shown.
+        text: The item's text.
+
+    Returns:
+        For each message its role and ``parts``: pairs of ``=``, ``-`` (only before) or ``+`` (only after) and
+        a text.
+    """
+    found = []
+    for at in range(max(len(before), len(after))):
+        old = before[at] if at < len(before) else None
+        new = after[at] if at < len(after) else None
+        parts = list(parts_of(old["content"] if old else "", new["content"] if new else "", text))
+        found.append({"role": (new or old or {}).get("role", ""), "parts": [list(part) for part in parts]})
+    return found
+
+
+def parts_of(before: str, after: str, text: str = "") -> Iterator[Part]:
+    """Two texts as the parts that they share and those that only one has.
+
+    >>> list(parts_of("Is it good?", "Is it bad?"))
+    [('=', 'Is it '), ('-', 'good'), ('+', 'bad'), ('=', '?')]
+    """
+    first, second = _tokens(before, text), _tokens(after, text)
+    if max(len(first), len(second)) > _MOST_WORDS:
+        first, second = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    if max(len(first), len(second)) > _MOST_WORDS:
+        yield from ((sign, one) for sign, one in (("-", before), ("+", after)) if one)
+        return
+    for kind, a, b, c, d in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
+        if kind == "equal":
+            yield "=", "".join(first[a:b])
+            continue
+        if b > a:
+            yield "-", "".join(first[a:b])
+        if d > c:
+            yield "+", "".join(second[c:d])
+
+
+def _tokens(prompt: str, text: str) -> list[str]:
+    if len(text) < _SHORTEST_TEXT or text not in prompt:
+        return _WORDS.findall(prompt)
+    before, _, after = prompt.partition(text)
+    return [*_WORDS.findall(before), text, *_WORDS.findall(after)]
+
+
+def sent(
+    study: ViewedStudy,
+    db: sqlite3.Connection | None,
+    at: int,
+    column: Column,
+    against: int | None,
+    beside: ViewedStudy | None,
+) -> dict[str, Any]:
+    """The prompt as it was sent, and what differs from another one."""
+    if db is None:
+        return {"prompt": [], "against": None}
+    prompt = _messages(study, db, at, column.at)
+    other, place = beside or study, against
+    if place is None:
+        place = _to_compare(study, column)
+    if place is None or not 0 <= place < other.index.width:
+        return {"prompt": prompt, "against": None}
+    name = study.index.ids[at]
+    where = at if other is study else other.index.ids.find(name)
+    if other is study:
+        theirs = _messages(study, db, at, place)
+    else:
+        with stored(other.index) as second:
+            theirs = _messages(other, second, where, place) if second and where is not None else []
+    diff = diffed(theirs, prompt, study.index.item_text(at)) if theirs and prompt else []
+    about = column_document(other.index.design.columns[place])
+    return {"prompt": prompt, "against": {"column": about, "study": other.id, "prompt": theirs, "diff": diff}}
+
+
+def _messages(study: ViewedStudy, db: sqlite3.Connection, at: int, column: int) -> list[dict[str, Any]]:
+    """The prompt that was sent for a cell; none before it is answered."""
+    number = number_of(study.index, at, column)
+    facts = facts_of(db, number) if number else None
+    return messages_of(db, facts["prompt"], LONGEST) if facts and facts["prompt"] else []
+
+
+def _to_compare(study: ViewedStudy, column: Column) -> int | None:
+    """The column that a prompt is compared with: of the original one, or of the next one if it is that."""
+    prompts = study.index.design.prompts
+    if len(prompts) < 2:
+        return None
+    wanted = prompts[1] if column.prompt == prompts[0] else prompts[0]
+    alike = [one for one in study.index.design.columns if one.prompt == wanted]
+    return min(alike, key=lambda one: _distance(one, column)).at if alike else None
+
+
+def _distance(one: Column, other: Column) -> tuple[bool, bool, bool]:
+    """How much two columns differ apart from their prompts."""
+    return one.model != other.model, one.decoding != other.decoding, one.repeat != other.repeat

@@ -15,13 +15,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from quaver._secrets import Keys
-from quaver.core.account import account_name
+from quaver.core.meter import account_name
 from quaver.errors import QuaverError, UnknownName
 from quaver.view import answer_document, file_answers, grid_documents, overview_document
-from quaver.view.asked_parameters import Parameters
 from quaver.view.compare_document import comparison
 from quaver.view.gold_marks import to_gold
-from quaver.view.index_process import IndexProcess
+from quaver.view.guard import Parameters
+from quaver.view.index_keeper import IndexProcess
 from quaver.view.mark_import import taken_in
 from quaver.view.query_completion import completions
 from quaver.view.query_language import QueryError

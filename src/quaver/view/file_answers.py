@@ -13,10 +13,9 @@ from quaver.errors import QuaverError, UnknownName
 from quaver.view import grid_documents, overview_document
 from quaver.view.answer_document import place_of
 from quaver.view.answer_reading import number_of, pieces, stored
-from quaver.view.asked_parameters import Parameters
-from quaver.view.mark_export import exported_marks
-from quaver.view.shown_export import exported
-from quaver.view.static_export import MOST_ITEMS, write_file
+from quaver.view.guard import Parameters
+from quaver.view.mark_import import exported_marks
+from quaver.view.static_export import MOST_ITEMS, exported, write_file
 from quaver.view.viewed_study import ViewedStudy
 
 PAGE = Path(__file__).parent / "page"

@@ -1,17 +1,102 @@
-"""Who may talk to the server: a browser that was given the address, and its page alone.
-
-The token is the first part of the path of every address. Nothing is told to a request that lacks it, names
-another host (DNS rebinding), or comes from another site.
-
-A report is a page with scripts of its own, perhaps from somebody else. It has an address that opens nothing
-but itself, so that no script in it can learn the token from where it stands or whence it came.
-"""
+"""Who may ask the viewer and for what: the token, the page it is given, and the parameters of a request."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+import json
+import re
+from base64 import b64encode
+from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
+from hashlib import sha256
 from hmac import compare_digest
+from html import escape
+from pathlib import Path
 from typing import Any, Final
+
+from quaver._secrets import Keys
+from quaver.errors import QuaverError
+from quaver.view.grid_view import Shape
+from quaver.view.viewed_study import Asked
+
+_IMPORT = re.compile(
+    r'^import (?:\{(?P<names>[^}]*)\}|\* as (?P<whole>\w+)) from "\./(?P<file>[\w.-]+)";$', re.MULTILINE
+)
+_EXPORT = re.compile(
+    r"^export (?P<kind>(?:async )?function\*?|const|let|class) (?P<name>[\w$]+)", re.MULTILINE
+)
+_START = "start.js"
+
+
+def one_file(page: Path, data: Any, title: str) -> str:
+    """The page with its data.
+
+    Args:
+        page: The folder of the page.
+        data: What it shows, for JSON.
+        title: Of the page.
+    """
+    style = (page / "look.css").read_text(encoding="utf-8").replace("</style", "<\\/style")
+    script = bundled(page)
+    html = (page / "index.html").read_text(encoding="utf-8")
+    policy = (
+        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data:; "
+        "form-action 'none'; base-uri 'none'"
+    )
+    head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    html = html.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{head}', 1)
+    html = re.sub(r"<title>.*?</title>", lambda _: f"<title>{escape(title)}</title>", html, count=1)
+    html = html.replace('<link rel="stylesheet" href="page/look.css">', f"<style>{style}</style>", 1)
+    parts = (
+        f'<script type="application/json" id="quaver-data">{inert(data)}</script>\n<script>{script}</script>'
+    )
+    return html.replace('<script type="module" src="page/start.js"></script>', parts, 1)
+
+
+def inert(data: Any) -> str:
+    r"""JSON in plain ASCII that cannot end the element it stands in, without the value of any key.
+
+    >>> inert({"a": "</script>é"})
+    '{"a":"\\u003c/script\\u003e\\u00e9"}'
+    """
+    text = Keys().out_of(json.dumps(data, separators=(",", ":"), default=str))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def bundled(page: Path) -> str:
+    """All modules as one script; each is a function that is called once and returns what it exports."""
+    parts = [_wrapped(name, text) for name, text in _in_order(page)]
+    return '"use strict";\nconst modules = {};\n' + "\n".join(parts).replace("</script", "<\\/script")
+
+
+def _in_order(page: Path) -> Iterator[tuple[str, str]]:
+    """The modules, each after those that it imports."""
+    done: set[str] = set()
+
+    def visited(name: str) -> Iterator[tuple[str, str]]:
+        if name in done:
+            return
+        done.add(name)
+        text = (page / name).read_text(encoding="utf-8")
+        for one in _IMPORT.finditer(text):
+            yield from visited(one["file"])
+        yield name, text
+
+    yield from visited(_START)
+
+
+def _wrapped(name: str, text: str) -> str:
+    exports = [one["name"] for one in _EXPORT.finditer(text)]
+    body = _EXPORT.sub(lambda one: f"{one['kind']} {one['name']}", _IMPORT.sub(_taken, text))
+    return f"modules[{json.dumps(name)}] = (() => {{\n{body}\nreturn {{ {', '.join(exports)} }};\n}})();"
+
+
+def _taken(one: re.Match[str]) -> str:
+    what = one["whole"] or "{" + re.sub(r"\bas\b", ":", one["names"]) + "}"
+    return f"const {what} = modules[{json.dumps(one['file'])}];"
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -110,3 +195,84 @@ async def _refuse(scope: Scope, send: Send) -> None:
     headers = [(b"content-length", b"0"), (b"cache-control", b"no-store")]
     await send({"type": "http.response.start", "status": 404, "headers": headers})
     await send({"type": "http.response.body", "body": b""})
+
+
+class Parameters:
+    """What a request asks.
+
+    Args:
+        query: What stands behind the question mark.
+        path: The parts of the path that have names.
+        body: What was sent with it.
+    """
+
+    def __init__(self, query: Mapping[str, str], path: Mapping[str, Any], body: bytes = b"") -> None:
+        self._query, self._path, self.content = query, path, body
+
+    def path(self, name: str) -> str:
+        """A part of the path; empty where there is none."""
+        return str(self._path.get(name, ""))
+
+    def text(self, name: str) -> str:
+        """A parameter; empty if it is left out."""
+        return self._query.get(name, "")
+
+    def flag(self, name: str) -> bool:
+        """A parameter that is on or off."""
+        return self._query.get(name, "") in ("1", "true", "yes")
+
+    def number(self, name: str, otherwise: int, *, most: int = 1 << 40) -> int:
+        """A whole number from 0 on, no more than ``most``.
+
+        Raises:
+            QuaverError: It is none.
+        """
+        text = self._query.get(name, "")
+        if not text:
+            return otherwise
+        if not (text.isascii() and text.isdigit() and len(text) < 16):
+            raise QuaverError("this is not a number", where=name, expected="a whole number", found=text)
+        return min(int(text), most)
+
+    def asked(self) -> Asked:
+        """The view that it asks for."""
+        return Asked(
+            query=self.text("q").strip(),
+            evaluator=self.text("e"),
+            shape=Shape(
+                sort=self.text("sort") or "item",
+                by=self.text("by") or "design",
+                matching=self.text("columns") == "matching",
+                folded=self.text("fold") == "repeat",
+            ),
+            models=self.text("model"),
+            prompts=self.text("prompt"),
+            decodings=self.text("decoding"),
+            repeats=self.text("repeat"),
+        )
+
+    def body(self) -> dict[str, Any]:
+        """The JSON object that was sent; empty if nothing was.
+
+        Raises:
+            QuaverError: It is none.
+        """
+        try:
+            found = json.loads(self.content or b"{}")
+        except (ValueError, RecursionError) as error:
+            raise QuaverError("this is not JSON", where="body", found=str(error)) from None
+        if not isinstance(found, dict):
+            raise QuaverError("this is not a JSON object", where="body", found=type(found).__name__)
+        return found
+
+    def whole_number(self, name: str) -> int:
+        """A whole number in the JSON object, from 0 on.
+
+        Raises:
+            QuaverError: It is none.
+        """
+        value = self.body().get(name)
+        if type(value) is not int or not 0 <= value < 1 << 40:
+            found = json.dumps(value)[:80]
+            raise QuaverError("this is not a number", where=name, expected="a whole number", found=found)
+        return value

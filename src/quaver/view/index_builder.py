@@ -22,10 +22,18 @@ from quaver.core.replaced_file import replace_text
 from quaver.score.annotation import Annotator
 from quaver.study.analysis.annotation_frame import annotator_of, is_current, readable
 from quaver.study.sources.study_source import StudySource
-from quaver.view.index_cells import READ, CallCells, LabelCells
 from quaver.view.index_design import LOOPING, TRUNCATED, legend_codes
-from quaver.view.index_parts import design_of_study, digest_of, placed_in, write_gold, write_items
-from quaver.view.index_planes import PlaneWriter
+from quaver.view.index_parts import (
+    READ,
+    CallCells,
+    LabelCells,
+    PlaneWriter,
+    design_of_study,
+    digest_of,
+    placed_in,
+    write_gold,
+    write_items,
+)
 from quaver.view.kept_texts import KeptTexts, TextWriter, folded
 
 CURRENT = "current"

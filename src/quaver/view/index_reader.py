@@ -13,7 +13,7 @@ import numpy as np
 from quaver.errors import StoreError
 from quaver.view.index_builder import CURRENT, State
 from quaver.view.index_design import IndexDesign, design_of
-from quaver.view.index_planes import Plane
+from quaver.view.index_parts import Plane
 from quaver.view.kept_texts import KeptNames, KeptTexts
 
 _CELLS = 1_000_000

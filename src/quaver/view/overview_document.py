@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
+import re
+import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
+from markupsafe import Markup
 
+from quaver.collect.store.disk_reserve import who_collects
 from quaver.core.number_format import short_name
+from quaver.core.replaced_file import replace_text
+from quaver.errors import QuaverError
+from quaver.report.charts.figures import gallery
+from quaver.report.charts.plane import inline_svg
+from quaver.report.estimate_index import Results
+from quaver.report.findings.finding import finding
+from quaver.report.page.html_page import FirstScreen, first_screen
+from quaver.report.page.notes import NARROW, WIDE, drawn
+from quaver.score.annotation import annotate
+from quaver.study.analysis.annotation_frame import annotator_of, is_current, readable
+from quaver.study.analysis.study_estimates import (
+    estimates_of_charts,
+    estimates_of_study,
+    estimates_of_verdict,
+    measurable_of,
+)
+from quaver.study.collection.study_status import StudyStatus, status_in
+from quaver.study.sources.study_source import StudySource
+from quaver.study.study_report import resolved
 from quaver.view.grid_view import SORTS
+from quaver.view.index_builder import reading, write_json
 from quaver.view.index_reader import Index
 from quaver.view.viewed_study import ViewedStudy
 
@@ -243,3 +269,121 @@ def error_document(error: Exception) -> dict[str, Any]:
     return {name: getattr(error, name, None) for name in names} | (
         {} if hasattr(error, "problem") else {"problem": str(error)}
     )
+
+
+_NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML does not have."""
+
+MOST_ANNOTATIONS = 300_000
+"""Up to so many annotations, the verdict is made without being asked for."""
+
+
+def write_progress(study: StudySource, folder: Path) -> StudyStatus:
+    """Write down what is answered, spent and failed."""
+    if study.spec.annotations is not None:
+        now = StudyStatus(total=study.calls, answered=study.calls)
+        changed = False
+    else:
+        with reading(study) as store:
+            now = status_in(study, store, who_collects(study.folder))
+            # A bundle is as it was packed; its own fingerprint is that of the archive.
+            changed = study.can_ask and store is not None and store.noted("study") != study.fingerprint
+    warnings = list(now.warnings)
+    if changed:
+        warnings.append(
+            "The study has changed since its answers were collected; you see the answers that were given then"
+        )
+    write_json(
+        folder / "progress.json",
+        {
+            "answered": now.answered,
+            "total": now.total,
+            "errors": now.errors,
+            "by_kind": dict(now.by_kind),
+            "rate": now.rate,
+            "left": now.left,
+            "last": now.last,
+            "money": now.money,
+            "prices": {name: asdict(price) for name, price in study.prices.items() if price is not None},
+            "tokens": now.tokens,
+            "warnings": warnings,
+        },
+    )
+    return now
+
+
+def frame_of(study: StudySource) -> pl.DataFrame:
+    """The annotation frame, of which nothing is kept."""
+    if study.annotations is not None:
+        return study.annotations
+    with reading(study) as store:
+        if store is None:
+            raise QuaverError("nothing has been collected yet", where=study.where, fix="quaver run")
+        if is_current(study, store):
+            try:
+                return pl.read_parquet(study.files.annotations)
+            except (OSError, pl.exceptions.PolarsError):  # it is missing or damaged
+                pass
+        of = readable(study, study.plugins.follow_ups())
+        return annotate(store.read(), annotator_of(study, study.plugins.evaluators(), of)).collect()
+
+
+def write_verdict(study: StudySource, folder: Path, now: StudyStatus) -> None:
+    """Write the verdict, then the charts, which take longer."""
+    begun = time.time()
+    write_json(folder / "verdict.json", {"state": "making", "made": begun})
+    try:
+        frame = measurable_of(study, frame_of(study))
+        lock = resolved(study, now)
+        audit = estimates_of_verdict(study, frame)
+        found = _verdict(Results(lock, frame, (), audit=audit)) | {"made": begun, "answers": now.answered}
+        write_json(folder / "verdict.json", found | {"state": "making"})
+        charts = _charts(study, folder, lock, frame)
+        write_json(folder / "verdict.json", found | {"state": "ready", "charts": charts})
+    except QuaverError as error:
+        failed = {"state": "failed", "error": error_document(error), "made": begun}
+        write_json(folder / "verdict.json", failed)
+
+
+def _verdict(results: Results) -> dict[str, Any]:
+    shown = first_screen(results, finding(results))
+    lines = [_plain(line) for _, line in shown.lines]
+    return {"lines": [shown.verdict, *lines], "card": _card(shown)}
+
+
+def _card(shown: FirstScreen) -> dict[str, Any]:
+    return {
+        "verdict": _plain(shown.verdict),
+        "badges": [asdict(one) for one in shown.badges],
+        "lines": [[question, _plain(line)] for question, line in shown.lines],
+        "alarms": list(shown.alarms),
+        "stopped": shown.stopped,
+        "facts": [list(fact) for fact in shown.facts],
+    }
+
+
+def _plain(text: str) -> str:
+    """A sentence without its markup."""
+    return text.striptags() if isinstance(text, Markup) else str(text)
+
+
+def _charts(study: StudySource, folder: Path, lock: Any, frame: pl.DataFrame) -> list[dict[str, Any]]:
+    """The report's charts as files, and what is said of each."""
+    results = Results(
+        lock, frame, estimates_of_study(study, None, frame), audit=estimates_of_charts(study, frame)
+    )
+    shown = gallery(results)
+    pictures = drawn(shown)
+    made = folder / "charts"
+    made.mkdir(exist_ok=True)
+    found = []
+    for figure in shown.figures:
+        for kind, picture, whole in (
+            ("", pictures[figure.name].wide, WIDE),
+            (".narrow", pictures[figure.name].narrow, NARROW),
+        ):
+            svg = inline_svg(picture, f"{figure.name}{kind}".replace(".", "-"), figure.alternative, whole)
+            replace_text(made / f"{figure.name}{kind}.svg", _NO_XML.sub("\ufffd", svg))
+        about = ("name", "title", "section", "alternative", "closer")
+        found.append({name: getattr(figure, name) for name in about} | {"caption": figure.subtitle})
+    return found

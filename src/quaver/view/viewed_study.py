@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from quaver.collect.store.sole_writer import who_collects
+from quaver.collect.store.disk_reserve import who_collects
 from quaver.errors import QuaverError, UnknownName
 from quaver.view.grid_view import GridView, Shape, columns_of, grid_view
 from quaver.view.index_reader import Columns, Index, index_in, require

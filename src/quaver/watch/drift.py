@@ -9,10 +9,9 @@ from itertools import count
 from math import nan
 from typing import Any, Final, Literal
 
-from quaver.collect.run.budget import Price
+from quaver.collect.run.progress import Price
 from quaver.sequential.drift_evidence import LastingChange, Records
-from quaver.watch.canary import Canary
-from quaver.watch.occasions import CanaryAnswer
+from quaver.watch.occasions import Canary, CanaryAnswer
 
 Aspect = Literal["labels", "log-probabilities", "answers", "refusals", "lengths", "prices"]
 

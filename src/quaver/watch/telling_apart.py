@@ -11,18 +11,25 @@ from typing import Any
 
 import polars as pl
 
-from quaver.collect.store.sole_writer import sole_writer
+from quaver.collect.store.disk_reserve import sole_writer
 from quaver.core.arguments import guarded
 from quaver.core.number_format import count
 from quaver.core.records import NO_LABEL
 from quaver.errors import QuaverError, UnknownName
-from quaver.sequential.two_sides import FIRST, SECOND, Given, TwoSides
+from quaver.sequential.spent_error import FIRST, SECOND, Given, TwoSides
 from quaver.study.analysis.annotation_frame import scan
 from quaver.study.session import Study
 from quaver.study.sources.study_file_source import StudyFile, asking
 from quaver.study.sources.study_folder import StudyFolder
-from quaver.watch.canary import Canary, CanaryOptions, locked, part_of
-from quaver.watch.occasions import CanaryAnswer, Occasions, annotator_of
+from quaver.watch.occasions import (
+    Canary,
+    CanaryAnswer,
+    CanaryOptions,
+    Occasions,
+    annotator_of,
+    locked,
+    part_of,
+)
 
 FOLDER = "apart"
 """The folder in a study's own where the answers are kept."""

@@ -8,19 +8,17 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from quaver.collect.run.budget import Price
-from quaver.collect.store.sole_writer import sole_writer
+from quaver.collect.run.progress import Price
+from quaver.collect.store.disk_reserve import sole_writer
 from quaver.core.arguments import guarded
 from quaver.design.calls.experiment import Experiment
 from quaver.errors import QuaverError
 from quaver.study.session import Study
 from quaver.study.sources.study_file_source import StudyFile, asking
 from quaver.study.sources.study_folder import StudyFolder
-from quaver.watch.alarms import Alarm, Looked, ModelLook, alarms_of
-from quaver.watch.canary import Canary, CanaryOptions, locked, part_of
+from quaver.watch.alarms import Alarm, Looked, ModelLook, alarms_of, write_page
 from quaver.watch.drift import Drift, Occasion, reached
-from quaver.watch.occasions import Occasions, annotator_of
-from quaver.watch.over_time import write_page
+from quaver.watch.occasions import Canary, CanaryOptions, Occasions, annotator_of, locked, part_of
 
 _UNFINISHED = timedelta(hours=1)
 """A look that was cut off is finished within this time; later, a new one begins."""

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from tests.collect.fakes import fake, opened, request, run
 
-from quaver.collect.run.budget import Price, Spent
 from quaver.collect.run.ledger import (
     changed,
     configurations,
@@ -19,7 +18,8 @@ from quaver.collect.run.ledger import (
     pace,
     spent,
 )
-from quaver.collect.store.receipt import receipt
+from quaver.collect.run.progress import Price, Spent
+from quaver.collect.store.spill import receipt
 from quaver.core.records import Call, Request, Response
 
 

@@ -12,8 +12,8 @@ from tests.collect.fakes import answers, key, opened, request
 
 from quaver.collect.store import merged_stores
 from quaver.collect.store.placed_calls import Counts
-from quaver.collect.store.receipt import receipt
 from quaver.collect.store.response_store import Store
+from quaver.collect.store.spill import receipt
 from quaver.core.meter import Traffic
 from quaver.core.records import Call, Request, Response
 from quaver.errors import StoreError

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from tests.collect.fakes import answers, key, opened, request
 
 from quaver.collect.store.placed_calls import Counts
-from quaver.collect.store.receipt import receipt
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import VERSION
 from quaver.collect.store.reuse import Elsewhere
+from quaver.collect.store.spill import receipt
 from quaver.core.records import Condition, Message, Prompt, Response, Token
 from quaver.errors import StoreError
 

@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 from tests.collect.fakes import answers, opened, request
 from tests.collect.store.test_response_store import WHOLE
 
-from quaver.collect.store.page_reader import rows_in
 from quaver.collect.store.read_only import journal
-from quaver.collect.store.receipt import receipt
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.salvage import is_whole, salvaged
+from quaver.collect.store.salvage import is_whole, rows_in, salvaged
+from quaver.collect.store.spill import receipt
 from quaver.core.records import Response
 
 PAGE = 4096

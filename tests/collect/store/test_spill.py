@@ -15,9 +15,8 @@ from tests.collect.fakes import answers, echo, fake, opened, request, run
 from tests.collect.store.test_response_store import WHOLE, disk_full
 
 from quaver.collect.store import spill as spilling
-from quaver.collect.store.receipt import Receipt, line_of, receipt, text_of
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.spill import SpillFile
+from quaver.collect.store.spill import Receipt, SpillFile, line_of, receipt, text_of
 from quaver.core.records import Call, Message, Prompt, Request, Response
 from quaver.errors import StoreError
 

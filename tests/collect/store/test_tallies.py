@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.collect.fakes import opened, request
 
 from quaver.collect.run.ledger import ledger
-from quaver.collect.store.receipt import receipt
 from quaver.collect.store.response_store import Store
+from quaver.collect.store.spill import receipt
 from quaver.collect.store.tallies import KEY, REFILL, SUMS
 from quaver.core.records import Response
 

@@ -1,7 +1,7 @@
 """Golden keys: what decides an answer is part of its key, nothing else is, and no edit of the code moves one.
 
 A key that changes makes every study ask again what it has paid for. Where one must change, the recipe
-(``quaver.design.calls.call_keys``) gets another number.
+(``quaver.design.calls.call_plan``) gets another number.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from quaver.core.records import (
     Response,
     Variant,
 )
-from quaver.design.calls import call_keys
+from quaver.design.calls import call_plan as call_keys
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment
 from quaver.design.prompts.follow_ups import Verbal

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from quaver.measures.correctness import _item_freedom
-from quaver.measures.correctness._item_freedom import freedom
-from quaver.measures.correctness._laplace_fit import Component, Counted, Fitted
+from quaver.measures.correctness import _laplace_fit as _item_freedom
+from quaver.measures.correctness._laplace_fit import Component, Counted, Fitted, freedom
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from quaver.core.records import Label, LabelSet
-from quaver.design.items.judged_answers import QUESTIONS, rows
+from quaver.design.items.item_labels import QUESTIONS, rows
 from quaver.errors import QuaverError
 from quaver.measures import (
     accuracy,

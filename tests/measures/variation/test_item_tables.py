@@ -12,8 +12,8 @@ from scipy import stats
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError
 from quaver.measures import accuracy, consistency, distributions, sensitivity, sensitivity_with_consistency
-from quaver.measures.correctness.baselines import baseline
-from quaver.measures.variation.item_tables import item_stability, least_consistent, most_sensitive
+from quaver.measures.correctness.accuracy import baseline
+from quaver.measures.variation.label_shares import item_stability, least_consistent, most_sensitive
 
 
 def frame(items=40, variants=6, labels="abcd", seed=3):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from quaver.errors import ModelError, Unavailable
-from quaver.models.local.extras import require, unfit_library
+from quaver.models.local.extras import cores, require, spin_briefly, unfit_library, waiting
 from quaver.models.local.vllm_protocol import Engine
 
 
@@ -57,3 +60,61 @@ def test_vllm_names_the_libraries_to_remove(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(ModelError) as caught:
         Engine("m", {}, invariant=False)
     assert "torchvision" in str(caught.value.fix)
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+        monkeypatch.setenv(name, "")  # so that whatever the test sets is taken back
+        monkeypatch.delenv(name)
+    return monkeypatch
+
+
+def test_threads_spin_for_a_moment(environment: pytest.MonkeyPatch) -> None:
+    spin_briefly()
+    assert waiting() == "GOMP_SPINCOUNT=5000"
+
+
+@pytest.mark.parametrize(("name", "value"), [("GOMP_SPINCOUNT", "7"), ("OMP_WAIT_POLICY", "active")])
+def test_what_the_user_says_holds(environment: pytest.MonkeyPatch, name: str, value: str) -> None:
+    environment.setenv(name, value)
+    spin_briefly()
+    assert waiting() == f"{name}={value}"
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux says which cores are allowed")
+def test_only_cores_that_may_be_used_count() -> None:
+    count = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])});"
+    count += "from quaver.models.local.extras import cores; print(cores())"
+    one = str(min(os.sched_getaffinity(0)))
+    free = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    done = subprocess.run(
+        [sys.executable, "-c", count, one], capture_output=True, text=True, check=True, env=free
+    )
+    assert done.stdout.strip() == "1"
+
+
+@pytest.mark.parametrize(("said", "counted"), [("1", 1), ("3", 3)])
+def test_the_environment_may_say_how_many(environment: pytest.MonkeyPatch, said: str, counted: int) -> None:
+    environment.setenv("OMP_NUM_THREADS", said)
+    assert cores() == counted
+
+
+@pytest.mark.parametrize("said", ["", "0", "4,2", "many"])
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="only Linux says which cores are allowed")
+def test_what_is_no_number_of_threads_is_not_taken_for_one(
+    environment: pytest.MonkeyPatch, said: str
+) -> None:
+    environment.setenv("OMP_NUM_THREADS", said)
+    assert 1 <= (cores() or 0) <= len(os.sched_getaffinity(0))
+
+
+def test_the_engine_is_loaded_after_it_is_said_how_threads_wait() -> None:
+    """The environment counts when libgomp is loaded: nothing of Quaver may load the engine before."""
+    loaded = "import sys, quaver.study.session, quaver.models.llamacpp; print('xllamacpp' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+    loading = [path.read_text(encoding="utf-8") for path in Path("src/quaver").rglob("*.py")]
+    loading = [text for text in loading if "import xllamacpp" in text]
+    assert loading
+    assert all("spin_briefly()" in text.partition("import xllamacpp")[0] for text in loading)

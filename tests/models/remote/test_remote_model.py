@@ -23,14 +23,15 @@ from quaver.core.model import Abilities, Answered
 from quaver.core.records import Call, Request, Response
 from quaver.errors import ModelError, SpecError, Unavailable
 from quaver.models.remote import remote_model
-from quaver.models.remote.packed import (
+from quaver.models.remote.remote_model import RemoteModel
+from quaver.models.remote.remote_worker import (
+    RemoteWorker,
+    Setup,
     packed_answers,
     packed_requests,
     unpacked_answers,
     unpacked_requests,
 )
-from quaver.models.remote.remote_model import RemoteModel
-from quaver.models.remote.remote_worker import RemoteWorker, Setup
 from quaver.study.session import Study
 
 

@@ -13,8 +13,7 @@ from quaver.collect.run.progress import Outcome
 from quaver.core.records import Estimate, IntervalWarning
 from quaver.design.spec import UntilSpec
 from quaver.errors import SpecError
-from quaver.study.collection.anytime_rounds import collect_at_any_time, is_clear, planned_rounds
-from quaver.study.collection.rounds import Part, Round
+from quaver.study.collection.rounds import Part, Round, collect_at_any_time, is_clear, planned_rounds
 from quaver.study.session import Study
 
 WHOLE = Part(items=400, variants=3, repeats=2)

@@ -20,7 +20,7 @@ from quaver.core import registry
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Message, Request, Response
 from quaver.errors import QuaverError, SpecError, StoreError
-from quaver.study.collection.rounds_words import rounds_in_words
+from quaver.study.collection.rounds import rounds_in_words
 from quaver.study.session import Study
 
 ITEMS = "id,text,truth\n" + "".join(

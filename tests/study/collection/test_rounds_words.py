@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from quaver.study.collection.rounds_words import anytime_verdict, rounds_in_words
+from quaver.study.collection.rounds import anytime_verdict, rounds_in_words
 
 CLEAR = {"measure": "accuracy", "clear_of": 0.8, "width": None, "differing": 15}
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
+from quaver.collect.run.progress import Price
 from quaver.core.records import Condition, Decoding, Item, Label, LabelSet, Variant
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment
 from quaver.models.python_function import Function
 from quaver.study.forecasts.forecast import forecast
-from quaver.study.forecasts.plan_parts import PlanPart, parts_of
+from quaver.study.forecasts.plan_parts import PlanPart, Range, expected_tokens, parts_of
 
 LABELS = LabelSet((Label("a", "A"), Label("b", "B")))
 SHORT = Variant(
@@ -59,3 +62,46 @@ def test_the_forecast_is_their_sum_and_keeps_the_notes() -> None:
     assert model.prompt_tokens == round((18 * 4 + 26) / 4)
     assert made.notes == ("A note.",)
     assert sum(part.calls for part in made.parts if part.factor == "decoding") == made.calls
+
+
+def test_nothing_measured_is_from_one_token_to_the_longest() -> None:
+    tokens = expected_tokens(100, prompt=5000, shared=2000, longest=800, counted=True, used={})
+    assert (tokens.prompt, tokens.cached) == (Range(5000, 5000), Range(0, 2000))
+    assert (tokens.completion, tokens.measured) == (Range(100, 800), 0)
+    price = Price(input=1, output=10, cached=0.1)
+    assert tokens.cost(price) == pytest.approx(((3000 + 200 + 1000) / 1e6, (5000 + 8000) / 1e6))
+
+
+def test_what_nobody_counted_is_a_quarter_off_either_way() -> None:
+    tokens = expected_tokens(100, prompt=4000, shared=0, longest=100, counted=False, used={})
+    assert tokens.prompt == Range(3000, 5000)
+
+
+def test_what_was_measured_is_two_standard_errors_either_way() -> None:
+    used = {
+        "counted": 5,
+        "prompt_tokens": 50.0,
+        "prompt_squares": 500.0,
+        "cached_tokens": 25.0,
+        "completion_tokens": 20.0,  # 2 3 4 5 6: mean 4, variance 2
+        "completion_squares": 90.0,
+    }
+    tokens = expected_tokens(100, prompt=3000, shared=0, longest=450, counted=False, used=used)
+    assert tokens.prompt == pytest.approx((1000, 1000))
+    assert tokens.cached == pytest.approx((500, 500))
+    error = 2 * (2 / 4) ** 0.5
+    assert tokens.completion == pytest.approx((100 * (4 - error), 450)), "and never more than is allowed"
+    assert tokens.measured == 5
+
+
+@pytest.mark.parametrize(
+    ("cost", "told"),
+    [
+        (Range(0, 0), "free"),
+        (Range(0.5, 0.5), "$0.50"),
+        (Range(0.001, 1234.5), "$0.001 to $1,234.50"),
+        (Range(0.00001, 0.01), "under $0.0001 to $0.01"),
+    ],
+)
+def test_a_cost_in_words(cost: Range, told: str) -> None:
+    assert str(cost) == told

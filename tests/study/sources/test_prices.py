@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from quaver.collect.run.budget import Price
+from quaver.collect.run.progress import Price
+from quaver.core.records import Condition, Decoding, Variant
 from quaver.design.spec.study_file import read_study
 from quaver.errors import QuaverError, SpecError, UnknownName
-from quaver.study.sources.prices import COMPARED, check_money, known_price, prices, prices_of
+from quaver.models.llamacpp import LlamaCpp
+from quaver.models.python_function import Function
+from quaver.study.sources.prices import COMPARED, check_abilities, check_money, known_price, prices, prices_of
 
 
 def study(**model: Any) -> Any:
@@ -87,3 +91,54 @@ def test_what_a_study_is_compared_on_is_known() -> None:
 
 def test_a_preset_is_known_by_its_own_name() -> None:
     assert known_price("gemini-2.5-flash", "gemini") == known_price("google/gemini-2.5-flash")
+
+
+VARIANT = Variant("original", {}, "", "{{ text }}", "{{ text }}", "Good?", "", {"y": "yes", "n": "no"})
+
+
+def function() -> Function:
+    return Function(annotate=lambda text, prompt: "yes")
+
+
+def smollm2() -> LlamaCpp:
+    return LlamaCpp(model="smollm2-135m-instruct")
+
+
+@pytest.mark.parametrize(
+    ("variant", "problem", "where"),
+    [
+        (replace(VARIANT, frame="plain"), "cannot go on from a plain text", "prompt.frame"),
+        (
+            replace(VARIANT, id="frame=plain", factors={"frame": "plain"}, frame="plain"),
+            "cannot go on from a plain text",
+            "variants: frame=plain",
+        ),
+        (replace(VARIANT, schema="{}"), "cannot be held to a JSON schema", "prompt.schema"),
+    ],
+)
+def test_a_prompt_that_a_model_cannot_take(variant: Variant, problem: str, where: str) -> None:
+    with pytest.raises(SpecError, match=f"'f' {problem}") as caught:
+        check_abilities({"f": function()}, {}, [VARIANT, variant])
+    assert caught.value.where == where
+    assert "use an engine" in str(caught.value.fix)
+    assert "llamacpp" in str(caught.value.fix)
+    assert "function" not in str(caught.value.fix)
+    with pytest.raises(SpecError) as caught:
+        check_abilities({"f": function(), "s": smollm2()}, {}, [variant])
+    assert str(caught.value.fix).endswith("models, s can")
+    check_abilities({"s": smollm2()}, {}, [variant])
+
+
+def test_a_model_is_held_to_what_it_is_asked() -> None:
+    plain = replace(VARIANT, id="frame=plain", factors={"frame": "plain"}, frame="plain")
+    models = {"f": function(), "s": smollm2()}
+    apart = [Condition("f", "original", "d", 1), Condition("s", "frame=plain", "d", 1)]
+    check_abilities(models, {}, [VARIANT, plain], conditions=apart)
+    with pytest.raises(SpecError, match=r"'f' .* plain text"):
+        check_abilities(models, {}, [VARIANT, plain], conditions=[*apart, Condition("f", plain.id, "d", 1)])
+
+
+def test_decodings_are_checked_too() -> None:
+    with pytest.raises(SpecError, match=r"'f' .* among labels") as caught:
+        check_abilities({"f": function()}, {"decoding.d": Decoding("d", constraint="labels")}, [VARIANT])
+    assert caught.value.where == "decoding.d"

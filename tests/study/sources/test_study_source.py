@@ -14,7 +14,7 @@ import quaver
 from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.errors import QuaverError, StoreError
 from quaver.study.imports.label_import import Roles
-from quaver.study.repairing import repair
+from quaver.study.merging import repair
 from quaver.study.session import Study
 from quaver.study.sources.study_source import Ability, StudySource
 

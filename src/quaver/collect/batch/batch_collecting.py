@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any, Final
 
 from quaver._secrets import Keys, without_keys
+from quaver.collect.run.progress import Budget, Gate
 from quaver.collect.store.batch_rows import BatchRow
-from quaver.collect.store.receipt import Receipt, receipt
 from quaver.collect.store.response_store import Store
-from quaver.core.batch import BatchService, BatchState, Look, Problem, Unanswered
+from quaver.collect.store.spill import Receipt, receipt
+from quaver.core.batch import BatchService, BatchState, Gone, Look, NotNow, Problem, Unanswered
 from quaver.core.meter import NO_TRAFFIC
 from quaver.core.model import Answered
 from quaver.core.records import Request, Response
@@ -199,3 +201,179 @@ class BatchCollector:
         parts = [one.message for one in look.problems[:3]]
         parts += [f"{foreign:,} results belonged to no request of this batch"] * bool(foreign)
         return without_keys(printable("; ".join(parts)))[:500] or None
+
+
+SETTLES = 90.0
+"""Seconds after which a start whose reply was lost has either arrived or will not any more."""
+
+_CLOCKS_DIFFER = 600.0
+"""Seconds by which a provider's clock may be behind."""
+
+
+class BatchSender:
+    """Hands the batches of one model to its provider.
+
+    Args:
+        store: Knows the steps that were taken.
+        service: Speaks to the provider.
+    """
+
+    def __init__(self, store: Store, service: BatchService) -> None:
+        self._store, self._service = store, service
+
+    def send(self, row: BatchRow) -> BatchRow:
+        """Take the steps that are left until a batch runs.
+
+        Raises:
+            NotNow: The provider takes none now, or its reply was lost.
+            ModelError: The provider will not take it.
+        """
+        if self._service.uploads and row.upload is None:
+            row = self._uploaded(row)
+        alone = not any(other.model == row.model and other.sent for other in self._store.batches())
+        self._store.set_batch(row.id, sent=time.time(), alone=int(alone))
+        try:
+            remote = self._service.start(row.name, row.upload or "", lambda: self._lines(row))
+        except Gone as gone:  # the uploaded lines have expired
+            self._store.set_batch(row.id, sent=None, upload=None, uploading=None, state="written")
+            raise NotNow(str(gone)) from None
+        except NotNow as fault:
+            if not fault.unsure:
+                self._store.set_batch(row.id, sent=None, refused=row.refused + int(fault.limited and alone))
+            if fault.limited and alone and row.refused and row.requests > 1:
+                # Twice too much although nothing else is queued: its requests go into smaller ones.
+                self._store.set_batch(row.id, alone=2)
+                self._store.close_batch(row, "failed", fault.reason)
+            raise
+        except Exception:
+            self._store.set_batch(row.id, sent=None)
+            raise
+        return self._runs(row, remote)
+
+    def find(self, row: BatchRow) -> BatchRow:
+        """Look for a batch whose start was not answered; it may be sent again if it comes back unsent."""
+        known = {one.remote for one in self._store.batches(open_only=False) if one.remote} | set(
+            row.not_its_own
+        )
+        sent = row.sent or 0.0
+        found = self._service.started(row.name, row.upload or "", sent - _CLOCKS_DIFFER, row.requests, known)
+        if found:
+            for other in found[1:] if self._service.is_named else ():  # nobody should pay for it twice
+                self._service.cancel(other)
+            return self._runs(row, found[0])
+        if time.time() >= sent + SETTLES:
+            self._store.set_batch(row.id, sent=None)
+        return self._store.batch(row.id)
+
+    def _uploaded(self, row: BatchRow) -> BatchRow:
+        upload = self._service.uploaded(row.name) if row.uploading is not None else None
+        if upload is None:
+            self._store.set_batch(row.id, uploading=time.time())
+            upload = self._service.upload(row.name, lambda: self._lines(row))
+        self._store.set_batch(row.id, upload=upload, state="uploaded")
+        return self._store.batch(row.id)
+
+    def _runs(self, row: BatchRow, remote: str) -> BatchRow:
+        self._store.set_batch(row.id, remote=remote, state="running", note=None)
+        return self._store.batch(row.id)
+
+    def _lines(self, row: BatchRow) -> Iterator[bytes]:
+        return (
+            self._service.line(name, request) + b"\n" for name, request in self._store.batch_requests(row)
+        )
+
+
+_NOTHING = Response("")
+
+
+@dataclass(slots=True)
+class _Filling:
+    """A batch that is being filled."""
+
+    kind: str
+    requests: list[tuple[str, Receipt]] = field(default_factory=list)
+    size: int = 0
+    prompt: float = 0.0
+    completion: float = 0.0
+
+    @property
+    def calls(self) -> int:
+        return sum(len(one.calls) for _, one in self.requests)
+
+
+class BatchWriter:
+    """Writes batches of one model to the store.
+
+    Args:
+        store: Where they go.
+        model: The model's name in the study.
+        source: The number under which its answers will be written.
+        service: Says what fits into a batch.
+        budget: Lets requests through.
+        most: The most requests in a batch, where fewer are wanted than the provider takes.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        model: str,
+        source: int,
+        service: BatchService,
+        budget: Budget,
+        most: int | None = None,
+    ) -> None:
+        self._store, self._model, self._source = store, model, source
+        self._service, self._budget = service, budget
+        self._most = min(service.limits.requests, most or service.limits.requests)
+        self._filling: dict[str, _Filling] = {}
+
+    def write(self, requests: Iterable[Request]) -> list[BatchRow]:
+        """Write requests as batches, until the budget has no more room.
+
+        Raises:
+            StoreError: They cannot be written.
+        """
+        written: list[BatchRow] = []
+        for request in Gate(self._budget, requests):
+            self._budget.commit(request)
+            for part in self._service.parts(request):
+                written += self._add(part)
+        for one in list(self._filling.values()):
+            written.append(self._close(one))
+        return written
+
+    def _add(self, part: Request) -> list[BatchRow]:
+        kind, name = self._service.kind_of(part), part.calls[0].key.hex()
+        size = len(self._service.line(name, part)) + 1
+        filling = self._filling.setdefault(kind, _Filling(kind))
+        is_full = len(filling.requests) >= self._most or filling.size + size > self._service.limits.size
+        closed = [self._close(filling)] if filling.requests and is_full else []
+        filling = self._filling.setdefault(kind, _Filling(kind))
+        prompt, completion = self._budget.expected(part)
+        filling.requests.append((name, receipt((part, [_NOTHING] * len(part.calls)), self._source)))
+        filling.size += size
+        filling.prompt += prompt
+        filling.completion += completion
+        return closed
+
+    def _close(self, filling: _Filling) -> BatchRow:
+        del self._filling[filling.kind]
+        now = time.time()
+        number = len(self._store.batches(open_only=False))
+        first = filling.requests[0][1].key
+        unique = blake2b(first + f"{now!r} {number}".encode(), digest_size=12).hexdigest()
+        facts = {
+            "name": f"quaver-{unique}",
+            "model": self._model,
+            "source": self._source,
+            "service": self._service.kind,
+            "state": "written",
+            "study": self._store.noted("study"),
+            "calls": filling.calls,
+            "requests": len(filling.requests),
+            "expected_prompt": filling.prompt,
+            "expected_completion": filling.completion,
+            "written": now,
+            **dict.fromkeys(("done", "refused", "incomplete", "alone", "cancelling"), 0),
+        }
+        return self._store.batch(self._store.add_batch(facts, filling.requests))

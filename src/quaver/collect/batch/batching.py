@@ -9,11 +9,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from quaver.collect.batch.batch_collecting import BatchCollector, Taken
-from quaver.collect.batch.batch_sending import SETTLES, BatchSender
-from quaver.collect.batch.batch_writing import BatchWriter
-from quaver.collect.run.budget import Budget
-from quaver.collect.run.journal import Journal
+from quaver.collect.batch.batch_collecting import SETTLES, BatchCollector, BatchSender, BatchWriter, Taken
+from quaver.collect.run.progress import Budget
+from quaver.collect.run.writer import Journal
 from quaver.collect.store.batch_rows import BatchRow
 from quaver.collect.store.response_store import Store
 from quaver.core.batch import BatchService, Gone, NotNow

@@ -1,14 +1,325 @@
-"""The progress and the outcome of a run."""
+"""How far a run is, and what it may spend: calls, tokens, money and time.
+
+A request may be sent if the spending so far, the expected cost of requests in flight and its own expected
+cost stay under every cap. When its answer arrives, the actual cost replaces the expected one. A cap is
+therefore overshot by at most the error of the expectation for what is in flight.
+"""
 
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from math import sqrt
+from typing import Literal, NamedTuple
 
+from quaver.collect.store.response_tables import written_prompt
+from quaver.core.meter import TOKENS_A_CHARACTER, Traffic
+from quaver.core.model import Answered
 from quaver.core.number_format import duration
+from quaver.core.records import Request, Response
+
+Stop = Literal["interrupted", "calls", "seconds", "tokens", "money"]
+"""What ends a run before everything is asked."""
+
+_TOKENS_A_MESSAGE = 8
+"""Tokens that a chat template adds to a message."""
+
+_ENOUGH = 20
+"""Answers after which the expected length follows theirs; before, it is the longest allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """A model's price, in US dollars per million tokens.
+
+    Attributes:
+        input: Prompt tokens.
+        output: Completion tokens, thinking included.
+        cached: Prompt tokens that the server had in its cache.
+        batch: The price of the same tokens in a batch, where it is known; half otherwise.
+
+    >>> Price(input=1.0, output=4.0, cached=0.1).of(prompt=1_000_000, cached=500_000, completion=250_000)
+    1.55
+    """
+
+    input: float
+    output: float
+    cached: float
+    batch: Price | None = None
+
+    @property
+    def in_batch(self) -> Price:
+        """The price in a batch: the published one, or else half, which is what providers charge."""
+        return self.batch or Price(self.input / 2, self.output / 2, self.cached / 2)
+
+    def of(self, prompt: float, cached: float, completion: float) -> float:
+        """The cost of tokens; ``cached`` ones are part of ``prompt``."""
+        fresh = prompt - cached
+        return (fresh * self.input + cached * self.cached + completion * self.output) / 1e6
+
+
+_FREE = Price(0.0, 0.0, 0.0)
+
+
+class Spent(NamedTuple):
+    """What was spent: calls, tokens (prompt and completion), US dollars."""
+
+    calls: int = 0
+    tokens: float = 0.0
+    money: float = 0.0
+
+
+_NOTHING = Spent()
+
+
+class Budget:
+    """Admits requests while there is room for them.
+
+    Args:
+        calls: Maximum number of calls; None for no limit.
+        tokens: Maximum number of tokens, prompt and completion.
+        money: Maximum of US dollars.
+        seconds: Admit nothing after this time.
+        spent: What already counts against the caps.
+        prices: Prices by model; models without one cost nothing.
+
+    Attributes:
+        stopped: The cap that closed it; None while it is open.
+    """
+
+    def __init__(
+        self,
+        *,
+        calls: int | None = None,
+        tokens: float | None = None,
+        money: float | None = None,
+        seconds: float | None = None,
+        spent: Spent = _NOTHING,
+        prices: Mapping[str, Price] | None = None,
+    ) -> None:
+        self.stopped: Stop | None = None
+        self._calls, self._tokens, self._money = calls, tokens, money
+        self._estimates = tokens is not None or money is not None
+        self._has_caps = self._estimates or calls is not None or seconds is not None
+        self._until = None if seconds is None else time.monotonic() + seconds
+        self._prices = dict(prices or {})
+        self._sent = spent.calls
+        self._spent_tokens, self._spent_money = spent.tokens, spent.money
+        self._reserved: dict[bytes, Spent] = {}
+        self._reserved_tokens = self._reserved_money = 0.0
+        self._expected: dict[tuple[str, int], _Expected] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def spent(self) -> Spent:
+        """What was spent: the calls that were admitted, and the cost of the answers that arrived.
+
+        Where there is no cap, a call counts once it is answered.
+        """
+        return Spent(self._sent, self._spent_tokens, self._spent_money)
+
+    def stop(self, why: Stop) -> None:
+        """Admit nothing more."""
+        self.stopped = why
+
+    def lets(self, request: Request) -> bool:
+        """Reserve a request's expected cost; False if there is no room for it now.
+
+        The budget is closed if there would be no room even without anything in flight.
+        """
+        if not self._has_caps:
+            return self.stopped is None
+        with self._lock:
+            if self.stopped is None and self._until is not None and time.monotonic() >= self._until:
+                self.stopped = "seconds"
+            if self.stopped is not None:
+                return False
+            calls = len(request.calls)
+            if self._calls is not None and self._sent + calls > self._calls:
+                self.stopped = "calls"
+                return False
+            if self._estimates and not self._reserves(request):
+                return False
+            self._sent += calls
+            return True
+
+    def settle(self, answered: Iterable[Answered]) -> None:
+        """Replace the expected cost of requests by their actual cost."""
+        with self._lock:
+            for request, responses in answered:
+                if not self._has_caps:
+                    self._sent += len(responses)
+                if self._estimates:
+                    self._release(request)
+                tokens, money = self._took(request, responses)
+                self._spent_tokens += tokens
+                self._spent_money += money
+
+    def expected(self, request: Request) -> tuple[float, float]:
+        """The prompt and completion tokens that a request is expected to take."""
+        calls, expected = len(request.calls), self._expectation(request)
+        return calls * expected.prompt(request), calls * expected.completion
+
+    def commit(self, request: Request) -> None:
+        """Count a request's expected cost as spent, since its answers will come long after this run."""
+        with self._lock:
+            self._release(request)
+            read, written = self.expected(request)
+            self._spent_tokens += read + written
+            self._spent_money += self._prices.get(request.model, _FREE).of(read, 0, written)
+
+    def discard(self, model: str, traffic: Traffic) -> bool:
+        """Count the cost of replies that became no answer.
+
+        Returns:
+            Whether there is room for another try.
+        """
+        with self._lock:
+            prompt, completion = traffic.prompt_tokens, traffic.completion_tokens
+            if self._estimates:
+                prompt += traffic.estimated_prompt
+                completion += traffic.estimated_completion
+            price = self._prices.get(model, _FREE)
+            self._spent_tokens += prompt + completion
+            self._spent_money += price.of(prompt, traffic.cached_tokens, completion)
+            spent_all = self._tokens is not None and self._spent_tokens >= self._tokens
+            return not spent_all and (self._money is None or self._spent_money < self._money)
+
+    def give_up(self) -> None:
+        """Forget what is in flight, since it will not be answered."""
+        with self._lock:
+            self._reserved.clear()
+            self._reserved_tokens = self._reserved_money = 0.0
+
+    def _reserves(self, request: Request) -> bool:
+        calls = len(request.calls)
+        prompt, completion = self.expected(request)
+        price = self._prices.get(request.model, _FREE)
+        tokens, money = prompt + completion, price.of(prompt, 0, completion)
+        short: Stop | None = None
+        if self._tokens is not None and self._spent_tokens + self._reserved_tokens + tokens > self._tokens:
+            short = "tokens"
+        elif self._money is not None and self._spent_money + self._reserved_money + money > self._money:
+            short = "money" if money else None  # a free request always has room
+        if short is None:
+            self._reserved[request.calls[0].key] = Spent(calls, tokens, money)
+            self._reserved_tokens += tokens
+            self._reserved_money += money
+        elif not self._reserved:
+            self.stopped = short
+        return short is None
+
+    def _release(self, request: Request) -> None:
+        reserved = self._reserved.pop(request.calls[0].key, _NOTHING)
+        self._reserved_tokens -= reserved.tokens
+        self._reserved_money -= reserved.money
+
+    def _took(self, request: Request, responses: Sequence[Response]) -> tuple[float, float]:
+        """Tokens and money."""
+        prompt = completion = 0.0
+        cached = 0
+        for one in responses:
+            if one.prompt_tokens is None and one.completion_tokens is None:
+                # Failures are free; answers without counts are estimated.
+                if self._estimates and one.finish != "error":
+                    prompt += len(written_prompt(request.prompt.messages)) * TOKENS_A_CHARACTER
+                    completion += (len(one.text) + len(one.thinking or "")) * TOKENS_A_CHARACTER
+                continue
+            new = written(one, len(responses))
+            prompt += one.prompt_tokens or 0
+            cached += one.cached_tokens or 0
+            completion += new
+            if self._estimates:
+                self._expectation(request).learn(request, one.prompt_tokens or 0, new)
+        if not (prompt or completion):
+            return 0.0, 0.0
+        money = self._prices.get(request.model, _FREE).of(prompt, cached, completion)
+        return prompt + completion, money
+
+    def _expectation(self, request: Request) -> _Expected:
+        kind = (request.model, request.decoding.max_tokens)
+        if kind not in self._expected:
+            self._expected[kind] = _Expected(request.decoding.max_tokens)
+        return self._expected[kind]
+
+
+class _Expected:
+    """The expected tokens of answers with some maximum length, learnt from those that arrived."""
+
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
+        self._n = 0
+        self._sum = self._squares = 0.0
+        self._characters = self._read = 0
+
+    def learn(self, request: Request, read: int, written: float) -> None:
+        self._n += 1
+        self._sum += written
+        self._squares += written * written
+        self._characters += _characters(request)
+        self._read += read
+
+    def prompt(self, request: Request) -> float:
+        if self._n >= _ENOUGH and self._read:
+            return _characters(request) * self._read / self._characters
+        return _characters(request) * TOKENS_A_CHARACTER + _TOKENS_A_MESSAGE * len(request.prompt.messages)
+
+    @property
+    def completion(self) -> float:
+        """Two standard deviations above the mean, at most the maximum length."""
+        if self._n < _ENOUGH:
+            return self._longest
+        mean = self._sum / self._n
+        return min(self._longest, mean + 2 * sqrt(max(0.0, self._squares / self._n - mean * mean)))
+
+
+def written(response: Response, together: int) -> float:
+    """The completion tokens of a response; its share, if the server counts those of a request together."""
+    if response.completion_tokens is not None:
+        return response.completion_tokens
+    raw = response.raw or {}
+    return float(raw.get("completion_tokens_of_request") or 0) / int(
+        raw.get("answers_of_request") or together
+    )
+
+
+def _characters(request: Request) -> int:
+    return 1 + sum(len(message.content) for message in request.prompt.messages)
+
+
+class Gate:
+    """A model's requests, as long as the budget has room.
+
+    Args:
+        budget: Admits each request.
+        requests: The requests yet to be sent.
+    """
+
+    def __init__(self, budget: Budget, requests: Iterable[Request]) -> None:
+        self._budget, self._requests = budget, iter(requests)
+        self._held: Request | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether a request was refused that may have room once more answers have arrived."""
+        return self._held is not None and self._budget.stopped is None
+
+    def __iter__(self) -> Iterator[Request]:
+        if self._held is not None:
+            if not self._budget.lets(self._held):
+                return
+            held, self._held = self._held, None
+            yield held
+        for request in self._requests:
+            if not self._budget.lets(request):
+                self._held = request
+                return
+            yield request
+
 
 _LONGEST_KIND = 60
 

@@ -15,15 +15,12 @@ from contextlib import closing, contextmanager
 from functools import partial
 from queue import Empty, Queue
 
-from quaver.collect.run.budget import Budget, Gate
-from quaver.collect.run.feed import Feed, Following
-from quaver.collect.run.journal import Journal
+from quaver.collect.run.ledger import Feed, Following
 from quaver.collect.run.model_answers import taken_in_groups
-from quaver.collect.run.progress import Outcome, Progress
-from quaver.collect.run.writer import Kept, Writer
+from quaver.collect.run.progress import Budget, Gate, Outcome, Progress
+from quaver.collect.run.writer import Journal, Kept, Writer
 from quaver.collect.store.response_store import Store
-from quaver.core.little_garbage import little_garbage
-from quaver.core.meter import Meter, Metered
+from quaver.core.meter import Meter, Metered, little_garbage
 from quaver.core.model import Model
 from quaver.core.records import Request
 from quaver.errors import ModelError, QuaverError

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from quaver.collect.store.batch_tables import BATCH_COLUMNS
-from quaver.collect.store.receipt import Receipt
 from quaver.collect.store.responses import Responses
+from quaver.collect.store.spill import Receipt
 from quaver.core.batch import BatchState
-from quaver.core.call_terms import decoding_of
 from quaver.core.records import Call, Message, Prompt, Request
+from quaver.core.variant_display import decoding_of
 
 _COLUMNS = BATCH_COLUMNS.split(", ")
 

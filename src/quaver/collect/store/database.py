@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from quaver.collect.store.checksum import add_checksums
-from quaver.collect.store.disk_faults import REPAIR, what_to_do
-from quaver.collect.store.disk_reserve import Reserve, is_full
+from quaver.collect.store.disk_reserve import REPAIR, Reserve, is_full, what_to_do
 from quaver.collect.store.read_only import copied, live_uri, may_write, read_only_uri
 from quaver.collect.store.response_tables import SCHEMA, VERSION
 from quaver.errors import StoreError

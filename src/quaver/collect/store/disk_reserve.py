@@ -7,8 +7,12 @@ import os
 import sqlite3
 import tempfile
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+
+from quaver.core.replaced_file import locked, replace_text, writing
+from quaver.errors import StoreError
 
 _LEAST = 16 * 2**20
 """Bytes set aside before the size of answers is known."""
@@ -110,3 +114,103 @@ def _has_room(folder: Path) -> bool:
     except OSError as error:
         return error.errno not in _FULL
     return True
+
+
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EIO)
+
+_COPY = (
+    "this drive does not support file locks (common on network drives): move the study's folder to a "
+    "local disk, and copy it back after the run"
+)
+REPAIR = "`quaver repair STUDY` recovers what is still intact; the next run asks for the rest"
+_NO_STORE = f"move the file away: it holds no responses (if it once did, {REPAIR})"
+
+_BY_CODE = {
+    sqlite3.SQLITE_PROTOCOL: _COPY,
+    sqlite3.SQLITE_NOLFS: _COPY,
+    sqlite3.SQLITE_CORRUPT: REPAIR,
+    sqlite3.SQLITE_NOTADB: _NO_STORE,
+}
+_LOCKING = {
+    sqlite3.SQLITE_IOERR_LOCK,
+    sqlite3.SQLITE_IOERR_UNLOCK,
+    sqlite3.SQLITE_IOERR_RDLOCK,
+    sqlite3.SQLITE_IOERR_CHECKRESERVEDLOCK,
+    sqlite3.SQLITE_IOERR_SHMOPEN,
+    sqlite3.SQLITE_IOERR_SHMLOCK,
+    sqlite3.SQLITE_IOERR_SHMMAP,
+}
+
+
+def what_to_do(error: Exception) -> str | None:
+    """The fix for an error; None where the error says enough."""
+    if isinstance(error, OSError):
+        return _COPY if error.errno in _NO_LOCKS else None
+    code = getattr(error, "sqlite_errorcode", 0)
+    return _COPY if code in _LOCKING else _BY_CODE.get(code & 0xFF)
+
+
+@contextmanager
+def sole_writer(folder: Path, wait: float = 0.0) -> Iterator[None]:
+    """Lock a study's folder; the operating system releases it when the process ends.
+
+    Args:
+        folder: The folder.
+        wait: Seconds to wait for another process.
+
+    Raises:
+        StoreError: Another process holds the lock, or the folder cannot be locked.
+    """
+    with sole_writer_if_free(folder, wait) as free:
+        if not free:
+            pid = folder / ".run.pid"
+            holder = pid.read_text().strip() if pid.exists() else "unknown"
+            raise StoreError(
+                "another process is collecting for this study",
+                where=str(folder),
+                found=f"process {holder}",
+                fix="wait for it, or stop it; the answers that it has collected are stored",
+            )
+        yield
+
+
+@contextmanager
+def sole_writer_if_free(folder: Path, wait: float = 0.0) -> Iterator[bool]:
+    """Lock a study's folder; False where another process holds the lock.
+
+    Raises:
+        StoreError: The folder cannot be locked.
+    """
+    pid = folder / ".run.pid"
+    with ExitStack() as held:
+        try:
+            free = held.enter_context(locked(folder / ".run.lock", wait))
+        except OSError as error:
+            raise StoreError(
+                "the study's folder cannot be locked for this run",
+                where=str(folder),
+                found=error.strerror or str(error),
+                fix=what_to_do(error) or "check the folder's owner and permissions",
+            ) from error
+        if not free:
+            yield False
+            return
+        try:
+            with writing(folder):
+                replace_text(pid, str(os.getpid()))
+            yield True
+        finally:
+            with suppress(OSError):
+                pid.unlink(missing_ok=True)
+
+
+def who_collects(folder: Path) -> int | None:
+    """The process that is collecting for a study, or None."""
+    try:
+        process = int((folder / ".run.pid").read_text())
+        os.kill(process, 0)
+    except PermissionError:  # another user's process, which is alive
+        return process
+    except (OSError, ValueError):
+        return None
+    return process

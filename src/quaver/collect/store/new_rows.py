@@ -12,8 +12,8 @@ from typing import Any
 
 from quaver.collect.store.checksum import checksum_of_new, checksum_of_prompt
 from quaver.collect.store.placed_calls import PlacedCalls
-from quaver.collect.store.receipt import Receipt
 from quaver.collect.store.response_tables import INSERT, PLACE, PLACED, STORED
+from quaver.collect.store.spill import Receipt
 from quaver.collect.store.tallies import count_new
 from quaver.core.records import Call
 

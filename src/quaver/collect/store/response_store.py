@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from quaver.collect.store.merged_stores import MergedStores
-from quaver.collect.store.receipt import Receipt
 from quaver.collect.store.response_tables import COLUMNS
-from quaver.collect.store.spill import Spill, SpillFile
+from quaver.collect.store.spill import Receipt, Spill, SpillFile
 
 _FINISH = COLUMNS.split(", ").index("finish")
 

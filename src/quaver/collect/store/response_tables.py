@@ -84,7 +84,7 @@ CREATE VIEW IF NOT EXISTS answers AS
 )
 
 VERSION = 8
-"""Version of the tables and of the recipe for keys (``call_keys``); any other is refused."""
+"""Version of the tables and of the recipe for keys (``call_plan``); any other is refused."""
 
 STORED = f"key, prompt, source, terms, checksum, seed, received, {COLUMNS}"
 """The columns of a new response."""

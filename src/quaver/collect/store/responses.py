@@ -16,10 +16,9 @@ from typing import Any, NamedTuple
 from quaver._secrets import without_keys
 from quaver.collect.store.checksum import checksum, damaged
 from quaver.collect.store.database import UNFIT
-from quaver.collect.store.disk_faults import REPAIR
+from quaver.collect.store.disk_reserve import REPAIR
 from quaver.collect.store.new_rows import NewRows
 from quaver.collect.store.placed_calls import has_quoting_follow_ups
-from quaver.collect.store.receipt import Receipt
 from quaver.collect.store.response_tables import (
     COLUMNS,
     SUMMED,
@@ -28,11 +27,12 @@ from quaver.collect.store.response_tables import (
     row_of,
     written_prompt,
 )
+from quaver.collect.store.spill import Receipt
 from quaver.core.annotations import SHOWN, AnswerRows, Row, Said, Values
-from quaver.core.call_terms import request_terms
 from quaver.core.meter import Traffic
 from quaver.core.records import Call, Request, Response
 from quaver.core.response_validation import error_line
+from quaver.core.variant_display import request_terms
 from quaver.errors import StoreError
 
 _PLACED = 5

@@ -17,7 +17,7 @@ from quaver.design.calls.experiment import Experiment
 from quaver.design.factors.prompt_edits import ORIGINAL
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES, with_near_duplicates
 from quaver.design.items.table_files import read_rows
-from quaver.design.items.table_row import Row
+from quaver.design.items.text_lines import Row
 from quaver.design.prompts.templates import literal
 from quaver.design.spec import IMPORTED, AnnotationsSpec, StudySpec
 from quaver.design.spec.study_file import Positions

@@ -25,7 +25,7 @@ from quaver.design.prompts.rendering import PROMPT_NAMES
 from quaver.design.prompts.templates import check, check_columns, check_postfix, check_syntax, names_in
 from quaver.design.spec import TEXT_FACTOR, FamilySpec, StudySpec
 from quaver.design.spec.study_file import Positions, bind
-from quaver.design.variants.paraphrases import VariantFamily
+from quaver.design.variants.perturbations import VariantFamily
 from quaver.errors import SpecError, UnknownName
 
 Only = Mapping[str, tuple[str, ...]]

@@ -10,13 +10,13 @@ from typing import Any, Protocol
 
 from quaver.core import registry
 from quaver.core.column_names import column_of
-from quaver.core.little_garbage import little_garbage
+from quaver.core.meter import little_garbage
 from quaver.core.number_format import text_of
 from quaver.core.records import Item
 from quaver.core.seeds import derive
+from quaver.design.items.item_data import place_of, rows_where
 from quaver.design.items.item_labels import with_gold, with_labels
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES
-from quaver.design.items.row_selection import place_of, rows_where
 from quaver.design.items.table_files import FORMATS, read_rows
 from quaver.design.spec import StudySpec
 from quaver.design.spec.items_spec import ExamplesSpec, ItemsSpec, TableSpec

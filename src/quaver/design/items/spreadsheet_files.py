@@ -10,7 +10,7 @@ import fastexcel
 
 from quaver.core.number_format import count
 from quaver.design.items.spreadsheet_parts import Extent, Parts, checked_parts, letters
-from quaver.design.items.table_row import Row
+from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError, QuaverError, UnknownName
 
 Cells = Sequence[str | None]

@@ -16,8 +16,7 @@ from typing import Any
 import polars as pl
 
 from quaver.core.number_format import count
-from quaver.design.items.table_row import Row
-from quaver.design.items.text_lines import rows_of_lines
+from quaver.design.items.text_lines import Row, rows_of_lines
 from quaver.errors import ItemError, SpecError, nearest
 
 

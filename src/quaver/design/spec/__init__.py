@@ -7,14 +7,30 @@ line.
 
 from __future__ import annotations
 
-from quaver.design.spec.collection_spec import BudgetSpec, RunSpec, UntilSpec
 from quaver.design.spec.items_spec import GoldSpec, ItemsSpec
-from quaver.design.spec.measures_spec import ConclusionSpec, EvaluatorSpec, FollowUpSpec, MeasureSpec
-from quaver.design.spec.models_spec import DecodingSpec, ModelSpec, PriceSpec
-from quaver.design.spec.prompt_spec import TEXT_FACTOR, FamilySpec, MeaningSpec, PromptSpec, SampleSpec
-from quaver.design.spec.spec_part import PlacedError, PluginSpec
-from quaver.design.spec.study_spec import StudySpec
-from quaver.design.spec.task_spec import IMPORTED, NOT_ASKED, AnnotationsSpec, LabelSpec, TaskSpec
+from quaver.design.spec.models_spec import (
+    ConclusionSpec,
+    DecodingSpec,
+    EvaluatorSpec,
+    FollowUpSpec,
+    MeasureSpec,
+    ModelSpec,
+    PriceSpec,
+)
+from quaver.design.spec.study_spec import BudgetSpec, RunSpec, StudySpec, UntilSpec
+from quaver.design.spec.task_spec import (
+    IMPORTED,
+    NOT_ASKED,
+    TEXT_FACTOR,
+    AnnotationsSpec,
+    FamilySpec,
+    LabelSpec,
+    MeaningSpec,
+    PromptSpec,
+    SampleSpec,
+    TaskSpec,
+)
+from quaver.design.spec.yaml_file import PlacedError, PluginSpec
 
 __all__ = [
     "IMPORTED",

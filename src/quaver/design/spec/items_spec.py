@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, field_validator, model_
 
 from quaver.core.column_names import column_of
 from quaver.core.number_format import composed
-from quaver.design.spec.spec_part import Name, Part, PlacedError, Text, with_group
+from quaver.design.spec.yaml_file import Name, Part, PlacedError, Text, with_group
 
 Scalar = bool | int | float | str
 

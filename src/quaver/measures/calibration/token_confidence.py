@@ -16,11 +16,11 @@ from scipy import special
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, IntervalKind, Resampling, Units, bootstrap
+from quaver.estimation.cells import guarded
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import clopper_pearson, effective, mean_within
 from quaver.estimation.means import over_strata
 from quaver.estimation.reading import Graded, Reading, arranged, graded
-from quaver.estimation.signature import guarded
 from quaver.estimation.statistic import Cell, Sampler, Statistic
 from quaver.measures.calibration.calibration_bins import Binning, assigned
 from quaver.measures.calibration.confidence_shifts import Both, true_shift

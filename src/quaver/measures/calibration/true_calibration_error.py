@@ -12,10 +12,10 @@ from quaver.core.records import Estimate, IntervalWarning
 from quaver.core.seeds import derive
 from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.encoding import Ints
+from quaver.estimation.grouped_items import above_floor, affordable
 from quaver.estimation.intervals import Interval
 from quaver.estimation.inversion import deviations, inverted
 from quaver.estimation.means import none_goes_far
-from quaver.estimation.noise_floor import above_floor, affordable
 from quaver.estimation.reading import Graded
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.calibration.calibration_bins import Bins, calibrated_draws

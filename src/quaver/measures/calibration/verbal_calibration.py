@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate
+from quaver.core.rows import Presentation
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.declaration import measure

@@ -23,7 +23,7 @@ from quaver.estimation.one_thread import one_thread
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Keep
 from quaver.measures.corrected.labelled_items import TOGETHER, LabelledItems, filled, populations_apart
-from quaver.measures.judging.judged_scores import NO_SCORES, scores_of
+from quaver.measures.judging.judge_bias import NO_SCORES, scores_of
 
 FEW_EVENTS = 6.0
 """With fewer to be expected among the gold labels a contrast has no interval: ``benchmarks/corrected.py``

@@ -1,18 +1,27 @@
-"""How often the labels are the true ones."""
+"""Accuracy: how often the labels are the true ones, beside what guessing would reach."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 
-from quaver.estimation.cells import Missing
+from quaver.core.records import LabelSet
+from quaver.core.seeds import derive
+from quaver.errors import MeasureError
+from quaver.estimation.arrangement import UnknownColumn
+from quaver.estimation.bootstrap import Floats
+from quaver.estimation.cells import Missing, guarded
 from quaver.estimation.declaration import measure
-from quaver.estimation.encoding import Ints
+from quaver.estimation.encoding import Encoded, Ints, combine, encode, encode_labels, ordered
+from quaver.estimation.gathered import frame_of
 from quaver.estimation.means import share_of
 from quaver.estimation.reading import judge, treatment
+from quaver.estimation.regression import design, parsed
 from quaver.estimation.statistic import Cell, Statistic
+from quaver.measures.correctness._laplace_fit import Counted
 from quaver.measures.variation.label_shares import ASKING
 
 
@@ -68,3 +77,129 @@ def _beside(cell: Cell, asked: Ints, right: int) -> dict[str, Any]:
         "counted_wrong": right / (answered + bare),
         "left_out": right / answered if answered else None,
     }
+
+
+@guarded
+def baseline(
+    annotations: Any,
+    kind: Literal["noisy", "random"],
+    *,
+    labels: LabelSet | None = None,
+    label: str = "label",
+    share: float = 0.5,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """The annotations that a baseline would have given, for any measure to be taken of.
+
+    Args:
+        annotations: A row an annotation.
+        kind: ``"random"``: every label is drawn, all alike likely. ``"noisy"``: a share of the labels is
+            swapped for another one, all others alike likely.
+        labels: The label set; without it, the labels that occur.
+        label: The column of labels. The unanswered stay so.
+        share: Which share ``"noisy"`` swaps.
+        seed: Root seed.
+
+    Returns:
+        The frame with other labels (as text).
+
+    Raises:
+        MeasureError: The column does not exist, fewer than two labels, or the kind is unknown.
+
+    >>> frame = pl.DataFrame({"item": [1, 2, 3, 4], "label": ["a", "b", "a", None]})
+    >>> noisy = baseline(frame, "noisy", share=1.0)
+    >>> noisy["label"].to_list()
+    ['b', 'a', 'b', None]
+    """
+    frame = frame_of(annotations)
+    if label not in frame.columns:
+        raise UnknownColumn(label, frame.columns, where="label")
+    if not 0 <= share <= 1:
+        raise MeasureError("not a share", where="share", expected="from 0 to 1", found=repr(share))
+    codes, values = encode_labels(frame[label], label)
+    names = labels.codes if labels else tuple(ordered(values))
+    given = np.flatnonzero(codes >= 0)
+    if len(names) < 2:
+        raise MeasureError("fewer than two labels", where="labels", expected="two to choose from")
+    rng = np.random.default_rng(derive(seed, "baseline", kind))
+    place = np.array([names.index(value) if value in names else -1 for value in values] + [-1])
+    found = place[codes]
+    if kind == "random":
+        found[given] = rng.integers(0, len(names), given.size)
+    else:
+        swapped = rng.choice(given, round(share * given.size), replace=False)
+        shift = rng.integers(1, len(names), swapped.size)
+        # A label outside the set is swapped for any of them.
+        found[swapped] = (np.maximum(found[swapped], 0) + shift) % len(names)
+    text = [names[code] if code >= 0 else None for code in found.tolist()]
+    kept = [
+        values[old] if new < 0 <= old else said for old, new, said in zip(codes, found, text, strict=True)
+    ]
+    return frame.with_columns(pl.Series(label, kept, dtype=pl.String))
+
+
+def answer_rows(frame: pl.DataFrame, formula: str) -> tuple[pl.DataFrame, dict[str, int]]:
+    """The rows to fit, with ``correct`` made where it is wanted and not there."""
+    wanted = formula.partition("~")[0].strip() == "correct" and "correct" not in frame.columns
+    if not wanted or not {"label", "gold"} <= set(frame.columns):
+        return frame, {}
+    known = frame["gold"].is_not_null()
+    rows = frame.filter(known)
+    same = pl.col("label").cast(pl.String) == pl.col("gold").cast(pl.String)
+    excluded = {"item without gold": int((~known).sum())} if not known.all() else {}
+    return rows.with_columns(correct=same.fill_null(value=False)), excluded
+
+
+def grouped(rows: pl.DataFrame, names: Sequence[str]) -> list[Encoded]:
+    """Each row's group, of every kind."""
+    if not names:
+        raise MeasureError("no column of items", where="group", expected="one or more", found="none")
+    found = []
+    for name in names:
+        if name not in rows.columns:
+            raise UnknownColumn(name, rows.columns, where="group")
+        groups = encode(rows[name], name)
+        if (groups.codes < 0).any() or len(groups.values) < 2:
+            raise MeasureError(
+                "a column that does not group the rows",
+                where="group",
+                expected="a value in every row, two or more in all",
+                found=f"{len(groups.values)} values, {int((groups.codes < 0).sum())} rows without",
+            )
+        found.append(groups)
+    return found
+
+
+def right_or_wrong(frame: pl.DataFrame, name: str) -> Floats:
+    """The response, 1 or 0 in each row."""
+    if name not in frame.columns:
+        raise UnknownColumn(name, frame.columns, where="formula")
+    column = frame[name]
+    if not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
+        raise MeasureError(
+            "a response that is not 0 or 1", where="formula", expected="0 and 1", found=str(column.dtype)
+        )
+    y = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    if not np.isin(y, (0.0, 1.0)).all():
+        strange = y[~np.isin(y, (0.0, 1.0))][0]
+        raise MeasureError(
+            "a response that is not 0 or 1", where="formula", expected="0 and 1", found=f"{strange:g}"
+        )
+    if not y.size or np.ptp(y) == 0:
+        found = f"only {y[0]:g}" if y.size else "no rows"
+        raise MeasureError("a response that does not vary", where="formula", expected="0 and 1", found=found)
+    return np.asarray(y)
+
+
+def combinations(
+    rows: pl.DataFrame, formula: str, y: Floats, groups: Sequence[Encoded]
+) -> tuple[tuple[str, ...], Counted, Ints]:
+    """The names of the terms, the answers counted, and a row of each combination."""
+    of = design(rows, formula)
+    named = dict.fromkeys(name for term in parsed(formula)[1] for name in term)
+    encoded = [*(("", one) for one in groups), *((name, encode(rows[name], name)) for name in named)]
+    codes = combine(encoded, rows.height).codes
+    first = np.unique(codes, return_index=True)[1]
+    right, asked = (np.bincount(codes, one).astype(np.float64) for one in (y, np.ones(y.size)))
+    counted = Counted(right, asked, of.matrix[first], groups[0].codes[first])
+    return of.names, counted, first

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from quaver.core.presentation import Presentation
 from quaver.core.records import NO_LABEL, Estimate
+from quaver.core.rows import Presentation
 from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure

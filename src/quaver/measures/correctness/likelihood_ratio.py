@@ -10,7 +10,7 @@ from scipy import special
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.signature import guarded
+from quaver.estimation.cells import guarded
 from quaver.measures.correctness._laplace_fit import Component, Counted, Fitted, failed, fit
 from quaver.measures.correctness.mixed_logit import MixedLogit
 

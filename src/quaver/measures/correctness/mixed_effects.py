@@ -9,15 +9,15 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate
+from quaver.core.rows import Presentation
 from quaver.errors import MeasureError
 from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
-from quaver.estimation.formula import parsed
 from quaver.estimation.reading import Reading, judge, treatment
+from quaver.estimation.regression import parsed
 from quaver.estimation.statistic import Cell
 from quaver.measures.correctness.likelihood_ratio import DRAWS, FEW_ITEMS, likelihood_ratio
 from quaver.measures.correctness.mixed_logit import REFERENCE, MixedLogit, Structure, mixed_logit

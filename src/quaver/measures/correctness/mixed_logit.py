@@ -23,12 +23,11 @@ import numpy as np
 from scipy import special
 
 from quaver.errors import MeasureError
-from quaver.estimation.formula import parsed
+from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.gathered import frame_of
-from quaver.estimation.signature import Frame, guarded
-from quaver.measures.correctness._counted_answers import answer_rows, combinations, grouped, right_or_wrong
-from quaver.measures.correctness._item_freedom import freedom
-from quaver.measures.correctness._laplace_fit import Counted, Fitted, failed, fit
+from quaver.estimation.regression import parsed
+from quaver.measures.correctness._laplace_fit import Counted, Fitted, failed, fit, freedom
+from quaver.measures.correctness.accuracy import answer_rows, combinations, grouped, right_or_wrong
 from quaver.measures.correctness.random_effects import (
     SINGULAR,
     Candidate,

@@ -8,22 +8,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from quaver.core.presentation import Presentation
 from quaver.core.records import Estimand, Estimate
+from quaver.core.rows import Presentation
 from quaver.errors import UnknownName
 from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Ints
-from quaver.estimation.gaps import Gap, gap, within
+from quaver.estimation.grouped_items import level_deviations
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import over_strata
-from quaver.estimation.noise_floor import level_deviations
+from quaver.estimation.paired_differences import Gap, gap, within
 from quaver.estimation.rank_correlation import covariate_correlation
 from quaver.estimation.reading import Reading, judge, treatment
 from quaver.estimation.statistic import Cell, Statistic
-from quaver.measures.correctness.spread_of_prompts import range_of_others
+from quaver.measures.correctness.recovered_share import range_of_others
 
 
 @measure(

@@ -26,16 +26,14 @@ import polars as pl
 from quaver.agreement.disagreement import scale
 from quaver.core.records import Estimate, LabelSet
 from quaver.estimation.bootstrap import Floats, Resampling, Units
-from quaver.estimation.gaps import gap, within
+from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.gathered import frame_of
-from quaver.estimation.grouped_items import ItemGroups, item_groups
+from quaver.estimation.grouped_items import ItemGroups, item_groups, level_deviations
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import differing, ratio
 from quaver.estimation.multiple_testing import adjusted
-from quaver.estimation.noise_floor import level_deviations
-from quaver.estimation.signature import Frame, guarded
+from quaver.estimation.paired_differences import gap, within
 from quaver.estimation.statistic import Sampler, Statistic
-from quaver.measures.stability.gold_agreement import gold_agreement
 from quaver.measures.stability.label_pairs import (
     LabelPairs,
     Pairs,
@@ -44,6 +42,7 @@ from quaver.measures.stability.label_pairs import (
     share_differing,
     tabulated,
 )
+from quaver.measures.stability.vouched_parts import gold_agreement
 
 _RESAMPLES = 500
 _KAPPA = "Cohen's kappa of labels and gold labels, weighted by the level of measurement"

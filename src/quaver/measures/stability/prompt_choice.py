@@ -19,13 +19,12 @@ from scipy import special
 
 from quaver.core.records import Estimate, LabelSet
 from quaver.estimation.bootstrap import Floats, Resampling, Units, Weighted
+from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.gathered import frame_of
 from quaver.estimation.grouped_items import item_groups
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import differing, ratio
-from quaver.estimation.signature import Frame, guarded
 from quaver.estimation.statistic import Statistic
-from quaver.measures.stability.gold_agreement import gold_agreement
 from quaver.measures.stability.label_pairs import (
     NO_LABEL_CODE,
     LabelPairs,
@@ -34,6 +33,7 @@ from quaver.measures.stability.label_pairs import (
     likeness,
     prepared,
 )
+from quaver.measures.stability.vouched_parts import gold_agreement
 
 _RESAMPLES = 500
 _MUTE = 0.1

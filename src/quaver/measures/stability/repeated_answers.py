@@ -16,13 +16,11 @@ from numpy.typing import NDArray
 from quaver.core.records import Estimate, LabelSet
 from quaver.estimation.arrangement import Columns
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.cells import Missing, cells
+from quaver.estimation.cells import Frame, Missing, cells
 from quaver.estimation.declaration import measure
-from quaver.estimation.entropy import entropy
 from quaver.estimation.intervals import mean_within
-from quaver.estimation.means import differing, over_strata, ratio
+from quaver.estimation.means import differing, entropy, over_strata, ratio
 from quaver.estimation.reading import Reading
-from quaver.estimation.signature import Frame
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.stability.prompt_stability import CONDITION
 from quaver.measures.variation.item_sensitivity import mean_defined

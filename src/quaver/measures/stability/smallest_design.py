@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quaver.estimation.bootstrap import Floats
+from quaver.estimation.cells import guarded
 from quaver.estimation.encoding import Ints
-from quaver.estimation.signature import guarded
 
 _MOST = (1000, 100)
 """The largest numbers of variants and repeats that a design is sought among."""

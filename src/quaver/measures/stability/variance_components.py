@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quaver.agreement.stratified_alpha import rarest_labels, scaled, stray_labels
-from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate, Level
+from quaver.core.rows import Presentation
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
 from quaver.estimation.arrangement import Columns

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate, Level
+from quaver.core.rows import Presentation
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.cells import Missing
@@ -19,8 +19,7 @@ from quaver.estimation.encoding import label_counts
 from quaver.estimation.means import ratio
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Cell, Statistic
-from quaver.measures.validity.coder_gap import ALL, Coded, Ints
-from quaver.measures.validity.coders import coded, coders_of
+from quaver.measures.validity.coders import ALL, Coded, Ints, coded, coders_of
 from quaver.measures.variation.label_shares import ASKING
 
 _FEWEST = 3

@@ -15,13 +15,13 @@ from quaver.agreement.disagreement import Disagreement
 from quaver.agreement.stratified_alpha import ranged, rarest_labels, stray_labels
 from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Floats, Resampling
+from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.declaration import measure
 from quaver.estimation.gathered import frame_of
 from quaver.estimation.grouped_items import item_groups
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import differing, over_strata, ratio, share_of
 from quaver.estimation.reading import Reading
-from quaver.estimation.signature import Frame, guarded
 from quaver.estimation.statistic import Cell, Sampler, Statistic, enough_groups
 from quaver.measures.variation.label_shares import ASKING
 

@@ -55,7 +55,7 @@ def read_effect(text: str, names: Sequence[str], references: Sequence[str] = ())
 
     Args:
         text: The claim.
-        names: The coefficients, as `quaver.estimation.formula.design` names them.
+        names: The coefficients, as `quaver.estimation.regression.design` names them.
         references: The levels whose coefficient is 0.
 
     Raises:

@@ -16,7 +16,7 @@ from quaver.correction.regressions import Kind
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.formula import design, parsed
+from quaver.estimation.regression import design, parsed
 from quaver.measures.validity.claims import read_effect
 
 _SHARE = re.compile(r"\s*share\(\s*(.+?)\s*\)\s*")
@@ -42,7 +42,7 @@ class Regression(NamedTuple):
 def read_formula(formula: str) -> Regression:
     """Read ``share(LABEL) ~ a + b`` or ``label ~ a * b``.
 
-    Right of the ``~`` stand columns of the items, as `quaver.estimation.formula.parsed` reads them;
+    Right of the ``~`` stand columns of the items, as `quaver.estimation.regression.parsed` reads them;
     ``factor(a)`` takes numbers as categories, and ``1`` stands for no column at all.
 
     Raises:

@@ -20,8 +20,7 @@ from scipy import special
 from quaver.core.records import Estimate, IntervalWarning
 from quaver.core.seeds import derive
 from quaver.estimation.bootstrap import Floats, Resampling, Units
-from quaver.estimation.grouped_items import Groups
-from quaver.estimation.noise_floor import above_floor, affordable
+from quaver.estimation.grouped_items import Groups, above_floor, affordable
 from quaver.estimation.one_thread import one_thread
 from quaver.estimation.regression import orthonormal
 from quaver.estimation.statistic import Cell

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from quaver.core.records import LabelSet
 from quaver.estimation.arrangement import Columns
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.cells import cells
+from quaver.estimation.cells import Frame, cells, guarded
 from quaver.estimation.encoding import label_counts
 from quaver.estimation.one_thread import one_thread
-from quaver.estimation.signature import Frame, guarded
 
 _FLOOR = 1e-10
 """Probabilities are kept above this, so that an error never seen before is unlikely and not impossible."""
@@ -140,7 +139,7 @@ def consensus(
     """One label an item from all variants (and models, and decodings, as far as they are not in ``by``).
 
     Args:
-        annotations: A row an annotation, of one evaluator; see `quaver.estimation.signature.Measure`.
+        annotations: A row an annotation, of one evaluator; see `quaver.estimation.cells.Measure`.
         method: See `majority` and `dawid_skene`.
         labels: The label set.
         by: Columns that make the cells.

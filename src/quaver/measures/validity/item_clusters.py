@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from quaver.core.records import Estimate
 from quaver.core.seeds import derive
 from quaver.estimation.bootstrap import Floats
+from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.gathered import frame_of
 from quaver.estimation.intraclass import Likeness, Partition
 from quaver.estimation.multiple_testing import adjusted
-from quaver.estimation.signature import Frame, guarded
 
 _METHOD = (
     "intraclass correlation by one-way analysis of variance, tested by permuting items, with Holm's "

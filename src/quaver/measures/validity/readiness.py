@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate
+from quaver.core.rows import Presentation
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.arrangement import Columns
 from quaver.estimation.declaration import Measure, measure

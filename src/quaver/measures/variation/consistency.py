@@ -1,7 +1,7 @@
 """Consistency: how alike a prompt's paraphrases treat the items of one class.
 
 Two items of the same true class have the consistency 1 − TVD of their label distributions over the
-paraphrases; `quaver.measures.variation.item_pairs` sums them without going through the pairs.
+paraphrases; `quaver.measures.variation.item_sensitivity` sums them without going through the pairs.
 
 Source: Errica, Siracusano, Sanvito & Bifulco (2025), What Did I Do Wrong? Quantifying LLMs' Sensitivity
 and Consistency to Prompt Engineering, NAACL 2025, section 3.
@@ -22,18 +22,18 @@ from quaver.core.records import Estimate, IntervalWarning, LabelSet
 from quaver.errors import MeasureError
 from quaver.estimation.arrangement import Columns
 from quaver.estimation.bootstrap import Floats, Weighted
-from quaver.estimation.cells import Missing, cells
+from quaver.estimation.cells import Frame, Missing, cells, guarded
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import Interval, effective
 from quaver.estimation.means import none_goes_far
 from quaver.estimation.reading import Reading
-from quaver.estimation.signature import Frame, guarded
 from quaver.estimation.statistic import FEW_RARE, Cell, Statistic, never_labelled
-from quaver.measures.variation.item_pairs import Pairs, alike
 from quaver.measures.variation.item_sensitivity import (
     PAPER,
     STRATA,
     Convention,
+    Pairs,
+    alike,
     check_convention,
     mean_defined,
     unequal,

@@ -21,12 +21,12 @@ from quaver.core.estimate_frame import Deviations
 from quaver.core.records import NO_LABEL, Estimate
 from quaver.estimation.arrangement import ColumnReader
 from quaver.estimation.bootstrap import Floats, Resampling, Units
-from quaver.estimation.gaps import gap, within
+from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.gathered import Gathered, frame_of
 from quaver.estimation.grouped_items import ItemGroups, item_groups
 from quaver.estimation.intervals import Interval, mean_within
 from quaver.estimation.means import differing, ratio
-from quaver.estimation.signature import Frame, guarded
+from quaver.estimation.paired_differences import gap, within
 from quaver.estimation.statistic import Sampler, Statistic
 
 _KEYS = ("model", "decoding", "item")

@@ -8,17 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate
+from quaver.core.rows import Presentation
 from quaver.core.seeds import derive
 from quaver.estimation.arrangement import UnknownColumn
 from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
-from quaver.estimation.gaps import inverted_sums
-from quaver.estimation.intervals import Interval, mean_within
-from quaver.estimation.multiple_testing import adjusted
-from quaver.estimation.noise_floor import (
+from quaver.estimation.grouped_items import (
     above_floors,
     affordable,
     level_deviations,
@@ -26,6 +23,9 @@ from quaver.estimation.noise_floor import (
     p_above,
     with_random_signs,
 )
+from quaver.estimation.intervals import Interval, mean_within
+from quaver.estimation.multiple_testing import adjusted
+from quaver.estimation.paired_differences import inverted_sums
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.variation.label_shares import ASKING

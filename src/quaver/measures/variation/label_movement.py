@@ -17,13 +17,12 @@ from quaver.agreement.stratified_alpha import rarest_labels
 from quaver.core.records import NO_LABEL, Estimate, LabelSet
 from quaver.estimation.arrangement import ColumnReader, UnknownColumn
 from quaver.estimation.bootstrap import Draws, Floats, Resampling, Units
-from quaver.estimation.gaps import gap, within
+from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.gathered import Gathered, frame_of
-from quaver.estimation.grouped_items import ItemGroups, item_groups
+from quaver.estimation.grouped_items import ItemGroups, item_groups, level_deviations
 from quaver.estimation.intervals import Interval, mean_within
 from quaver.estimation.means import differing, ratio
-from quaver.estimation.noise_floor import level_deviations
-from quaver.estimation.signature import Frame, guarded
+from quaver.estimation.paired_differences import gap, within
 from quaver.estimation.statistic import Sampler, Statistic
 
 _RESAMPLES = 1000

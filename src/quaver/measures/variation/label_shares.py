@@ -1,27 +1,36 @@
-"""How often each label was given, and how many different ones."""
+"""How often each label was given, and the labels of each item."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from quaver.agreement.stratified_alpha import rarest_labels, stray_labels
-from quaver.core.records import Estimate
+from quaver.core.records import AND_PROMPT, Estimate, LabelSet
 from quaver.errors import MeasureError
-from quaver.estimation.arrangement import UnknownColumn
+from quaver.estimation.arrangement import Columns, UnknownColumn
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.cells import Missing
+from quaver.estimation.cells import OUTPUT, Frame, Missing, cells, guarded
 from quaver.estimation.declaration import measure
 from quaver.estimation.gathered import Gathered
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import differing, none_goes_far, ratio, share_of
 from quaver.estimation.reading import Reading, arranged
-from quaver.estimation.signature import OUTPUT
 from quaver.estimation.statistic import Cell, Statistic
-from quaver.measures.variation.item_sensitivity import PAPER
+from quaver.measures.variation.consistency import spread_evenly
+from quaver.measures.variation.item_sensitivity import (
+    PAPER,
+    STRATA,
+    Convention,
+    Entropies,
+    Pairs,
+    check_convention,
+    mean_defined,
+)
 
 ASKING = ("model", "variant", "decoding", "repeat")
 """What tells the answers about one item apart."""
@@ -223,3 +232,257 @@ def _normalised(column: pl.Series, before: int) -> Floats:
     inner = flat * np.log(np.where(flat > 0, flat, 1))
     spread = -np.bincount(owner, inner, height)
     return np.asarray(np.where(sizes > 1, np.abs(spread) / np.log(np.maximum(sizes, 2)), np.nan))
+
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""Which quantiles of a distribution are given beside its histogram."""
+
+_METHODS = {
+    "sensitivity": "median of the items’ sensitivities",
+    "consistency": "median consistency of the pairs of one class",
+}
+
+
+@guarded
+def distributions(estimates: Sequence[Estimate], *, bins: int = 20, matrix: int = 0) -> list[Estimate]:
+    """The distribution of the items' sensitivity, or of the consistency of the pairs of one class.
+
+    The estimates' value is the median. ``details`` has ``quantiles`` (`QUANTILES`, by their share),
+    ``counts`` (how many lie in each of the bins of equal width from 0 to 1, the last edge included) and
+    ``values``, how many there are. An item's sensitivity, and a pair's consistency, is its mean over the
+    repeats (of each model and decoding). A pair is of two different items. Of classes with more than 300
+    items the pairs among 300 are taken, evenly spread over the items; ``details["items"]`` says how many.
+
+    Args:
+        estimates: Of `sensitivity` or `consistency`, with ``classes=True, keep=["distribution"]``.
+        bins: Bins of the histogram.
+        matrix: Up to how many of a class's items ``details["matrix"]`` holds the consistency of each pair of,
+            the items in order of their modal label; 0: none.
+
+    Returns:
+        Of sensitivity, one estimate for each cell over all items; of both, one for each gold label that has
+        any, under ``"class"`` in the cell.
+
+    Raises:
+        MeasureError: The estimates are of another measure, or did not keep their distribution.
+
+    One item split two to two over four labels (ln 2 / ln 4), another unanimous:
+
+    >>> import polars as pl
+    >>> from quaver.measures import sensitivity
+    >>> frame = pl.DataFrame({"item": [1, 1, 1, 1, 2, 2, 2, 2], "variant": [1, 2, 3, 4] * 2,
+    ...                       "label": list("aabbcccc"), "gold": list("aaaadddd")})
+    >>> found = distributions(sensitivity(frame, classes=True, keep=["distribution"]), bins=2)
+    >>> [(e.cell, e.value, e.details["counts"]) for e in found]
+    [({}, 0.25, [1, 1]), ({'class': 'a'}, 0.5, [0, 1]), ({'class': 'd'}, 0.0, [1, 0])]
+    """
+    if bins < 1:
+        raise MeasureError("not a number of bins", where="bins", expected="1 or more", found=repr(bins))
+    return [found for one in estimates for found in _distribution(one, bins, matrix)]
+
+
+def _distribution(one: Estimate, bins: int, matrix: int) -> Iterator[Estimate]:
+    """The distribution behind an estimate; none behind the consistency of all classes together."""
+    if one.measure not in _METHODS:
+        raise MeasureError(
+            "no distribution is known of this measure",
+            where="estimates",
+            expected=" or ".join(_METHODS),
+            found=one.measure,
+        )
+    kept, of_class = one.distribution, "class" in one.cell
+    if one.value is not None and kept is None:
+        raise MeasureError(
+            "estimates that did not keep their distribution",
+            where="estimates",
+            expected=f"{one.measure}(…, keep=['distribution'])",
+        )
+    if one.measure == "consistency":
+        if of_class and kept is not None and len(kept) > 1:
+            yield _of_pairs(one, kept, bins, matrix)
+    elif kept is not None:
+        known = kept[np.isfinite(kept)]
+        yield _estimate(one, known, bins, n=known.size)
+    elif not of_class:
+        yield _estimate(one, np.empty(0), bins, n=0)
+
+
+def _of_pairs(one: Estimate, kept: Floats, bins: int, matrix: int) -> Estimate:
+    details: dict[str, Any] = {"items": len(kept)}
+    if matrix:
+        shown = spread_evenly(np.arange(len(kept)), matrix)
+        details["matrix"] = kept[np.ix_(shown, shown)].tolist()
+    beyond = one.n - len(kept) if one.unit.removesuffix(AND_PROMPT) == "item" else 0
+    excluded = {"item beyond the sample": beyond} if beyond > 0 else {}
+    return _estimate(one, kept[np.triu_indices(len(kept), 1)], bins, len(kept), details, excluded)
+
+
+def _estimate(
+    one: Estimate,
+    values: Floats,
+    bins: int,
+    n: int,
+    details: dict[str, Any] | None = None,
+    excluded: dict[str, int] | None = None,
+) -> Estimate:
+    said: dict[str, Any] = {
+        "measure": f"{one.measure}_distribution",
+        "n": n,
+        "cell": one.cell,
+        "method": _METHODS[one.measure],
+        "reference": one.reference,
+    }
+    if not values.size:
+        return Estimate(value=None, reason=one.reason or "no item with two predictions", **said)
+    at = np.quantile(values, QUANTILES)
+    counts, _ = np.histogram(np.clip(values, 0, 1), bins=bins, range=(0.0, 1.0))
+    known = {
+        "quantiles": {f"{share:g}": float(value) for share, value in zip(QUANTILES, at, strict=True)},
+        "counts": counts.tolist(),
+        "values": int(values.size),
+        **(details or {}),
+    }
+    return Estimate(value=float(np.median(values)), details=known, excluded=excluded or {}, **said)
+
+
+_NUMBERS = ("sensitivity", "corrected", "consistency", "predictions")
+
+
+@guarded
+def item_stability(
+    annotations: Frame,
+    *,
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    convention: Convention = "recommended",
+    missing: Missing | None = None,
+    columns: Columns | None = None,
+) -> pl.DataFrame:
+    """Each item's sensitivity and consistency.
+
+    Args:
+        annotations: A row an annotation, as a measure takes them.
+        labels: The label set.
+        by: Columns that make the cells.
+        convention: As in `quaver.measures.variation.item_sensitivity`.
+        missing: As there.
+        columns: Other names for the frame's columns.
+
+    Returns:
+        A row an item and cell: the columns of ``by``, ``item``, ``gold``, ``sensitivity``, ``corrected``
+        (jackknifed), ``consistency`` (the mean over the other items of its class), ``predictions`` (the mean
+        number over repeats), ``mode`` (the modal label). Null where a number is undefined.
+
+    Raises:
+        MeasureError: The frame or an option cannot be used.
+
+    >>> frame = pl.DataFrame({"item": [1, 1, 2, 2], "variant": [1, 2, 1, 2], "label": list("aaab"),
+    ...                       "gold": list("aaaa")})
+    >>> item_stability(frame).select("item", "sensitivity", "consistency", "mode").rows()
+    [('1', 0.0, 0.5, 'a'), ('2', 1.0, 0.5, 'a')]
+    """
+    by = (by,) if isinstance(by, str) else tuple(by)
+    missing = check_convention(convention, missing)
+    schema = dict.fromkeys((*by, "item", "gold"), pl.String)
+    parts = [pl.DataFrame(schema={**schema, **dict.fromkeys(_NUMBERS, pl.Float64), "mode": pl.String})]
+    for cell in cells(
+        annotations,
+        raters=("variant",),
+        within=STRATA,
+        by=by,
+        labels=labels,
+        columns=columns,
+        missing=missing,
+        gold=True,
+    ):
+        parts.append(_of_cell(cell, schema, self_pairs=convention == "paper"))
+    return pl.concat(parts)
+
+
+def _of_cell(cell: Cell, schema: Mapping[str, type[pl.String]], *, self_pairs: bool) -> pl.DataFrame:
+    """The rows of one cell's items."""
+    counts = cell.counts()
+    gold = np.full(len(cell.items), -1) if cell.gold is None else cell.gold
+    strata = range(counts.shape[1])
+    alike = [Pairs(counts[:, s], gold, self_pairs=self_pairs).per_item() for s in strata]
+    found = Entropies.of(counts)
+    none = np.full((len(cell.items), 1), np.nan)
+    values = {
+        "sensitivity": found.items,
+        "corrected": mean_defined(found.corrected),
+        "consistency": mean_defined(np.stack(alike, 1) if alike else none),
+        "predictions": counts.sum(2).mean(1) if counts.size else none[:, 0],
+    }
+    modes = [cell.labels[row.argmax()] if row.any() else None for row in counts.sum(1)]
+    where = {name: [value] * len(cell.items) for name, value in cell.where.items()}
+    truths = [cell.labels[code] if code >= 0 else None for code in gold]
+    frame = pl.DataFrame(
+        {**where, "item": list(cell.items), "gold": truths, **values}, schema_overrides=schema
+    )
+    return frame.with_columns(pl.col(_NUMBERS).fill_nan(None), pl.Series("mode", modes, dtype=pl.String))
+
+
+@guarded
+def most_sensitive(items: pl.DataFrame, n: int = 20) -> pl.DataFrame:
+    """The items of `item_stability` that paraphrases move most, in every cell.
+
+    Args:
+        items: What `item_stability` gives.
+        n: How many a cell.
+
+    Returns:
+        Rows of that table, the most sensitive first; items that nothing moves are left out.
+
+    Raises:
+        MeasureError: It is another table, annotations for instance.
+
+    >>> items = pl.DataFrame({"item": ["a", "b", "c"], "sensitivity": [0.0, 0.4, 0.9]})
+    >>> most_sensitive(items, n=1)["item"].to_list()
+    ['c']
+    """
+    _check(items, "sensitivity")
+    return _first(items.filter(pl.col("sensitivity") > 0), "sensitivity", n, descending=True)
+
+
+@guarded
+def least_consistent(items: pl.DataFrame, n: int = 20, *, above: float = 0.5) -> pl.DataFrame:
+    """The items that are least like the others of their class, among those that paraphrases move.
+
+    Args:
+        items: What `item_stability` gives.
+        n: How many a cell.
+        above: Only items whose sensitivity is above this.
+
+    Returns:
+        Rows of that table, the least consistent first.
+
+    Raises:
+        MeasureError: It is another table, annotations for instance.
+
+    >>> columns = {"item": ["a", "b"], "sensitivity": [0.9, 0.8], "consistency": [0.6, 0.2]}
+    >>> least_consistent(pl.DataFrame(columns))["item"].to_list()
+    ['b', 'a']
+    """
+    _check(items, "sensitivity", "consistency")
+    moved = items.filter((pl.col("sensitivity") > above) & pl.col("consistency").is_not_null())
+    return _first(moved, "consistency", n, descending=False)
+
+
+def _check(items: pl.DataFrame, *needed: str) -> None:
+    for name in ("item", *needed):
+        if name not in items.columns:
+            raise MeasureError(
+                "this table does not say how sensitive each item is",
+                where="items",
+                expected="the table that item_stability returns",
+                found=f"columns {', '.join(items.columns[:8])}{', …' * (len(items.columns) > 8)}",
+                fix="give item_stability(annotations, by=[…]) the annotations of one evaluator first",
+            )
+
+
+def _first(items: pl.DataFrame, column: str, n: int, *, descending: bool) -> pl.DataFrame:
+    cell = items.columns[: items.columns.index("item")]
+    ordered = items.sort([column, "item"], descending=[descending, False])
+    if not cell:
+        return ordered.head(n)
+    return ordered.group_by(cell, maintain_order=True).head(n).sort(cell, maintain_order=True)

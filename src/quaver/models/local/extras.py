@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
 
 from quaver.errors import Unavailable
 
@@ -46,3 +48,37 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
+
+
+_SPINS = "5000"
+"""Number of libgomp's pauses: 0.1 to 0.3 ms, depending on the processor. A time slice is about 3 ms."""
+
+
+def cores() -> int | None:
+    """The physical cores that this process may use; None if unknown.
+
+    ``OMP_NUM_THREADS`` says how many, as it does for other numerical libraries. The engine itself would count
+    those of the whole machine.
+    """
+    if (wanted := os.environ.get("OMP_NUM_THREADS", "")).isdecimal() and int(wanted):
+        return int(wanted)
+    try:
+        places = [Path(f"/sys/devices/system/cpu/cpu{one}/topology") for one in os.sched_getaffinity(0)]
+        return len({(place / "thread_siblings_list").read_text() for place in places})
+    except (AttributeError, OSError):
+        return None
+
+
+def spin_briefly() -> None:
+    """Make waiting threads spin briefly before they sleep, unless the user has configured it.
+
+    libgomp reads this when it is loaded.
+    """
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", _SPINS)
+
+
+def waiting() -> str:
+    """How threads wait, according to the environment."""
+    named = (name for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY") if name in os.environ)
+    return ", ".join(f"{name}={os.environ[name]}" for name in named)

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 from quaver.core.records import Request, Response, Token
 from quaver.errors import ModelError, SpecError, UnknownName, nearest
 from quaver.models._defaults import sendable
-from quaver.models.local.causal import pytorch
+from quaver.models.local.checkpoint import pytorch
 from quaver.models.local.extras import unfit_library
 
 _KV_ON_PROCESSORS = 1 << 30

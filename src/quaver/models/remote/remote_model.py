@@ -22,9 +22,8 @@ from quaver.core.meter import Metered
 from quaver.core.model import Answered, Keyed, Model, Needs, Placed, Probed, Spread
 from quaver.core.records import Condition, Message, Request, Response
 from quaver.errors import ModelError, QuaverError
-from quaver.models.remote.packed import Place, packed_requests, unpacked_answers
 from quaver.models.remote.ray_cluster import Cluster
-from quaver.models.remote.remote_worker import RemoteWorker, Setup
+from quaver.models.remote.remote_worker import Place, RemoteWorker, Setup, packed_requests, unpacked_answers
 
 _AHEAD, _EACH = 0.4, 0.005
 """Seconds for which a worker has requests ahead of its model, which then always has something to draw; at

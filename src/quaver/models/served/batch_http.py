@@ -22,8 +22,8 @@ from quaver.core.response_validation import printable, token_count
 from quaver.errors import ModelError, RateLimited
 from quaver.models.served.http_pool import MOST_REPLY, TooLong, check_parts
 from quaver.models.served.presets import Preset
-from quaver.models.served.request_body import CHAT, PLAIN, body_of, is_plain
 from quaver.models.served.server_faults import Address, Passing, Refused, lost, read_failure
+from quaver.models.served.server_options import CHAT, PLAIN, body_of, is_plain
 from quaver.models.served.server_reply import reading, reply_to
 
 _CONNECT, _QUIET = 10.0, 120.0

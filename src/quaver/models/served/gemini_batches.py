@@ -17,7 +17,7 @@ from quaver.core.response_validation import printable, token_count
 from quaver.errors import ModelError, SpecError
 from quaver.models._defaults import turns
 from quaver.models.served.batch_http import BatchHttp, LineReader, listed, object_of
-from quaver.models.served.request_body import ROOM, one_of
+from quaver.models.served.server_options import ROOM, one_of
 
 _DEFAULTS = Decoding("")
 _BUDGETS = {"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 24576}

@@ -23,7 +23,7 @@ from quaver.models.served.presets import Preset
 from quaver.models.served.server_faults import Address, Passing, Refused
 
 if TYPE_CHECKING:
-    from quaver.models.served.connection import Connection
+    from quaver.models.served.http_pool import Connection
 
 _TRIES = 4
 _CHOICES = ("zq7 kd", "vx3 pf")

@@ -11,8 +11,8 @@ from quaver.core.records import Request, Response, Token
 from quaver.core.response_validation import token_count, valid_response, valid_tokens
 from quaver.errors import ModelError
 from quaver.models.served.presets import Preset
-from quaver.models.served.request_body import LABEL
 from quaver.models.served.server_faults import Passing
+from quaver.models.served.server_options import LABEL
 
 _FAILED = ("error", "insufficient_system_resource", "abort")
 """Finish reasons that are faults of the server."""

@@ -16,8 +16,7 @@ from quaver.report.charts.plane import Plane, Spot, draw_plane
 from quaver.report.charts.scores import accuracy_chart, score_chart, score_figures
 from quaver.report.charts.theme import plainly
 from quaver.report.estimate_index import Results, varying
-from quaver.report.measure_words import presentation_of
-from quaver.report.page_numbers import cell, ends, printed
+from quaver.report.page_words import cell, ends, presentation_of, printed
 from quaver.report.table_rows import Table, shortened_table
 
 _MOST = 40

@@ -24,9 +24,7 @@ from quaver.report.charts.grid import Grid, Square, draw_grid
 from quaver.report.charts.plane import Guide, Plane, Spot, draw_plane
 from quaver.report.charts.theme import about
 from quaver.report.estimate_index import Results, varying
-from quaver.report.estimate_words import value_in_words
-from quaver.report.page_numbers import cell, ends, number, printed
-from quaver.report.plain_text import slug
+from quaver.report.page_words import cell, ends, number, printed, slug, value_in_words
 from quaver.report.table_rows import Table, shortened_table
 
 _MOST = 60

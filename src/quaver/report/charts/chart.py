@@ -40,14 +40,12 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal, get_args
 
-from quaver.core.presentation import SECTIONS, Section
 from quaver.core.records import Estimate
+from quaver.core.rows import SECTIONS, Section
 from quaver.errors import QuaverError
 from quaver.report.charts.theme import finished
 from quaver.report.estimate_index import Results, varying
-from quaver.report.measure_words import ALL
-from quaver.report.page_numbers import percent_measure, printed
-from quaver.report.plain_text import slug
+from quaver.report.page_words import ALL, percent_measure, printed, slug
 from quaver.report.table_rows import Table
 
 BARS = "Lines are 95% intervals."

@@ -16,7 +16,7 @@ from quaver.report.charts.grid import Grid, Square, draw_grid
 from quaver.report.charts.plane import Plane, Spot, draw_plane
 from quaver.report.charts.theme import DATA, INK, PAPER, Layer, fixed, inline, options, panel_heading
 from quaver.report.estimate_index import Results, varying
-from quaver.report.page_numbers import number, printed
+from quaver.report.page_words import number, printed
 from quaver.report.table_rows import Table, shortened_table
 
 _MOST_ROWS = 90

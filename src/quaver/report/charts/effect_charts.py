@@ -13,7 +13,7 @@ from quaver.report.charts.scores import score_chart
 from quaver.report.charts.theme import about
 from quaver.report.charts.theme import about as in_words
 from quaver.report.estimate_index import NO_LABEL, Results, varying
-from quaver.report.page_numbers import printed
+from quaver.report.page_words import printed
 
 _OUTCOMES = {"compliance": "valid", "accuracy": "correct", "f1": "F1"}
 _PREFIX = "factor_effects_"

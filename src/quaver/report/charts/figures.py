@@ -10,13 +10,13 @@ from typing import Any
 import polars as pl
 
 from quaver.core import registry
-from quaver.core.presentation import SECTIONS
 from quaver.core.records import Estimate
+from quaver.core.rows import SECTIONS
 from quaver.errors import QuaverError
 from quaver.report.charts.chart import Chart, Figure, matches, spoken
 from quaver.report.charts.scores import score_figures, trend_figure
 from quaver.report.estimate_index import Results
-from quaver.report.measure_words import presentation_of
+from quaver.report.page_words import presentation_of
 
 _TREND, _PLAIN = 20, 90
 """Where plain charts stand in their section: over a column of numbers, and value by value."""

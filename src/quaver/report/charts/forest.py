@@ -30,7 +30,7 @@ from quaver.report.charts.theme import (
     plainly,
     text_width,
 )
-from quaver.report.plain_text import one_line
+from quaver.report.page_words import one_line
 
 _GAP = 14
 _NARROWEST = 66

@@ -25,8 +25,7 @@ from quaver.report.charts.theme import (
     plainly,
     text_width,
 )
-from quaver.report.page_numbers import printed
-from quaver.report.plain_text import one_line
+from quaver.report.page_words import one_line, printed
 
 _STEP = 27
 _GAP = 18

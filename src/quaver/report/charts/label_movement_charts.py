@@ -8,8 +8,8 @@ from typing import Any
 
 import altair as alt
 
-from quaver.core.presentation import Section
 from quaver.core.records import Estimate
+from quaver.core.rows import Section
 from quaver.report.charts.chart import BARS, Figure, cell_name, chart, cut, largest, names, spoken
 from quaver.report.charts.effect_charts import label_share_chart, levels_shown, not_drawn, shares_shown
 from quaver.report.charts.grid import Bar, draw_stacks
@@ -32,8 +32,7 @@ from quaver.report.charts.theme import (
     text_width,
 )
 from quaver.report.estimate_index import NO_LABEL, Results, varying, without
-from quaver.report.page_numbers import cell, ends, number, printed
-from quaver.report.plain_text import slug
+from quaver.report.page_words import cell, ends, number, printed, slug
 from quaver.report.table_rows import Table, shortened_table
 
 _MOST_SHIFTS = 40

@@ -14,8 +14,7 @@ from quaver.report.charts.grid import Bar, draw_stacks
 from quaver.report.charts.plane import Guide, Plane, Spot, draw_plane
 from quaver.report.charts.theme import about
 from quaver.report.estimate_index import Results, varying, without
-from quaver.report.page_numbers import cell, ends, printed
-from quaver.report.plain_text import slug
+from quaver.report.page_words import cell, ends, printed, slug
 from quaver.report.table_rows import Table, shortened_table
 
 _KINDS = {"intra_pss_cumulative": "the first k repeats", "intra_pss_adjacent": "repeat k and the next"}

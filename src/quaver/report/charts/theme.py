@@ -14,9 +14,7 @@ import altair as alt
 
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
-from quaver.report.estimate_words import sentence
-from quaver.report.page_numbers import printed
-from quaver.report.plain_text import one_line, shortened
+from quaver.report.page_words import one_line, printed, sentence, shortened
 
 INK: Final = "#1b1b1b"
 SOFT: Final = "#5f5f5f"

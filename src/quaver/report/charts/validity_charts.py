@@ -14,17 +14,15 @@ from quaver.report.charts.chart import BARS, Figure, cell_name, chart
 from quaver.report.charts.grid import Grid, Square, draw_grid
 from quaver.report.charts.theme import ABOUT, DATA, SOFT, about, fitted, inline
 from quaver.report.estimate_index import Results, varying
-from quaver.report.joint_conclusion import (
+from quaver.report.page_words import in_words, interval, number, percent_measure, printed, slug
+from quaver.report.table_rows import (
+    Table,
     by_chance,
     corrected_conclusions,
     in_true_labels,
     joint_conclusions,
     median_effect,
 )
-from quaver.report.measure_words import in_words
-from quaver.report.page_numbers import interval, number, percent_measure, printed
-from quaver.report.plain_text import slug
-from quaver.report.table_rows import Table
 
 _PREFIX = "readiness_"
 _SHADES = {"met": 0.9, "undecided": 0.4}

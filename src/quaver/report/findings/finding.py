@@ -9,13 +9,13 @@ from markupsafe import Markup, escape
 
 from quaver.core.number_format import count, percent
 from quaver.core.number_format import points as in_points
-from quaver.core.presentation import Section
+from quaver.core.rows import Section
 from quaver.report.estimate_index import Results
 from quaver.report.findings.key_results import carrying, named, readiness_headline, readiness_sentences
 from quaver.report.findings.quality_gate import quality_lines
 from quaver.report.findings.verdicts import STEADY as STABLE
 from quaver.report.findings.verdicts import Quality, Verdict, beyond_chance, quality, verdicts
-from quaver.report.page_numbers import number, points, value_and_interval
+from quaver.report.page_words import number, points, value_and_interval
 
 __all__ = ["STABLE", "STOPPED", "Finding", "finding"]
 

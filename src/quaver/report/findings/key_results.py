@@ -7,20 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from markupsafe import Markup, escape
 
 from quaver.core.number_format import count
-from quaver.core.presentation import Section
 from quaver.core.records import Estimand, Estimate
+from quaver.core.rows import Section
 from quaver.report.estimate_index import NO_LABEL, Results, varying
-from quaver.report.findings.coder_sentences import coder_sentences
-from quaver.report.findings.effect_sentences import FEW, clear, effect_sentences, points_of
+from quaver.report.findings.effect_sentences import FEW, clear, coder_sentences, effect_sentences, points_of
 from quaver.report.findings.verdicts import STEADY
-from quaver.report.joint_conclusion import (
+from quaver.report.page_words import in_words, number, percent_measure, printed, value_and_interval
+from quaver.report.table_rows import (
     by_chance,
     corrected_conclusions,
     in_true_labels,
     joint_conclusions,
 )
-from quaver.report.measure_words import in_words
-from quaver.report.page_numbers import number, percent_measure, printed, value_and_interval
 
 _ONE_PROMPT = "for this prompt"
 

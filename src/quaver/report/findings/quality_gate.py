@@ -10,7 +10,7 @@ from typing import Any
 
 from quaver.core.column_names import in_words
 from quaver.core.number_format import percent, with_interval
-from quaver.report.findings.clusters import cluster_line
+from quaver.report.findings.effect_sentences import cluster_line
 from quaver.report.findings.verdicts import Issue, Quality
 
 _STATUSES = {"no_label": "no label found", "valid": "valid, but without a label"}

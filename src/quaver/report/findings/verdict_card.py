@@ -22,7 +22,7 @@ from quaver.report.findings.verdict_words import (
     reasons,
     three_lines,
 )
-from quaver.report.plain_text import shortened
+from quaver.report.page_words import shortened
 
 _NAMED = 3
 """As many models are named."""

@@ -16,7 +16,7 @@ from quaver.core.records import AND_PROMPT, Estimate
 from quaver.report.estimate_index import NO_LABEL, Results
 from quaver.report.findings.recommendation import NextStep, Reason, Recommendation, Recommended
 from quaver.report.findings.verdicts import beyond_chance
-from quaver.report.plain_text import shortened
+from quaver.report.page_words import shortened
 
 _LONGEST = 60
 """Characters of a name that are shown."""

@@ -34,7 +34,7 @@ from typing import Any, Final, Literal, get_args
 
 from quaver.core.records import Estimate
 from quaver.core.rows import Rows, short_lines
-from quaver.report.findings.clusters import Clusters, clusters
+from quaver.report.findings.effect_sentences import Clusters, clusters
 
 Kind = Literal[
     "no answers",

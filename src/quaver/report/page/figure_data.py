@@ -6,10 +6,12 @@ holds a sample of the items, and says so.
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
@@ -17,9 +19,87 @@ from markupsafe import Markup
 
 from quaver.core.estimate_frame import Deviations
 from quaver.report.estimate_index import NO_LABEL, Results
-from quaver.report.estimate_words import sentence
-from quaver.report.page.evidence import Behind
-from quaver.report.plain_text import visible
+from quaver.report.page_words import sentence, visible
+
+
+class RawAnswer(NamedTuple):
+    """A stored answer as the model gave it: its place in the design, and its text."""
+
+    item: str
+    model: str
+    variant: str
+    decoding: str
+    text: str
+
+
+class Cost(NamedTuple):
+    """What a model's answers cost.
+
+    Attributes:
+        model: Its name in the study.
+        calls: Calls that were made.
+        reused: Answers that were reused from other studies.
+        errors: How many of the calls ended in an error.
+        prompt_tokens: Tokens read.
+        cached_tokens: How many of these the server had in its cache.
+        completion_tokens: Tokens written.
+        money: US dollars; None where the price is not known.
+    """
+
+    model: str
+    calls: int
+    reused: int
+    errors: int
+    prompt_tokens: float
+    cached_tokens: float
+    completion_tokens: float
+    money: float | None
+
+
+class PartCost(NamedTuple):
+    """What the answers at one level of a factor cost.
+
+    Attributes:
+        factor: A factor of the variants, ``decoding`` or ``model``.
+        level: One of its levels.
+        calls: Answers.
+        prompt_tokens: Tokens read.
+        completion_tokens: Tokens written.
+        money: US dollars; None where the price of one of the models is not known.
+    """
+
+    factor: str
+    level: str
+    calls: int
+    prompt_tokens: float
+    completion_tokens: float
+    money: float | None
+
+
+class Behind(Protocol):
+    """Where a report looks up texts, answers and costs, a few items at a time."""
+
+    @property
+    def raw(self) -> bool:
+        """Whether raw answers are stored."""
+        ...
+
+    def texts(self, items: Sequence[str]) -> Mapping[str, str]:
+        """The texts of some items by id, as far as they are known."""
+        ...
+
+    def answers(self, items: Sequence[str]) -> Sequence[RawAnswer]:
+        """The first repeat's raw answers about some items, each cut to a few hundred characters."""
+        ...
+
+    def costs(self) -> Sequence[Cost]:
+        """What each model's answers cost; nothing if no calls were made."""
+        ...
+
+    def part_costs(self) -> Sequence[PartCost]:
+        """What the answers at each level of each factor cost, of all models together."""
+        ...
+
 
 _MOST_LABELS = 400_000
 """Labels that are listed, each a character; of more, as many whole items as that."""
@@ -193,3 +273,28 @@ def _digits(number: int, width: int) -> bytes:
 def _cut(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST else line[:_LONGEST] + "…"
+
+
+_PACKED_FROM = 600
+"""Bytes from which packing makes a file's link shorter."""
+
+
+def download(name: str, data: str | bytes, kind: str, words: str = "") -> Markup:
+    """A link that saves a file.
+
+    Args:
+        name: The file's name.
+        data: What is in it.
+        kind: Its media type, such as ``text/csv``.
+        words: The link's text; the name if left out.
+    """
+    content = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
+    packed = len(content) >= _PACKED_FROM and isinstance(data, str)
+    if packed:
+        content = gzip.compress(content, 9, mtime=0)
+    coded = base64.b64encode(content).decode("ascii")
+    suffix, held, more = (
+        (".gz", "application/gzip", Markup(' data-kind="{}"').format(kind)) if packed else ("", kind, "")
+    )
+    link = Markup('<a class="save" download="{}{}" href="data:{};base64,{}"{}>{}</a>')
+    return link.format(name, suffix, held, coded, more, words or name)

@@ -9,12 +9,151 @@ from inspect import cleandoc
 from itertools import takewhile
 from typing import Any
 
+from quaver.core.number_format import count
 from quaver.core.records import AND_PROMPT, Estimate
 from quaver.report.estimate_index import Results
-from quaver.report.findings.clusters import Clusters, clusters
-from quaver.report.page.gold_words import gold_sentences
-from quaver.report.page.settings import setting_in_words
+from quaver.report.findings.effect_sentences import Clusters, clusters
 from quaver.report.table_rows import Table
+
+
+def gold_sentences(sample: Mapping[str, Any]) -> list[str]:
+    """The design with its seed, the coders with their agreement, and what is still open.
+
+    Args:
+        sample: What the study says of its gold sample; empty where none was drawn.
+
+    >>> gold_sentences({"design": "simple", "drawn": 20, "population": 90, "rounds": 1, "seed": 7,
+    ...     "probabilities": [0.2, 0.2], "coders": [{"coder": "ada"}], "labelled": 19})[0]
+    'A gold sample of 20 of the 90 items was drawn in 1 round by simple sampling (probability 0.20; seed 7).'
+    """
+    if not sample.get("design"):
+        return []
+    low, high = sample["probabilities"]
+    chances = f"probability {low:.2f}" if high - low < 1e-9 else f"probabilities {low:.2f} to {high:.2f}"
+    by = f" by {' and '.join(sample['by'])}" if sample.get("by") else ""
+    when = f" until {sample['date']}" if sample.get("date") else ""
+    found = [
+        f"A gold sample of {sample['drawn']:,} of the {sample['population']:,} items was drawn in "
+        f"{count(sample['rounds'], 'round')}{when} by {sample['design']} sampling{by} ({chances}; "
+        f"seed {sample['seed']})."
+    ]
+    coders = f"{count(len(sample['coders']), 'coder')} labelled it"
+    if agreement := sample.get("agreement"):
+        alpha = "undefined" if agreement["value"] is None else f"{agreement['value']:.2f}"
+        coders += (
+            f"; {count(sample['twice'], 'item')} have labels of several coders (Krippendorff's alpha "
+            f"{alpha}, {agreement['details']['percent']:.0%} of the pairs of labels agree)"
+        )
+    settled = Counter(dict(sample.get("decided", {})).values())
+    for rule, who in (("adjudicator", "an adjudicator"), ("majority", "the majority of coders")):
+        if settled[rule]:
+            coders += f"; {count(settled[rule], 'disagreement')} settled by {who}"
+    found.append(coders + ".")
+    if lacking := sample["drawn"] - sample["labelled"]:
+        found.append(f"{count(lacking, 'drawn item')} without a gold label so far.")
+    return found
+
+
+_NAMED = ("file", "served_model", "model", "base_url")
+_SHOWN_HASH = 16
+_DEFAULTS: Mapping[str, Any] = {"top_p": 1.0, "top_k": 0, "min_p": 0.0, "repeat_penalty": 1.0}
+
+
+def setting_in_words(results: Results) -> list[str]:
+    """The source of the items, the models and paraphrases, and how answers were sampled."""
+    lock = results.lock
+    return [
+        *_items(lock.get("study", {}).get("items") or {}),
+        *_models(lock.get("models", {})),
+        *_paraphrases(results),
+        *([] if results.imported else _decodings(lock)),
+    ]
+
+
+def _items(spec: Mapping[str, Any]) -> list[str]:
+    source, sample = spec.get("source"), spec.get("sample")
+    if not source:
+        return []
+    drawn = f"; {sample:,} were drawn at random" if isinstance(sample, int) else ""
+    return [f"The items are those of {source}{drawn}."]
+
+
+def _models(models: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    models_in_words = []
+    for name, facts in models.items():
+        named = next((str(facts[key]) for key in _NAMED if facts.get(key)), "")
+        parts = [str(facts.get("engine", "")), "" if named == name else named]
+        parts += [f"SHA-256 {facts['sha256'][:_SHOWN_HASH]}…"] if facts.get("sha256") else []
+        facts_in_words = ", ".join(part for part in parts if part)
+        models_in_words.append(f"“{name}”" + (f" ({facts_in_words})" if facts_in_words else ""))
+    if not models_in_words:
+        return []
+    return [f"The {'model is' if len(models_in_words) == 1 else 'models are'} {_listed(models_in_words)}."]
+
+
+def _paraphrases(results: Results) -> list[str]:
+    """Which engines made the paraphrases, at which temperatures or strengths, and how they were checked."""
+    made: dict[str, list[Mapping[str, Any]]] = {}
+    for variant in results.variants:
+        for level in variant.get("origin", {}).values():
+            if isinstance(level, Mapping) and level.get("engine"):
+                made.setdefault(str(level["engine"]), []).append(level)
+    asked = {
+        str(one.get("asked", {}).get("engine")): one.get("asked", {}).get("model")
+        for one in results.lock.get("paraphrases", {}).get("made", ())
+    }
+    engines = []
+    for engine, levels in made.items():
+        several = {str(sorted(map(repr, level.items()))) for level in levels}
+        by = asked.get(engine)
+        by = by.get("model", by.get("use")) if isinstance(by, Mapping) else by
+        words = f"{len(several):,} paraphrases were made by the engine {engine}" + (
+            f" (“{by}”)" if by else ""
+        )
+        engines.append(words + "".join(_range(levels, key) for key in ("temperature", "strength")))
+    if not engines:
+        return []
+    flagged = sum(bool(one.get("covariates", {}).get("flagged")) for one in results.variants)
+    doubt = f"; the check that the report describes doubts the meaning of {flagged:,}" if flagged else ""
+    return [f"{'; '.join(engines)}{doubt}."]
+
+
+def _range(levels: Sequence[Mapping[str, Any]], key: str) -> str:
+    known = sorted({float(one[key]) for one in levels if isinstance(one.get(key), (int, float))})
+    if not known:
+        return ""
+    ends = f"{known[0]:g}" if len(known) == 1 else f"{len(known)} {key}s from {known[0]:g} to {known[-1]:g}"
+    return f" at {key} {ends}" if len(known) == 1 else f" at {ends}"
+
+
+def _decodings(lock: Mapping[str, Any]) -> list[str]:
+    asked: dict[str, set[int]] = {}
+    for one in lock.get("conditions", ()):
+        if one.get("follow_up"):
+            continue
+        asked.setdefault(str(one.get("decoding")), set()).add(int(one.get("repeats", 1)))
+    own = " unless the prompt sets another limit"
+    own = own if any(one.get("max_tokens") for one in lock.get("variants", ())) else ""
+    decodings = []
+    for name, facts in lock.get("decodings", {}).items():
+        heat = facts.get("temperature")
+        words = ["greedily" if heat == 0 else f"at temperature {heat:g}"] if heat is not None else []
+        if facts.get("max_tokens"):
+            words.append(f"at most {facts['max_tokens']:,} tokens{own}")
+        words += [
+            f"{key} {facts[key]}" for key, usual in _DEFAULTS.items() if key in facts and facts[key] != usual
+        ]
+        words += [f"ended by {' or '.join(map(repr, facts['stop']))}"] if facts.get("stop") else []
+        words += ["constrained to the labels"] if facts.get("constraint") == "labels" else []
+        repeats = sorted(asked.get(str(name), ()))
+        words += [f"{' or '.join(map(str, repeats))} times each"] if repeats and repeats != [1] else []
+        decodings.append(f"“{name}”: {', '.join(words)}")
+    return [f"Answers were sampled as {'; '.join(decodings)}."] if decodings else []
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
 
 _YEAR = re.compile(r"\s*\(\d{4}[a-z]?\)")
 _BEFORE = re.compile(r": | as in ")
@@ -229,8 +368,8 @@ def left_out(results: Results) -> list[tuple[str, str, int, int]]:
     total: Counter[tuple[str, str]] = Counter()
     times: Counter[tuple[str, str]] = Counter()
     for one in results.estimates:
-        for kind, count in one.excluded.items():
-            total[one.measure, str(kind)] += int(count)
+        for kind, number in one.excluded.items():
+            total[one.measure, str(kind)] += int(number)
             times[one.measure, str(kind)] += 1
     return [(measure, kind, times[measure, kind], total[measure, kind]) for measure, kind in total]
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import jinja2
+import vl_convert
 from markupsafe import Markup, escape
 
 from quaver.core.records import Estimate
-from quaver.report.plain_text import slug
-from quaver.report.warning_phrases import kind, phrase
+from quaver.core.variant_display import Change, marked_messages, origin_in_words
+from quaver.report.charts.figures import Gallery, in_words
+from quaver.report.charts.plane import svg_text, titled, unchecked
+from quaver.report.estimate_index import Results
+from quaver.report.page_words import kind, phrase, slug
+from quaver.report.table_rows import Table
 
 _CERTIFIED = "simulated"
 
@@ -135,3 +142,116 @@ def _environment() -> jinja2.Environment:
     environment.filters["slug"] = slug
     environment.globals["marked_notes"] = marks
     return environment
+
+
+WIDE = 760
+"""Width of a chart on a screen, in pixels; where there is more room it is enlarged."""
+
+NARROW = 344
+"""Width of a chart for a phone."""
+
+
+class Pictures(NamedTuple):
+    """A figure as SVG, without its title: for a screen and for a phone."""
+
+    wide: str
+    narrow: str
+
+
+def drawn(shown: Gallery) -> dict[str, Pictures]:
+    """The figures as pictures; those that cannot be drawn go to the gallery's broken ones."""
+    pictures: dict[str, Pictures] = {}
+    for figure in shown.figures:
+        try:
+            with unchecked():
+                pictures[figure.name] = Pictures(*(svg_text(figure.chart(width)) for width in (WIDE, NARROW)))
+        except Exception as error:  # whatever another package's chart raises
+            shown.broken[figure.name] = in_words(error)
+    shown.figures = [figure for figure in shown.figures if figure.name in pictures]
+    return pictures
+
+
+def write_pictures(shown: Gallery, pictures: Mapping[str, Pictures], folder: Path | None) -> dict[str, str]:
+    """Write each figure with its title as SVG, PNG and PDF; without a folder, make the SVG alone.
+
+    Returns:
+        The SVG files by the figures' names.
+    """
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    written = {}
+    for figure in shown.figures:
+        svg = titled(pictures[figure.name].wide, figure.title, figure.subtitle, WIDE)
+        if folder is not None and not _written(svg, folder / f"{figure.name}.svg"):
+            (folder / f"{figure.name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=2))
+            (folder / f"{figure.name}.pdf").write_bytes(vl_convert.svg_to_pdf(svg))
+            (folder / f"{figure.name}.svg").write_text(svg, encoding="utf-8")
+        written[figure.name] = svg
+    return written
+
+
+def _written(svg: str, path: Path) -> bool:
+    """Whether an earlier report wrote the same picture, which it finished with the SVG."""
+    others = all(path.with_suffix(kind).exists() for kind in (".png", ".pdf"))
+    return others and path.exists() and path.read_bytes() == svg.encode()
+
+
+_TAGS = {"gone": ("<del>", "</del>"), "new": ("<ins>", "</ins>"), "same": ("", "")}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPrompt:
+    """A variant's prompt.
+
+    Attributes:
+        place: Its place in the design, from 1.
+        name: The levels that distinguish it from others.
+        id: Its id.
+        answers: The answer for each label, by the label's name.
+        origin: Where it came from and whether it keeps the meaning, a line each.
+        flagged: Whether its meaning is in doubt.
+        messages: Role and content, marked.
+    """
+
+    place: int
+    name: str
+    id: str
+    answers: Mapping[str, str]
+    origin: Sequence[str]
+    flagged: bool
+    messages: Sequence[tuple[str, Markup]]
+
+
+def shown_prompts(results: Results, most: int) -> Iterator[ShownPrompt]:
+    """The first variants of a study as the page shows them."""
+    original = results.lock.get("original", ())
+    for place, variant in enumerate(results.variants[:most], 1):
+        covariates: Mapping[str, Any] = variant.get("covariates", {})
+        messages = marked_messages(original or variant.get("example", ()), variant.get("example", ()))
+        yield ShownPrompt(
+            place,
+            results.variant_name(variant["id"]),
+            variant["id"],
+            {results.label_name(code): answer for code, answer in variant["answers"].items()},
+            origin_in_words(variant.get("origin", {}), covariates),
+            bool(covariates.get("flagged")),
+            [(role, marked(pieces)) for role, pieces in messages],
+        )
+
+
+def marked(pieces: Sequence[Change]) -> Markup:
+    """Insertions and deletions in HTML; the texts are escaped."""
+    parts = []
+    for name, piece in pieces:
+        opening, closing = _TAGS[name]
+        parts.append(Markup(opening) + escape(piece) + Markup(closing))
+    return Markup("").join(parts)
+
+
+def edits_table(results: Results) -> Table:
+    """What was changed by hand in the prompts, with the text before."""
+    edits = results.lock.get("paraphrases", {}).get("edits", ())
+    rows = tuple(
+        (f"{one['factor']}={one['level']}", one["part"], one["before"], one["after"]) for one in edits
+    )
+    return Table(("level", "part", "before", "after"), rows)

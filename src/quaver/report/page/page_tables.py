@@ -10,9 +10,9 @@ import polars as pl
 from quaver.core.estimate_frame import Deviations
 from quaver.report.estimate_index import Results
 from quaver.report.findings.causes import Cause, causes_table
-from quaver.report.page.evidence import Behind
+from quaver.report.page.figure_data import Behind
 from quaver.report.page.method import left_out
-from quaver.report.page.prompt_examples import edits_table
+from quaver.report.page.notes import edits_table
 from quaver.report.page.worst_tables import (
     cost_table,
     part_cost_table,
@@ -21,19 +21,19 @@ from quaver.report.page.worst_tables import (
     worst_paraphrases_table,
 )
 from quaver.report.table_rows import Table, noise_table, statuses, undefined_table
-from quaver.report.tables.accepted_tables import accepted_table, treatment_table
 from quaver.report.tables.audit_tables import (
+    accepted_table,
+    coders_table,
     compliance_table,
     flips_table,
+    frozen_table,
+    gold_power_table,
     missing_table,
     parse_rates_table,
     recovered_table,
+    treatment_table,
 )
-from quaver.report.tables.checklist import checklist
-from quaver.report.tables.coders_table import coders_table
-from quaver.report.tables.field_checklists import field_checklists
-from quaver.report.tables.frozen_table import frozen_table
-from quaver.report.tables.gold_power_table import gold_power_table
+from quaver.report.tables.checklist import checklist, field_checklists
 
 
 def page_tables(

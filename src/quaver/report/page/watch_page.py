@@ -9,7 +9,7 @@ from typing import NamedTuple
 from markupsafe import Markup, escape
 
 from quaver.report.page.notes import template
-from quaver.report.plain_text import shortened
+from quaver.report.page_words import shortened
 
 _WIDTH, _HEIGHT, _LEFT = 760, 220, 60
 _DASHES = ("none", "6 3", "2 2")

@@ -12,9 +12,9 @@ from markupsafe import Markup, escape
 from quaver.core.estimate_frame import Deviations
 from quaver.core.variant_display import Change, marked_messages
 from quaver.report.estimate_index import NO_LABEL, Results
-from quaver.report.page.evidence import Behind, Cost, PartCost, RawAnswer
-from quaver.report.page.prompt_examples import marked
-from quaver.report.page_numbers import interval, number, printed
+from quaver.report.page.figure_data import Behind, Cost, PartCost, RawAnswer
+from quaver.report.page.notes import marked
+from quaver.report.page_words import interval, number, printed
 from quaver.report.table_rows import Table
 
 _WORST = 20

@@ -1,15 +1,18 @@
-"""The tables of how the answers were parsed: compliance, evaluators compared, parse rates, missing labels."""
+"""The tables of parsing, acceptance, coders, gold and the frozen design."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from markupsafe import Markup
 
+from quaver.core.number_format import percent
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results, varying
-from quaver.report.page_numbers import number
+from quaver.report.findings.effect_sentences import coder_gaps
+from quaver.report.page_words import interval, number
 from quaver.report.table_rows import Table, shortened_table
 
 _MOST_ROWS = 400
@@ -172,3 +175,149 @@ def _table(columns: Sequence[str], headings: Sequence[str], rows: Sequence[Row],
     """A table whose last columns are numbers, except the first ``words`` of them."""
     heads = (*columns, *headings)
     return shortened_table(heads, rows, range(len(columns) + words, len(heads)), _MOST_ROWS)
+
+
+def accepted_table(results: Results) -> Table:
+    """How many labels can be accepted for each promise; no rows without a gold sample."""
+    shown = results.lock.get("accepted", {})
+    own = [one for one in shown.get("accepted", ()) if one["level"]]
+    rows = [(f"{one['level']}, {percent(one['promise'])}", *_tables_cells(one)) for one in own]
+    rows += [(percent(one["promise"]), *_tables_cells(one)) for one in shown.get("curve", ())]
+    heads = ("at most wrong", "accepted", "of open items", "checked", "of these wrong", "wrong, estimated")
+    return Table(heads, tuple(rows), frozenset(range(1, 6)), name="accepted")
+
+
+def _tables_cells(one: Mapping[str, Any]) -> tuple[str, ...]:
+    known = one["error"] is not None
+    return (
+        f"{one['accepted']:,}",
+        number(one["share"], percent=True),
+        f"{one['checked']:,}",
+        f"{one['wrong']:,}",
+        number(one["error"], percent=True) if known else "",
+    )
+
+
+def treatment_table(results: Results) -> Table:
+    """How each class and group is treated: accepted labels, and the wrong ones among them."""
+    groups = results.lock.get("accepted", {}).get("groups", ())
+    rows = tuple(
+        (
+            str(one["column"]),
+            str(one["level"]),
+            f"{one['items']:,}",
+            _tables_share(one["accepted"]),
+            f"{one['checked']:,}",
+            f"{one['wrong']:,}",
+            _tables_share(one["at_most"]),
+            "" if one["p"] is None else number(one["p"]),
+            str(one["verdict"]),
+        )
+        for one in groups
+    )
+    heads = (
+        "group",
+        "level",
+        "open items",
+        "accepted",
+        "checked",
+        "of these wrong",
+        "at most wrong",
+        "p",
+        "verdict",
+    )
+    return Table(heads, rows, frozenset(range(2, 8)), name="treatment")
+
+
+def _tables_share(value: float | None) -> str:
+    return "" if value is None else number(value, percent=True)
+
+
+_ALL = "all"
+
+
+def coders_table(results: Results) -> Table:
+    """A row for each two people, for each model with each of them, and for each prompt's distance."""
+    people = _once(results.known("coder_agreement_coders"))
+    beside = [one for one in results.known("coder_agreement_model") if "variant" not in one.cell]
+    rows = [_row(_of_people(one), "alpha", one) for one in people]
+    several = len(results.decodings) > 1
+    rows += [_row(f"{_model(one, several)} and {one.cell['coder']}", "alpha", one) for one in beside]
+    for one in coder_gaps(results):
+        coder, variant = one.cell["coder"], one.cell.get("variant")
+        who = "people with each other" if coder == _ALL else f"{coder} with other people"
+        prompt = f" (prompt “{results.variant_name(variant)}”)" if variant else ""
+        if coder == _ALL or not prompt:
+            rows.append(_row(f"{who}, less with {_model(one, several)}{prompt}", "difference", one))
+    rows += [_row(_replaced(one, several), "as good as a person", one) for one in _advantages(results)]
+    return shortened_table(("who", "what", "value", "interval", "same label", "items"), rows, {2, 3, 4, 5})
+
+
+def _row(who: str, what: str, one: Estimate) -> tuple[str | Markup, ...]:
+    same = one.details.get("percent")
+    share = "" if same is None else number(float(same), percent=True)
+    return who, what, number(one.value or 0.0), interval(one), share, f"{one.n or 0:,}"
+
+
+def _advantages(results: Results) -> list[Estimate]:
+    """How often each model agrees with people as well as each person does."""
+    return [one for one in results.known("alternative_annotator") if "variant" not in one.cell]
+
+
+def _replaced(one: Estimate, several: bool) -> str:
+    """Whose place the model took; where it was tested, whether it does as well."""
+    coder = one.cell["coder"]
+    if coder == _ALL:
+        return f"{_model(one, several)} in the place of each person, on average"
+    won = "does as well" if one.details.get("won") else "not shown to do as well"
+    return f"{_model(one, several)} in the place of {coder}: {won}"
+
+
+def _of_people(one: Estimate) -> str:
+    pair = one.cell["coder"]
+    return "all people" if pair == _ALL else " and ".join(pair.split(", "))
+
+
+def _model(one: Estimate, several: bool) -> str:
+    """The model, with its decoding where there are several."""
+    decoding = one.cell.get("decoding") if several else None
+    return f"{one.cell.get('model', 'the model')}{f' ({decoding})' if decoding else ''}"
+
+
+def _once(some: list[Estimate]) -> list[Estimate]:
+    """People with each other, which is the same beside every model: each pair once."""
+    return list({one.cell["coder"]: one for one in reversed(some)}.values())[::-1]
+
+
+def gold_power_table(results: Results) -> Table:
+    """A row for each conclusion that gold labels correct; no rows where none does."""
+    known = [one for one in results.estimates if one.measure == "conclusion_corrected"]
+    rows = tuple(_table_row(one) for one in known if one.value is not None and "more_gold" in one.details)
+    heads = (
+        *("conclusion", "gold labels", "like", "width now", "with 20 more", "decided then"),
+        "labels for 80% power",
+    )
+    return Table(heads, rows, frozenset(range(1, 7)), name="gold-power")
+
+
+def _table_row(one: Estimate) -> tuple[str, ...]:
+    more, needed = one.details["more_gold"], one.details.get("gold_needed")
+    where = ", ".join(value for name, value in one.cell.items() if name != "conclusion")
+    width = "" if one.low is None or one.high is None else number(one.high - one.low)
+    like = one.details.get("effective_gold")
+    return (
+        str(one.cell.get("conclusion", "")) + (f" ({where})" if where else ""),
+        f"{one.details['gold']:,}",
+        "" if like is None else f"{like:,.0f}",
+        width,
+        number(more["width"]),
+        number(more["decided"], percent=True),
+        "more than there are items" if needed is None else f"{needed:,}",
+    )
+
+
+def frozen_table(results: Results) -> Table:
+    """A row for each part of the frozen design; no rows where nothing was frozen."""
+    parts = results.lock.get("frozen", {}).get("parts", ())
+    rows = tuple((str(p["part"]), f"{p['size']:,}", str(p["state"]), str(p["what"])) for p in parts)
+    return Table(("part", "how many", "state", "what changed"), rows, frozenset({1}), name="frozen")

@@ -13,7 +13,7 @@ from quaver.collect.store.response_store import Store
 from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS, with_added_columns
 from quaver.core.records import Item
 from quaver.errors import QuaverError, StoreError
-from quaver.gold.prompt_labels import with_gold
+from quaver.gold.gold_draw import with_gold
 from quaver.score.annotation import Annotator, annotate
 from quaver.score.distinct_readings import mark_of_rules
 from quaver.score.parsing.evaluator import Evaluator

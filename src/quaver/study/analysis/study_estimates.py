@@ -12,7 +12,6 @@ from quaver.core.records import Estimate
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES
 from quaver.estimation.gathered import Gathered
 from quaver.study.analysis.annotation_frame import annotations_of
-from quaver.study.analysis.coder_measures import coder_measures_of_gold, with_gold_coders
 from quaver.study.analysis.hidden_clusters import (
     clustered,
     doubted,
@@ -23,12 +22,14 @@ from quaver.study.analysis.hidden_clusters import (
 )
 from quaver.study.analysis.study_measures import (
     audit,
+    coder_measures_of_gold,
     measurement,
     measurements,
     measures_of,
     seen_by,
     taken,
     told_apart,
+    with_gold_coders,
     with_something_to_read,
 )
 from quaver.study.sources.study_plugins import Measurement

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import polars as pl
@@ -12,22 +12,172 @@ from quaver.core.seeds import derive
 from quaver.design.spec import MeasureSpec, StudySpec, UntilSpec
 from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError, StoreError
+from quaver.estimation.cells import OUTPUT
 from quaver.estimation.declaration import Measure, registered
 from quaver.estimation.gathered import Gathered
-from quaver.estimation.signature import OUTPUT
-from quaver.study.analysis.audit_measures import audited
-from quaver.study.analysis.coder_measures import (
-    audited_coders,
-    coder_measures,
-    with_coders,
-    with_gold_coders,
-)
-from quaver.study.analysis.corrected_measures import corrected_measurements
-from quaver.study.analysis.sampled_prompts import Prompts, with_estimand
+from quaver.gold.returned_labels import ratings
+from quaver.measures.corrected.labelled_items import designed
+from quaver.study.analysis.hidden_clusters import Prompts, with_estimand
 from quaver.study.forecasts.sizing import Sizing, assumed_sizes, measured_sizes
 from quaver.study.sources.conclusion_measures import CONCLUSIONS
+from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.study_plugins import Measurement
 from quaver.study.sources.study_source import StudySource
+
+_CONDITION = ("model", "decoding")
+
+
+def audited(frame: pl.DataFrame, factors: Sequence[str], stated: Collection[str]) -> list[MeasureSpec]:
+    """The measures of an audit: compliance, evaluators compared, parse rates, and what is missing.
+
+    Args:
+        frame: The annotations, those of the evaluator that is reported first.
+        factors: The columns that the variants fill.
+        stated: The evaluators that read stated confidence.
+
+    Returns:
+        Compliance by variant and by each factor that varies; of several evaluators, what they read
+        differently and the shares of gaps recovered; the calibration of stated confidence, for its parse
+        rates; and where the first evaluator left answers without a label, the bounds that these leave.
+    """
+    if frame.is_empty():
+        return []
+    evaluators = frame["evaluator"].unique(maintain_order=True).cast(pl.String).to_list()
+    variants = frame["variant"].n_unique()  # what tells nearly every variant apart says no more than these
+    there = [name for name in factors if name in frame.columns and name != "distance"]  # its band says it
+    varying = [name for name in there if 1 < frame[name].n_unique() <= variants / 2]
+    asked = [MeasureSpec(use="compliance")]
+    asked += [MeasureSpec(use="compliance", by=(*_CONDITION, name)) for name in varying]
+    others = [name for name in evaluators[1:] if name not in stated]  # those read by another's rule
+    for measure in ("evaluator_flips", "recovered_share"):
+        asked += [MeasureSpec.model_validate({"use": measure, "second": name}) for name in others]
+    for name in stated:
+        if name in evaluators:
+            asked.append(MeasureSpec(use="verbal_calibration", evaluator=name))
+    first = frame.filter(pl.col("evaluator").cast(pl.String) == evaluators[0])
+    if first["label"].null_count():
+        asked.append(MeasureSpec(use="missing_bounds", evaluator=evaluators[0]))
+        asked.append(MeasureSpec(use="missing_bounds", evaluator=evaluators[0], by=_CONDITION))
+    return asked
+
+
+_MEASURES_FEWEST: Final = {"coder_agreement": 1, "alternative_annotator": 3}
+"""The measures of coders, and how many coders each needs."""
+_POOLED: Final = ("model", "decoding")
+_CHANCE: Final = "probability of being drawn"
+
+
+def coder_measures(spec: StudySpec, asked: Collection[str]) -> list[MeasureSpec]:
+    """The measures that a study with coders has beside those that its file asks for: over all prompts.
+
+    Args:
+        spec: The study.
+        asked: The names of the measures that its file asks for.
+    """
+    return [
+        MeasureSpec(use=name, by=_POOLED)
+        for name, fewest in _MEASURES_FEWEST.items()
+        if len(spec.items.coders) >= fewest and name not in asked
+    ]
+
+
+def audited_coders(spec: StudySpec) -> list[MeasureSpec]:
+    """What a report shows of coders and each prompt."""
+    return [MeasureSpec(use="coder_agreement")] if len(spec.items.coders) > 1 else []
+
+
+def with_coders(spec: StudySpec, measure: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A measure's options; one of coders is of the study's where it names none."""
+    if measure not in _MEASURES_FEWEST or "coders" in options or not spec.items.coders:
+        return options
+    return {"coders": spec.items.coder_columns, **options}
+
+
+def coder_measures_of_gold(study: StudySource, asked: Collection[str]) -> list[MeasureSpec]:
+    """The measures that a study has because coders labelled the same items of its gold sample.
+
+    Args:
+        study: The study.
+        asked: The names of the measures that it has already.
+    """
+    table = _shared_ratings(study)
+    coders = 0 if table is None else table.width - 1
+    return [
+        MeasureSpec(use=name, by=_POOLED)
+        for name, fewest in _MEASURES_FEWEST.items()
+        if coders >= max(fewest, 2) and name not in asked
+    ]
+
+
+def with_gold_coders(
+    study: StudySource, one: Measurement, frame: pl.DataFrame
+) -> tuple[Measurement, pl.DataFrame]:
+    """A measure of coders, and a frame, with the coders of the gold sample beside those of the items' table.
+
+    A measure that names its coders, and any other measure, stay as they are. If all coders are the sample's,
+    each item counts for those that it was drawn from.
+    """
+    own = study.spec.items.coder_columns
+    if one.measure not in _MEASURES_FEWEST or tuple(one.options.get("coders", own)) != tuple(own):
+        return one, frame
+    table = _shared_ratings(study)
+    if table is None:
+        return one, frame
+    names = {name: name if name not in frame.columns else f"coder {name}" for name in table.columns[1:]}
+    columns = table.rename(names).with_columns(pl.col("item").cast(frame.schema["item"]))
+    wide = frame.join(columns, on="item", how="left", maintain_order="left")
+    options = {**one.options, "coders": (*own, *names.values())}
+    if not own and "probability" not in options and "gold_drawn" in wide.columns:
+        chance = pl.when("gold_drawn").then("gold_probability").alias(_CHANCE)
+        wide, options = wide.with_columns(chance), {**options, "probability": _CHANCE}
+    return one._replace(options=options), wide
+
+
+def _shared_ratings(study: StudySource) -> pl.DataFrame | None:
+    """The labels of the gold sample's coders who share an item with another one; None of fewer than two."""
+    table = ratings(GoldFiles(study.folder).state().coded)
+    if table.width < 3:
+        return None
+    several = table.filter(pl.sum_horizontal(pl.exclude("item").is_not_null()) > 1)
+    own = [name for name in table.columns[1:] if several[name].is_not_null().any()]
+    return table.select("item", *own) if len(own) > 1 else None
+
+
+SCORE: Final = "corrected_score"
+"""Taken unasked where the labels are numbers: of all items, and by each column that groups them."""
+
+CORRECTED: Final = ("corrected_share", "corrected_accuracy", "corrected_compliance", SCORE)
+"""They are taken wherever there is a designed gold sample, by default unless the study's file says how."""
+
+
+def corrected_measurements(
+    study: StudySource, frame: pl.DataFrame, known: Collection[str], names: Collection[str] | None
+) -> list[Measurement]:
+    """The measures that the study's gold sample corrects; none where no gold label was drawn by design.
+
+    Args:
+        study: The study.
+        frame: Its annotations.
+        known: The measures that the study's file names, with options of its own.
+        names: Only these, and these in any case.
+    """
+    if not designed(frame):
+        return []
+    labels, group = study.experiment.labels, study.spec.group
+    wanted = [name for name in CORRECTED if name != SCORE or labels.level == "interval"]
+    asked = [name for name in (wanted if names is None else names) if name in CORRECTED and name not in known]
+    columns = [one for one in getattr(study.spec.items, "groups", ()) if one in frame.columns]
+    return [
+        Measurement(
+            name,
+            registered(name),
+            None,
+            {"labels": labels, "by": by, "seed": derive(study.spec.seed, "bootstrap", name), "group": group},
+        )
+        for name in asked
+        for by in ((), *((one,) for one in columns if name == SCORE))
+    ]
+
 
 _FEWEST = 3
 """Fewest paraphrases from which a report speaks of others: two leave anything open."""
@@ -217,7 +367,7 @@ def seen_by(study: StudySource, one: Measurement, frame: pl.DataFrame) -> pl.Dat
 
 
 def audit(study: StudySource, frame: pl.DataFrame) -> list[Measurement]:
-    """The measures of how the answers were read (see `quaver.study.analysis.audit_measures`)."""
+    """The measures of how the answers were read (see `quaver.study.analysis.study_measures`)."""
     stated = stated_evaluators(study)
     asked = [*audited(frame, study.factors, stated), *_of_prompts_like_these(study)]
     asked += [] if frame.is_empty() else audited_coders(study.spec)

@@ -1,32 +1,127 @@
-"""From what a user says of a check to its study, written down and opened; nothing is asked yet."""
+"""What ``quaver check`` would ask of a model about a table, and the study file that says so."""
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from quaver.collect.run.budget import Price
+from quaver.collect.run.progress import Price
 from quaver.core.label_values import Decision, label_line
 from quaver.core.model import Keyed
 from quaver.core.replaced_file import replace_bytes, writing
 from quaver.design.items.item_data import items_from, name_of_items, written_items
 from quaver.design.items.table_files import read_rows
-from quaver.design.items.table_row import Row
+from quaver.design.items.text_lines import Row
+from quaver.design.prompts.templates import literal
 from quaver.design.spec.models_spec import model_of_name
 from quaver.errors import ItemError, QuaverError, Unavailable
 from quaver.models.local.weights import find_weights
-from quaver.study.checking.check_file import CheckDesign, check_file, write_check_file
-from quaver.study.checking.instruction_texts import instruction_texts
-from quaver.study.checking.own_prompt import has_own_prompt, with_prompt
+from quaver.study.checking.check_file import CheckDesign, check_file, study_text, write_check_file
 from quaver.study.checking.text_table import TextTable, check_rows, read_text_table
 from quaver.study.forecasts.forecast import Forecast
-from quaver.study.imports.label_columns import Table
+from quaver.study.imports.label_columns import MOST_LABELS, Table
 from quaver.study.session import Study
 from quaver.study.sources.study_file_source import asking
+
+PLAIN: Final = "Which label fits this text best?"
+"""The instruction where none is given."""
+
+_OTHER_WORDS: Final = {
+    "choose": "Choose the label that fits this text best.",
+    "read": "Read this text and decide which label fits it.",
+    "give": "What label would fit this text best?",
+    "what": "What is the best label for this text?",
+    "describes": "Which of the labels describes this text best?",
+    "pick": "Pick the label that best matches this text.",
+    "these": "Which of these labels is best for this text?",
+    "assign": "Assign to this text the label that fits it.",
+    "please": "Please name the label that fits this text.",
+}
+"""Other words for the plain instruction."""
+
+_FRAMES: Final = {
+    "read": "Read the text above. {}",
+    "task": "Your task: {}",
+    "carefully": "Look at the text above carefully. {}",
+    "about": "This is about the text above. {}",
+    "instruction": "Follow this instruction. {}",
+    "decide": "Decide for the text above. {}",
+    "labelling": "You are labelling texts. {}",
+    "consider": "Consider the text above. {}",
+    "please": "Please help with the text above. {}",
+}
+"""What may stand before any instruction, be it a question or a request, without changing what it asks."""
+
+MOST: Final = 1 + len(_OTHER_WORDS)
+"""The most instructions, the original among them."""
+
+
+def instruction_texts(own: str | None, n: int) -> dict[str, str]:
+    """Templates of an instruction in ``n`` forms by name, the original first.
+
+    The user's own instruction keeps its words, behind a different opening in each.
+
+    >>> instruction_texts("Is it {good}?", 2)
+    {'original': 'Is it {good}?', 'read': 'Read the text above. Is it {good}?'}
+    """
+    if not 1 <= n <= MOST:
+        raise QuaverError(
+            "so many prompts cannot be made",
+            where="prompts",
+            expected=f"1 to {2 * MOST}",
+            found=str(2 * n),
+            fix="take fewer, and add your own to the study file that this writes",
+        )
+    if own is None:
+        return dict([("original", PLAIN), *_OTHER_WORDS.items()][:n])
+    text = literal(own.strip())
+    framed = {name: frame.replace("{}", text) for name, frame in _FRAMES.items()}
+    return dict([("original", text), *framed.items()][:n])
+
+
+_CALLED = inspect.signature(lambda text, prompt: None)
+
+
+def has_own_prompt(annotate: Callable[..., Any]) -> bool:
+    """Whether a function takes the text alone."""
+    try:
+        signature = inspect.signature(annotate)
+    except (TypeError, ValueError):  # a builtin without a signature
+        return False
+    return _takes(signature, "") and not _takes(signature, "", "")
+
+
+def _takes(signature: inspect.Signature, *arguments: str) -> bool:
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        return False
+    return True
+
+
+def with_prompt(annotate: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the text alone as one that is handed a prompt too, and known by the same source."""
+    if inspect.iscoroutinefunction(annotate):
+
+        @wraps(annotate)
+        async def awaited(text: str, prompt: str) -> Any:
+            return await annotate(text)
+
+        awaited.__signature__ = _CALLED  # type: ignore[attr-defined]
+        return awaited
+
+    @wraps(annotate)
+    def called(text: str, prompt: str) -> Any:
+        return annotate(text)
+
+    called.__signature__ = _CALLED  # type: ignore[attr-defined]
+    return called
+
 
 BUNDLED = "smollm2-135m-instruct"
 """The model that is asked where none is named."""
@@ -257,3 +352,92 @@ def consent_missing(plan: Forecast) -> QuaverError:
         found=f"{one.calls - one.stored:,} calls for {cost}",
         fix="agree with --yes (in Python yes=True), or say what it may cost at most with --budget",
     )
+
+
+_PROMPTS, _FILE_REPEATS = 10, 2
+_FIRST = "# A study of {}, made by `quaver init --from`. Change it as you like; then:"
+
+
+def starting_file(
+    source: Path,
+    path: Path,
+    *,
+    text: str | None,
+    labels: Sequence[str],
+    gold: str | None,
+    coders: Sequence[str],
+    model: str,
+    written: Mapping[str, str],
+) -> tuple[str, list[Decision]]:
+    """The text of a study file for a table of texts, and what each column was taken for.
+
+    Args:
+        source: The table.
+        path: Where the study file will lie.
+        text: The column of texts, where it is named.
+        labels: The labels to choose from; those that occur, if left out.
+        gold: The column of true labels, where it is named.
+        coders: The columns of coders, where they are named.
+        model: ``provider/model``, or a name that Quaver knows.
+        written: How the table is written, where that had to be said: ``encoding``, ``separator``, ``sheet``.
+
+    Raises:
+        ItemError: The table cannot be read.
+        UnknownName: There is no such column, or no such provider.
+        QuaverError: No column of texts, or no labels, were found.
+    """
+    table = Table(source, rows_of(source, written))
+    found = read_text_table(table, text, gold, coders, labels)
+    check_rows(table, found.text)
+    groups = _groups(table, found)
+    made = model_of_name(model, where="--model")
+    design = CheckDesign(
+        name=source.stem,
+        instructions=instruction_texts(None, instructions_of(_PROMPTS)),
+        is_own=False,
+        reorders=True,
+        model=model,
+        sample=None,
+        repeats=_FILE_REPEATS,
+        temperature=0.0,
+        max_tokens=max_tokens(model, found.labels),
+        is_held=made["use"] in HERE,
+        budget=None,
+        seed=0,
+        written=written,
+    )
+    name = "".join(sign if sign.isprintable() else "?" for sign in source.name)
+    whole = study_text(path, source, found, design, first=_FIRST.format(name), study=str(path))
+    shown = [Decision("group?", one, "few values; `groups:` compares the labels by it") for one in groups]
+    return whole.replace("\n\nprompt:\n", f"{_further(groups, found)}\n\nprompt:\n", 1), [
+        *found.taken,
+        *shown,
+    ]
+
+
+def _groups(table: Table, found: TextTable) -> list[str]:
+    """The columns that are left and hold few values, each of several texts."""
+    taken = {found.text, found.item, found.gold, *found.coders}
+    return [
+        name
+        for name in table.free()
+        if name not in taken
+        and table.holds_texts(name)
+        and 1 < len(table.values(name)) <= min(MOST_LABELS, len(table.rows) // 2)
+    ]
+
+
+def _further(groups: Sequence[str], found: TextTable) -> str:
+    """Keys of items that the table allows, commented out."""
+    names = ", ".join(_quoted(name) for name in groups)
+    first = _quoted(groups[0]) if groups else _quoted(found.text)
+    lines = [f"  #groups: [{names}] # compare the labels by these columns"] if groups else []
+    lines += [f"  #where: {{{first}: …}} # only the rows with this value"]
+    lines += ["  #sample: 100 # draw this many texts; without this line, all of them"]
+    lines += ["  #examples: train.csv # another table, for prompts that show examples (shots)"]
+    return "\n" + "\n".join(lines)
+
+
+def _quoted(name: str) -> str:
+    """A column's name as YAML reads it."""
+    return name if name.isidentifier() and name.isascii() else '"' + name.replace('"', '\\"') + '"'

@@ -4,27 +4,35 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from quaver.collect.run.budget import Budget, Spent
-from quaver.collect.run.journal import Journal
+import polars as pl
+
 from quaver.collect.run.ledger import ledger, spent
-from quaver.collect.run.progress import Ended, Outcome, Progress
+from quaver.collect.run.progress import Budget, Ended, Outcome, Progress, Spent
 from quaver.collect.run.runner import collect
+from quaver.collect.run.writer import Journal
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.reuse import Elsewhere, reuse
+from quaver.core.annotations import Reading
 from quaver.core.model import Model, Probed
-from quaver.core.records import Request, Response
+from quaver.core.records import Item, LabelSet, Request, Response, Variant
 from quaver.design.calls.call_plan import without
-from quaver.design.spec import StudySpec
+from quaver.design.spec import MeasureSpec, StudySpec
 from quaver.design.spec.study_file import Positions
-from quaver.errors import SpecError, Unavailable
+from quaver.design.spec.task_spec import TEXT_COLUMN
+from quaver.errors import QuaverError, SpecError, Unavailable, UnknownName
+from quaver.estimation.gathered import Gathered
+from quaver.score.parsing.evaluator import Answer, Reader
+from quaver.study.analysis.annotation_frame import annotator_of
+from quaver.study.analysis.study_measures import measurement
 from quaver.study.collection.study_batches import StudyBatches, expected_out
-from quaver.study.sources.model_fit import needs_of
+from quaver.study.sources.prices import needs_of
 from quaver.study.sources.study_file_source import StudyFile
+from quaver.study.sources.study_plugins import Measurement
 
 _BY_ITSELF = ("finished", "calls", "tokens", "money")
 """Ends of a run after which the batches that are out still matter."""
@@ -311,3 +319,128 @@ class Collecting:
         used = spent(ledger(self._store), self._prices, estimated=estimated)
         made = spent(self._made, self._prices)
         return Spent(used.calls + made.calls, used.tokens + made.tokens, used.money + made.money)
+
+
+_ITEMS, _REPEATS, _MANY = 4, 2, 400
+"""Items and repeats that stand in for all of them; of many conditions, fewer."""
+
+_FEW = 4
+"""Variants that stand in for all of them where a measure has no options, and so names none."""
+
+_Row = tuple[int, int, int, Response, Response | None]
+
+
+def rehearse(study: StudyFile, asked: Iterable[tuple[tuple[str | int, ...], MeasureSpec]]) -> None:
+    """Find what measures, each with its place in the study file, name and the study does not have.
+
+    Raises:
+        QuaverError: An option names what there is not, or has a value that the measure cannot take.
+    """
+    frame = _stand_ins(study)
+    every = Gathered.of(frame)
+    some = [variant.id for variant in study.experiment.variants[:_FEW]]
+    few = Gathered.of(frame.filter(pl.col("variant").is_in(some)))
+    for loc, given in asked:
+        one = given.among(frame.columns)
+        for column, values in one.only.items():
+            known = _values(study, frame, column)
+            for value in values:
+                if known and value not in known:
+                    raise UnknownName(column, value, known, where=study.positions.where(*loc, "only"))
+        ready = measurement(study, one, frame, loc)
+        _check_options(study, frame, one, loc)
+        try:
+            if not (one.options or one.only) and _works(ready, few):
+                continue
+            ready.of(every, resamples=0)
+        except QuaverError as error:
+            option = str(error.where or "").partition("[")[0]
+            if option in one.options or isinstance(error, UnknownName):
+                error.where = study.positions.where(*loc, *([option] if option in one.options else []))
+                raise
+            # Else it is about the stand-ins: what it makes of real answers is for the report to say.
+        except Exception:  # of a measure that somebody else wrote
+            continue
+
+
+def _works(ready: Measurement, few: Gathered) -> bool:
+    """Whether a measure can be taken of a few variants; where it cannot, their number may be the reason."""
+    try:
+        ready.of(few, resamples=0)
+    except Exception:
+        return False
+    return True
+
+
+def _check_options(
+    study: StudyFile, frame: pl.DataFrame, asked: MeasureSpec, loc: tuple[str | int, ...]
+) -> None:
+    """Look at the names that a measure takes without looking: it finds nothing under one that is wrong.
+
+    Raises:
+        UnknownName: There is one.
+    """
+    between, original = asked.options.get("between", ()), asked.options.get("original")
+    for column in (between,) if isinstance(between, str) else between:
+        if column not in frame.columns and column != TEXT_COLUMN:
+            raise UnknownName(
+                "column", str(column), frame.columns, where=study.positions.where(*loc, "between")
+            )
+    variants = [variant.id for variant in study.experiment.variants]
+    if original is not None and original not in variants:
+        raise UnknownName("variant", str(original), variants, where=study.positions.where(*loc, "original"))
+
+
+def _values(study: StudyFile, frame: pl.DataFrame, column: str) -> Collection[str]:
+    """All values that a column can have; none where nobody knows them."""
+    experiment = study.experiment
+    if column == "item":
+        return {item.id for item in experiment.items}
+    if column in ("label", "gold"):
+        return experiment.labels.codes
+    if any(column in item.groups for item in experiment.items):
+        return {item.groups[column] for item in experiment.items if column in item.groups}
+    if column in ("model", "variant", "decoding", "evaluator") or column in study.factors:
+        found = frame[column] if column in frame.columns else pl.Series(dtype=pl.String)
+        return set(found.cast(pl.String).drop_nulls())
+    return ()
+
+
+class _Said:
+    """An evaluator that takes an answer for its label."""
+
+    def __init__(self, codes: Sequence[str]) -> None:
+        self._shares = dict.fromkeys(codes, 1 / len(codes))
+
+    def reader(self, labels: LabelSet, variant: Variant) -> Reader:
+        """Make the reader, the same for all variants."""
+        return self._read
+
+    def _read(self, answer: Answer) -> Reading:
+        return Reading(answer.text, "valid", None, False, False, self._shares, 0.75, 1.0, 0.9)
+
+
+def _stand_ins(study: StudyFile) -> pl.DataFrame:
+    """Annotations of a few items in every condition by every evaluator."""
+    codes = study.experiment.labels.codes
+    evaluators = dict.fromkeys(study.plugins.evaluators(), _Said(codes))
+    return annotator_of(study, evaluators).frame(list(_rows(study, codes)))
+
+
+def _rows(study: StudyFile, codes: Sequence[str]) -> Iterator[_Row]:
+    experiment = study.experiment
+    few = len(experiment.conditions) > _MANY
+    items = _some(experiment.items, 2 if few else _ITEMS)
+    for at, condition in enumerate(experiment.conditions):
+        if condition.follow_up:
+            continue
+        for place, index in enumerate(items):
+            for repeat in range(min(condition.repeats, 1 if few else _REPEATS)):
+                code = codes[(at + place + repeat) % len(codes)]
+                yield at, index, repeat, Response(code), None
+
+
+def _some(items: Sequence[Item], most: int) -> list[int]:
+    """The positions of a few items, those with a gold label first."""
+    places = sorted(range(len(items)), key=lambda at: items[at].gold is None)
+    return sorted(places[:most])

@@ -9,15 +9,15 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from quaver.collect.store.disk_reserve import sole_writer
 from quaver.collect.store.read_only import journal
 from quaver.collect.store.response_tables import written_prompt
 from quaver.collect.store.salvage import Rebuilt, Salvage, is_whole, salvaged
-from quaver.collect.store.sole_writer import sole_writer
 from quaver.core.replaced_file import put_in_place, writing
 from quaver.errors import StoreError
 
 if TYPE_CHECKING:
-    from quaver.study.sources.answers_source import Answers
+    from quaver.study.sources.labels_source import Answers
     from quaver.study.sources.study_file_source import StudyFile
 
 

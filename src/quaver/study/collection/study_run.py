@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from html import escape
+from importlib import import_module
 from itertools import islice
 from typing import Any, TextIO
 
-from quaver.collect.run.engine_noise import Noise, engine_noise
-from quaver.collect.run.journal import Journal
+from quaver.collect.run.model_answers import Noise, engine_noise
 from quaver.collect.run.progress import Outcome, Progress
-from quaver.collect.store.sole_writer import sole_writer
+from quaver.collect.run.writer import Journal
+from quaver.collect.store.disk_reserve import sole_writer
 from quaver.core.annotations import ANNOTATION_COLUMNS
+from quaver.core.model import Model
 from quaver.core.records import Estimate, Request
-from quaver.design.spec import MeasureSpec, UntilSpec
+from quaver.design.spec import MeasureSpec, RunSpec, UntilSpec
+from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError
 from quaver.study.analysis.study_estimates import measurable
 from quaver.study.analysis.study_measures import asked_until, measurement
-from quaver.study.collection.anytime_rounds import collect_at_any_time
-from quaver.study.collection.asked_models import asked_models, run_at
-from quaver.study.collection.rehearsal import rehearse
-from quaver.study.collection.round_of_calls import Collecting, reused_folders
+from quaver.study.collection.round_of_calls import Collecting, rehearse, reused_folders
 from quaver.study.collection.rounds import (
     Design,
     Part,
     Round,
     RoundsDocument,
+    collect_at_any_time,
     collect_in_rounds,
     together,
     widest,
@@ -34,6 +38,51 @@ from quaver.study.collection.shard_run import WAIT, ShardRecord
 from quaver.study.forecasts.forecast import Forecast, forecast, forecast_of_paraphrases
 from quaver.study.sources.prices import check_money, prices_of
 from quaver.study.sources.study_file_source import StudyFile
+
+
+def run_at(spec: RunSpec, instead: Mapping[str, Any] | None) -> RunSpec:
+    """Where models are asked: as the study file says, but for what is given instead.
+
+    Raises:
+        SpecError: There is no such key, or a value is wrong.
+    """
+    if not instead:
+        return spec
+    return read_part(RunSpec, {**spec.model_dump(), **instead}, Positions(None, {}), ("run",))
+
+
+def asked_models(study: StudyFile, where: RunSpec) -> Mapping[str, Model]:
+    """The models as a run asks them.
+
+    Args:
+        study: The study.
+        where: Where they are asked.
+
+    Raises:
+        Unavailable: Ray is not installed, or its cluster cannot be joined.
+    """
+    if where.on == "here":
+        return study.models
+    from quaver.models.remote.ray_cluster import Cluster
+    from quaver.models.remote.remote_model import RemoteModel
+    from quaver.models.remote.remote_worker import Setup
+
+    found: dict[str, Model] = {}
+    clusters: list[Cluster] = []
+    for spec in study.spec.models:
+        model, price = study.models[spec.name], study.prices.get(spec.name)
+        free = model.abilities.local if price is None else not (price.input or price.output)
+        function = study.plugins.functions.get(spec.name)
+        cluster = Cluster(where.address, where.workers, where.gpus_per_worker, free=free, carries=function)
+        cluster.beside = clusters
+        clusters.append(cluster)
+        identity = "" if function is not None else model.identity()
+        made = RemoteModel(model, Setup(study.plugins.maker(spec.name), identity), cluster)
+        found[spec.name] = made
+        if hasattr(made, "place"):
+            made.place(study.experiment.conditions, [item.id for item in study.experiment.items])
+    return found
+
 
 _STAND_INS = (
     "Paraphrases that a model is to make have not been made yet, and count as long as the original: "
@@ -217,3 +266,45 @@ def measured_noise(study: StudyFile, prompts: int) -> dict[str, list[Noise]]:
         return list(islice(wanted, 0, step * prompts, step))
 
     return {name: engine_noise(model, some(name)) for name, model in study.models.items()}
+
+
+_SECONDS = 0.5
+"""Between two updates."""
+
+
+def watching_in_notebook() -> Callable[[Progress], None]:
+    """What shows a run's progress: a bar in a notebook, nothing anywhere else."""
+    display = _notebook_display()
+    return (lambda _: None) if display is None else _Bar(display)
+
+
+def _notebook_display() -> Callable[..., Any] | None:
+    """IPython's ``display`` inside a notebook's kernel; a terminal's IPython has none that is updated."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if getattr(shell, "kernel", None) is None:
+        return None
+    found: Callable[..., Any] = import_module("IPython.display").display
+    return found
+
+
+class _Bar:
+    """Shows progress in the output of a cell."""
+
+    def __init__(self, display: Callable[..., Any]) -> None:
+        self._display, self._handle, self._last = display, None, 0.0
+
+    def __call__(self, progress: Progress) -> None:
+        answered = progress.before + progress.done
+        now = time.monotonic()
+        if answered < progress.total and now - self._last < _SECONDS:
+            return
+        self._last = now
+        given_up = [f"{name} is given up: {why}" for name, why in progress.given_up.items()]
+        text = "\n".join([str(progress), *given_up])
+        bar = f'<progress value="{answered}" max="{max(1, progress.total)}" style="width:20em"></progress>'
+        shown = {"text/plain": text, "text/html": f"{bar}<pre>{escape(text)}</pre>"}
+        if self._handle is None:
+            self._handle = self._display(shown, raw=True, display_id=True)
+        else:
+            self._handle.update(shown, raw=True)

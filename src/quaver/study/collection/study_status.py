@@ -19,11 +19,11 @@ from quaver.collect.run.ledger import (
     pace,
     spent,
 )
+from quaver.collect.store.disk_reserve import who_collects
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.sole_writer import who_collects
 from quaver.core.records import Condition
 from quaver.core.rows import Rows
-from quaver.study.collection.rounds_words import anytime_verdict
+from quaver.study.collection.rounds import anytime_verdict
 from quaver.study.sources.shards import Shards, ShardStatus
 from quaver.study.sources.study_file_source import StudyFile
 from quaver.study.sources.study_source import StudySource

@@ -8,15 +8,21 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from quaver.collect.run.budget import Price
 from quaver.collect.run.ledger import Entry
+from quaver.collect.run.progress import Price
 from quaver.core.batch import Batched
 from quaver.core.model import Model
 from quaver.core.rows import Rows, html_table
 from quaver.design.calls.call_plan import Plan
 from quaver.design.paraphrase.paraphrase_draft import ToAsk
-from quaver.study.forecasts.costs import Range, Tokens, expected_tokens
-from quaver.study.forecasts.plan_parts import PlanPart, answer_tokens, parts_of
+from quaver.study.forecasts.plan_parts import (
+    PlanPart,
+    Range,
+    Tokens,
+    answer_tokens,
+    expected_tokens,
+    parts_of,
+)
 
 _COUNTED = 48
 """Prompts whose tokens are counted; the rest are taken to be like them."""

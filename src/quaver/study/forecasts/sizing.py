@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from quaver.core.presentation import presented
 from quaver.core.records import Estimand, Estimate
-from quaver.core.rows import Rows
+from quaver.core.rows import Rows, presented
 from quaver.errors import MeasureError
 from quaver.estimation.declaration import Measure
 from quaver.study.sources.study_plugins import Measurement

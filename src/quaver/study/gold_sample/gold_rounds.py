@@ -10,15 +10,14 @@ from typing import Final
 
 import polars as pl
 
-from quaver.core.account import account_name
+from quaver.core.meter import account_name
 from quaver.core.seeds import derive
 from quaver.errors import QuaverError
 from quaver.gold.coder_sheet import Format
 from quaver.gold.gold_draw import FLOOR, Design, drawn
 from quaver.gold.returned_labels import Rule
 from quaver.study.gold_sample.coder_sheets import CoderSheets, write_sheets
-from quaver.study.gold_sample.gold_forecast import GoldForecast, Wish
-from quaver.study.gold_sample.sample_plan import SamplePlan
+from quaver.study.gold_sample.sample_plan import GoldForecast, SamplePlan, Wish
 from quaver.study.sources.gold_files import DesignFile, GoldFiles, GoldState, Round, Ruled
 from quaver.study.sources.study_source import StudySource
 

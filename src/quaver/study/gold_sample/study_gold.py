@@ -14,10 +14,9 @@ from quaver.gold.coder_sheet import Format
 from quaver.gold.gold_draw import Design
 from quaver.gold.returned_labels import Rule
 from quaver.study.gold_sample.coder_sheets import CoderSheets, write_sheets
-from quaver.study.gold_sample.gold_forecast import GoldForecast, Wish
 from quaver.study.gold_sample.gold_rounds import GoldDrawn, RoundAsked, coders_of, draw_round, ruled
-from quaver.study.gold_sample.gold_status import GoldStatus, gold_status
-from quaver.study.gold_sample.gold_taking import GoldTaken, take_file, take_known
+from quaver.study.gold_sample.gold_status import GoldStatus, GoldTaken, gold_status, take_file, take_known
+from quaver.study.gold_sample.sample_plan import GoldForecast, Wish
 from quaver.study.sources.gold_files import GoldFiles, GoldState
 from quaver.study.sources.study_source import StudySource
 

@@ -21,7 +21,7 @@ from quaver.core.number_format import composed
 from quaver.core.records import Estimate, LabelSet, Level
 from quaver.core.rows import Estimates
 from quaver.design.items.table_files import read_rows
-from quaver.design.items.table_row import Row
+from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError, QuaverError, UnknownName
 from quaver.estimation.bootstrap import IntervalKind, Resampling
 from quaver.estimation.cells import Missing, cells

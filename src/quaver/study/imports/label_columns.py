@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from quaver.core.label_values import Decision
-from quaver.design.items.table_row import Row
+from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError, QuaverError, UnknownName
 
 _NAMES: Mapping[str, tuple[str, ...]] = {

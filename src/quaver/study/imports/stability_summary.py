@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from quaver.core.column_names import column_among
 from quaver.core.records import Estimate
-from quaver.design.items.table_row import Row
+from quaver.design.items.text_lines import Row
 from quaver.study.imports.agreement_import import read_table
 from quaver.study.session import Study
 

@@ -8,14 +8,29 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import polars as pl
+from ruamel.yaml import YAML
 
+from quaver._secrets import Keys
 from quaver.core.annotations import misfit, with_added_columns
-from quaver.core.replaced_file import writing
+from quaver.core.replaced_file import replace_bytes, replace_text, writing
+from quaver.design.items.item_data import (
+    TEXT,
+    column_template,
+    is_data,
+    items_from,
+    name_of_items,
+    written_items,
+)
+from quaver.design.items.text_lines import Row
+from quaver.errors import ItemError
 
 _ABANDONED = 3600.0
 """Seconds after which what a killed process left half written may go."""
@@ -100,3 +115,114 @@ def _remove(place: Path) -> None:
         shutil.rmtree(place, ignore_errors=True)
     else:
         place.unlink(missing_ok=True)
+
+
+_HEAD = (
+    "# Written by quaver.Study.open, which was given the items as data, and again whenever it is.\n"
+    "# Remove this line and the one above to keep changes of your own. Paths start in this folder.\n"
+)
+
+
+@dataclass(slots=True)
+class KeptItems:
+    """A study whose items were given as data, and the files that keep them.
+
+    Attributes:
+        study: The study, with the names of files in the place of data.
+        folder: The study's folder.
+        files: What the files hold, by name.
+    """
+
+    study: Mapping[str, Any]
+    folder: Path
+    files: dict[str, bytes] = field(default_factory=dict)
+
+    @property
+    def paths(self) -> dict[str, Path]:
+        """The files' paths, by name."""
+        return {name: self.folder / name for name in self.files}
+
+    def write(self) -> None:
+        """Write the files, and a study file that names them; one that the user wrote is left alone.
+
+        Raises:
+            StoreError: The folder cannot be written.
+            ItemError: The data hold the value of a key.
+        """
+        for content in self.files.values():
+            if key := Keys().within(content):
+                raise ItemError(
+                    f"the items contain the value of the environment variable {key}",
+                    where="items.source",
+                    expected="no key in the study's data",
+                    fix="remove it from the data, and change the key if others may have seen them",
+                )
+        with writing(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+        for name, content in self.files.items():
+            path = self.folder / name
+            if not path.is_file() or path.stat().st_size != len(content):
+                replace_bytes(path, content)
+        own = self.folder / "study.yaml"
+        if own.exists() and not own.read_text(encoding="utf-8", errors="replace").startswith(_HEAD):
+            return
+        text = StringIO()
+        YAML().dump(_plain(self.study), text)
+        replace_text(own, _HEAD + text.getvalue())
+
+
+def kept_items(study: Mapping[str, Any], folder: Path) -> KeptItems:
+    """Put names of files in the place of data; nothing is written yet.
+
+    Args:
+        study: What would stand in a study file, with a table itself as ``items``, as their ``source``, or as
+            their ``examples``.
+        folder: The study's folder.
+
+    Raises:
+        ItemError: The data are no table of items.
+    """
+    kept = KeptItems(study, folder)
+    items = study.get("items")
+    if is_data(items):
+        items = {"source": items}
+    if not isinstance(items, Mapping):
+        return kept
+    found = _named(kept, items, "items.source")
+    examples = items.get("examples")
+    if is_data(examples):
+        examples = {"source": examples}
+    if isinstance(examples, Mapping) and examples:
+        found = {**found, "examples": _named(kept, examples, "items.examples")}
+    if kept.files:
+        kept.study = {**study, "items": found}
+    return kept
+
+
+def _named(kept: KeptItems, part: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    """A part of the study whose source has a name."""
+    source = part.get("source")
+    if not is_data(source) and not isinstance(source, Mapping):
+        return part
+    rows = items_from(source, where=where)
+    content = written_items(rows)
+    kept.files[name := name_of_items(content)] = content
+    found = {**part, "source": name}
+    if where == "items.source" and "text" not in part and (column := _text(rows)):
+        found["text"] = column_template(column)
+    return found
+
+
+def _text(rows: list[Row]) -> str | None:
+    """The column of texts, where no other could be meant."""
+    columns = list(rows[0]) if rows else []
+    return TEXT if TEXT in columns else columns[0] if len(columns) == 1 else None
+
+
+def _plain(value: Any) -> Any:
+    """A part of the study as YAML writes it."""
+    if isinstance(value, Mapping):
+        return {_plain(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value if value is None or isinstance(value, str | int | float) else str(value)

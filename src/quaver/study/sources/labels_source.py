@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, suppress
+import json
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property
+from hashlib import blake2b
+from inspect import getdoc
+from itertools import islice
 from typing import Any
 
 import polars as pl
 
+from quaver.collect.store.disk_reserve import sole_writer
 from quaver.collect.store.response_store import Store
+from quaver.collect.store.response_tables import row_of, written_prompt
+from quaver.collect.store.spill import Receipt
+from quaver.core.records import Call
 from quaver.design.calls.annotation_table import Imported, read_imported
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import lock_document
+from quaver.design.prompts.rendering import messages_of
 from quaver.design.spec import IMPORTED
 from quaver.errors import SpecError, StoreError
+from quaver.models.local.weights import digest
 from quaver.study.sources.outgoing_check import check_design
 from quaver.study.sources.study_source import StudySource
 
@@ -98,3 +110,74 @@ class Labels(Imports):
     def lock(self) -> dict[str, Any]:
         """What the study resolved to: the document of ``study.lock.json``."""
         return self._lock({IMPORTED: _RULE})
+
+
+_CHUNK = 1000
+
+
+class Answers(Imports):
+    """A table with a column of raw answers."""
+
+    kind = "imported answers"
+
+    @cached_property
+    def served(self) -> dict[str, dict[str, Any]]:
+        """The names that the table gives to what answered, and the table that the answers are from."""
+        asked = self.spec.annotations
+        assert asked is not None
+        sha256 = digest(self.positions.home / asked.source)
+        known = {"file": asked.source, "sha256": sha256, "answer": asked.raw}
+        identity = f"{IMPORTED} {asked.raw} sha256:{sha256}"
+        facts = {"identity": identity, "engine": "answers that existed already", **known}
+        names = dict.fromkeys(condition.model for condition in self.experiment.conditions)
+        return {name: dict(facts) for name in names}
+
+    @contextmanager
+    def answers(self) -> Iterator[Store]:
+        """The store, with the table's answers in it.
+
+        Raises:
+            StoreError: It cannot be written.
+        """
+        self.files.make()
+        with self.files.store() as store:
+            if not store.placed(self.fingerprint):
+                with sole_writer(self.folder):
+                    self.place(store)
+            yield store
+
+    def place(self, store: Store) -> None:
+        """Write the table's answers to the store, and make the store's calls theirs."""
+        sources = {
+            name: store.register(name, str(facts["identity"]), facts) for name, facts in self.served.items()
+        }
+        receipts = self._receipts(sources)
+        while some := list(islice(receipts, _CHUNK)):
+            store.write(some)
+        items = [item.id for item in self.experiment.items]
+        calls = (call for call, _ in self._calls())
+        store.place(self.fingerprint, self.experiment.conditions, items, calls)
+
+    def _calls(self) -> Iterator[tuple[Call, int]]:
+        """Each row's call, and the row. Its key is made of the table and of its place there."""
+        experiment = self.experiment
+        conditions = {(c.model, c.variant, c.decoding): at for at, c in enumerate(experiment.conditions)}
+        items = {item.id: at for at, item in enumerate(experiment.items)}
+        identities = {name: facts["identity"] for name, facts in self.served.items()}
+        places = self.imported.frame.select("model", "variant", "decoding", "item", "repeat")
+        for row, (model, variant, decoding, item, repeat) in enumerate(places.iter_rows()):
+            place = json.dumps([identities[model], model, variant, decoding, item, repeat])
+            key = blake2b(place.encode(), digest_size=16).digest()
+            yield Call(key, conditions[model, variant, decoding], items[item], repeat), row
+
+    def _receipts(self, sources: dict[str, int]) -> Iterator[Receipt]:
+        experiment, answers, now = self.experiment, self.imported.answers, time.time()
+        variants = {variant.id: variant for variant in experiment.variants}
+        for call, row in self._calls():
+            condition, item = experiment.conditions[call.condition], experiment.items[call.item]
+            messages = written_prompt(messages_of(variants[condition.variant], experiment.labels, item))
+            yield Receipt(sources[condition.model], messages, 0, now, "", (call,), [row_of(answers[row])])
+
+    def lock(self) -> dict[str, Any]:
+        """What the study resolved to: the document of ``study.lock.json``."""
+        return self._lock({name: getdoc(type(one)) or "" for name, one in self.plugins.evaluators().items()})

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from quaver.design.calls.share import Share
-from quaver.design.calls.small_study import write_small
+from quaver.core import registry
+from quaver.design.calls.lock_file import write_small
+from quaver.design.calls.work_order import Share
+from quaver.design.paraphrase.paraphrase_draft import NotMade
 from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import Positions, read_study
 from quaver.errors import SpecError
 from quaver.study.sources.archive import is_archive
-from quaver.study.sources.kept_items import kept_items
+from quaver.study.sources.kept_annotations import kept_items
 from quaver.study.sources.study_file_source import StudyFile, asking
 from quaver.study.sources.study_plugins import Annotate
 from quaver.study.sources.study_source import StudySource
@@ -115,6 +118,39 @@ def _source(
         from quaver.study.sources.labels_source import Labels
 
         return Labels(spec, positions, folder, functions)
-    from quaver.study.sources.answers_source import Answers
+    from quaver.study.sources.labels_source import Answers
 
     return Answers(spec, positions, folder, functions)
+
+
+_LARGEST: Final = 20_000_000
+"""Bytes of a file of items; a larger one is read when it is needed."""
+
+
+def check_names(source: StudySource) -> None:
+    """Find what a study file names and does not exist, before anything is asked.
+
+    A study that has answers opens in any case: in its report, a measure that cannot be taken says why. So
+    does one whose paraphrases a person edited, since `Study.variants` can make them again.
+
+    Raises:
+        QuaverError: A plug-in, an option, a column, a label, a model or an evaluator does not exist.
+    """
+    if not isinstance(source, StudyFile) or source.files.responses.exists():
+        return
+    source.plugins.check_named()
+    if not _quickly_read(source) or source.files.paraphrases.exists():
+        return
+    whole = source.with_stand_ins() if source.lacks_paraphrases else source
+    with suppress(NotMade):  # a text for which nothing can stand in until a model has written it
+        whole.plugins.check(whole.factors, whole.experiment.labels, whole.experiment.variants)
+        whole.conclusions.check()
+
+
+def _quickly_read(source: StudyFile) -> bool:
+    """Whether the items are in a file here, or should be."""
+    name = source.spec.items.source
+    if name.startswith("hf:") or name in registry.names("items"):
+        return False
+    items = source.positions.path_of(name)
+    return not os.path.isfile(items) or items.stat().st_size <= _LARGEST

@@ -13,9 +13,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from quaver.collect.run.budget import written
 from quaver.collect.run.ledger import Entry
 from quaver.collect.run.model_answers import taken
+from quaver.collect.run.progress import written
 from quaver.core.model import Model
 from quaver.core.records import Call, Decoding, Prompt, Request, Response
 from quaver.design.factors.prompt_edits import Edit

@@ -10,16 +10,19 @@ from __future__ import annotations
 import json
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from quaver.collect.store.disk_reserve import sole_writer_if_free
 from quaver.collect.store.read_only import journal, may_write
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.sole_writer import sole_writer_if_free
-from quaver.design.calls.share import Share
+from quaver.core.records import Call
+from quaver.design.calls.call_plan import Plan
+from quaver.design.calls.experiment import Experiment
+from quaver.design.calls.work_order import Share
 from quaver.errors import StoreError
 from quaver.study.sources.study_folder import StudyFolder
 
@@ -246,3 +249,42 @@ def taken_shards(store: Store) -> dict[str, dict[str, Any]]:
     """
     sql = "SELECT name, value FROM meta WHERE name LIKE ? || '%'"
     return {name.removeprefix(_TAKEN): json.loads(value) for name, value in store.rows(sql, (_TAKEN,))}
+
+
+class PlacedCalls:
+    """The calls of one design, or of a share of it, and the answers to them in a store.
+
+    Attributes:
+        plan: Every call.
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        served: Mapping[str, Mapping[str, Any]],
+        fingerprint: str,
+        has: Callable[[int, int], bool] | None = None,
+    ) -> None:
+        self._experiment, self._fingerprint = experiment, fingerprint
+        self.plan = Plan(
+            experiment,
+            {name: str(facts["identity"]) for name, facts in served.items()},
+            {name: int(facts.get("logprobs", 0)) for name, facts in served.items()},
+            has=has,
+        )
+
+    def are_in(self, store: Store) -> bool:
+        """Whether the store has the calls of this design."""
+        return store.placed(self._fingerprint)
+
+    def place(self, store: Store) -> None:
+        """Make the store's calls those of this design."""
+        if self.are_in(store):
+            return
+        counts = store.counts()
+        calls: Iterator[Call] = iter(())
+        if counts.answered + counts.unplaced:
+            names = self.plan.identities
+            calls = (call for name in names for call in self.plan.calls(name, store.answered))
+        ids = [item.id for item in self._experiment.items]
+        store.place(self._fingerprint, self._experiment.conditions, ids, calls)

@@ -10,28 +10,26 @@ from inspect import getdoc
 from pathlib import Path
 from typing import Any, cast
 
-from quaver.collect.run.budget import Price
 from quaver.collect.run.ledger import Entry, spent
+from quaver.collect.run.progress import Price
+from quaver.collect.store.disk_reserve import sole_writer, sole_writer_if_free
 from quaver.collect.store.read_only import may_write
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.sole_writer import sole_writer, sole_writer_if_free
 from quaver.core.model import Model, Placed, Probed
 from quaver.core.records import Request
 from quaver.core.seeds import derive
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment, resolve
 from quaver.design.calls.lock_file import lock_document
-from quaver.design.calls.share import Dealt, Share
+from quaver.design.calls.work_order import Dealt, Share
 from quaver.design.paraphrase.paraphrase_draft import ToAsk
 from quaver.design.spec import BudgetSpec, StudySpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import ModelError, SpecError, StoreError
-from quaver.study.sources.call_places import PlacedCalls
-from quaver.study.sources.model_fit import check_abilities
 from quaver.study.sources.outgoing_check import check_design
 from quaver.study.sources.paraphrase_file import KeptParaphrases, entries_of
-from quaver.study.sources.prices import prices, prices_beside
-from quaver.study.sources.shards import FOLDER, Shards
+from quaver.study.sources.prices import check_abilities, prices, prices_beside
+from quaver.study.sources.shards import FOLDER, PlacedCalls, Shards
 from quaver.study.sources.study_folder import StudyFolder
 from quaver.study.sources.study_plugins import Annotate
 from quaver.study.sources.study_source import StudySource

@@ -14,7 +14,7 @@ import polars as pl
 from pydantic import AwareDatetime, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from quaver.collect.run.engine_noise import Noise
+from quaver.collect.run.model_answers import Noise
 from quaver.collect.store.response_store import Store
 from quaver.core.replaced_file import document_in, replace_document, writing
 from quaver.design.factors.prompt_edits import Edit

@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
-from quaver.collect.run.budget import Price
 from quaver.collect.run.ledger import Entry
+from quaver.collect.run.progress import Price
 from quaver.collect.store.response_store import Store
 from quaver.core.records import Request
 from quaver.design.calls.experiment import Experiment

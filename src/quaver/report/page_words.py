@@ -1,0 +1,294 @@
+"""Words and numbers as a page prints them, and untrusted text made fit for it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from markupsafe import Markup
+
+from quaver.core.number_format import percent as in_percent
+from quaver.core.number_format import points as in_points
+from quaver.core.number_format import rounded
+from quaver.core.records import NO_LABEL, Estimate
+from quaver.core.rows import SECTIONS, Presentation, Section, presented
+from quaver.report.estimate_index import Results
+
+_VISIBLE = {
+    **{code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n\r"},
+    **{
+        code: f"⟨U+{code:04X}⟩"
+        for code in (*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+    },
+    **{code: f"⟨U+{code:04X}⟩" for code in (0x061C, 0x200E, 0x200F)},
+    0x7F: "␡",
+}
+
+_HIDDEN = re.compile(f"[{''.join(map(re.escape, map(chr, _VISIBLE)))}]")
+"""A search for the few that are there takes a tenth of the time that translating every letter does."""
+
+
+def one_line(text: object) -> str:
+    r"""The text on one line, without what cannot be printed (or be in XML at all).
+
+    >>> one_line("a\x00b\n  c")
+    'ab c'
+    """
+    kept = (c if not unicodedata.category(c).startswith("C") or c.isspace() else "" for c in str(text))
+    return " ".join("".join(kept).split())
+
+
+def shortened(text: object, length: int) -> str:
+    """At most ``length`` characters of it, cut in the middle: the ends of names tell most.
+
+    >>> shortened("paraphrase-0001-at-1.5", 12)
+    'parap…at-1.5'
+    """
+    line = one_line(text)
+    if len(line) <= length:
+        return line
+    tail = max(1, length // 2)
+    head = max(0, length - 1 - tail)
+    return line[:head] + "…" + line[-tail:]
+
+
+def slug(text: object) -> str:
+    """A file name made of it: lower-case letters, digits and hyphens, never a path.
+
+    >>> slug("../../Intra PSS")
+    'intra-pss'
+    """
+    ascii_text = unicodedata.normalize("NFKD", str(text)).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", ascii_text).strip("-")[:60] or "figure"
+
+
+def visible(text: str) -> str:
+    r"""The text with its control characters, and those that turn the reading order, made visible.
+
+    >>> visible("a\x00b\u202e")
+    'a␀b⟨U+202E⟩'
+    """
+    return text if text.isprintable() else _HIDDEN.sub(lambda found: _VISIBLE[ord(found[0])], text)
+
+
+_SHARES = frozenset(
+    (
+        *("level_shares", "label_range", "variation", "label_shift", "deviation_share", "deviations_held"),
+        *("flips_repeats", "flips_prompts", "flips_chance", "flips_noise", "label_in_use", "wrong_labels"),
+        *("failed_calls", "unlabelled_answers", "truncated_answers"),
+        *("corrected_share", "corrected_accuracy", "corrected_compliance"),
+        *("rest_wrong", "rest_unlabelled", "best_prompt_wrong", "best_prompt_better"),
+    )
+)
+"""What is printed as percents, of measures that do not declare it and of numbers that are no measures."""
+
+
+ALL: Mapping[str, str] = {"view": "all answers"}
+"""What an estimate is about that lacks a column which others of its measure have; ``all`` where not here."""
+
+
+def in_words(column: str) -> str:
+    """A column or a measure without a name of its own, as an axis calls it.
+
+    >>> in_words("paraphrase_temperature")
+    'paraphrase temperature'
+    """
+    return one_line(column.replace("_", " "))
+
+
+def presentation_of(measure: str) -> Presentation:
+    """How estimates of a name are shown: as a measure declares it, or as the tables here have it.
+
+    >>> presentation_of("my_measure").title
+    'My measure, with intervals'
+    """
+    return presented(measure) or Presentation(unit="share" if measure in _SHARES else "number").named(measure)
+
+
+def section_of(measure: str) -> Section:
+    """Where in the report a measure's charts stand."""
+    name = presentation_of(measure).section
+    return next((section for section in SECTIONS if section == name), "more")
+
+
+def percent_measure(measure: str) -> bool:
+    """Whether a measure's numbers are printed as percents."""
+    return presentation_of(measure).in_percent
+
+
+def printed(value: float, percent: bool = False) -> str:
+    """A number as it is read (`quaver.core.number_format`): a share as a percent, another with two decimals.
+
+    >>> printed(0.384, percent=True), printed(-0.0712)
+    ('38%', '−0.07')
+    """
+    return in_percent(value) if percent else rounded(value)
+
+
+def number(value: float, percent: bool = False) -> Markup:
+    """The number as HTML: what is printed, and what it is."""
+    return Markup('<data value="{}">{}</data>').format(repr(float(value)), printed(value, percent))
+
+
+def cell(value: object, percent: bool = False) -> Markup | str:
+    """A table's cell for a number that may be missing."""
+    return number(float(value), percent) if isinstance(value, (int, float)) else ""
+
+
+def ends(estimate: Estimate, percent: bool = False) -> tuple[Markup | str, Markup | str]:
+    """Two cells for the ends of an interval."""
+    return cell(estimate.low, percent), cell(estimate.high, percent)
+
+
+def points(value: float) -> Markup:
+    """A difference of shares, in points of a hundred.
+
+    >>> points(0.4810).striptags()
+    '48 points'
+    """
+    figures, _, unit = in_points(value).partition(" ")
+    return Markup('<data value="{}">{}</data> {}').format(repr(float(value)), figures, unit)
+
+
+def interval(estimate: Estimate) -> Markup:
+    """The interval's ends as HTML, or nothing where there is none."""
+    if estimate.low is None or estimate.high is None:
+        return Markup("")
+    percent = percent_measure(estimate.measure)
+    return Markup("{} to {}").format(number(estimate.low, percent), number(estimate.high, percent))
+
+
+def value_and_interval(estimate: Estimate) -> Markup:
+    """The value with its interval in brackets, as HTML; the reason where there is no value.
+
+    A value near 0 has no more decimals than its interval.
+
+    >>> value_and_interval(Estimate("alpha", -0.00227, -0.04, 0.05)).striptags()
+    '0.00 [−0.04 to 0.05]'
+    """
+    if estimate.value is None:
+        return Markup("not defined ({})").format(estimate.reason or "no reason given")
+    percent = percent_measure(estimate.measure)
+    ends = interval(estimate)
+    if not ends:
+        return number(estimate.value, percent)
+    coarse = not percent and max(abs(estimate.low or 0.0), abs(estimate.high or 0.0)) >= 0.005
+    near = round(estimate.value, 2) + 0.0 if coarse else estimate.value
+    whole, shown = repr(float(estimate.value)), printed(near, percent)
+    return Markup('<data value="{}">{}</data> [{}]').format(whole, shown, ends)
+
+
+_SAID: Mapping[str, str] = {
+    "accuracy": "{} correct",
+    "compliance": "{} of the answers have a label",
+    "deviation_share": "{} of the answers differ from their item’s most frequent label",
+}
+
+
+def sentence(one: Estimate, results: Results, without: Collection[str] = ()) -> str:
+    """What it is of, its value, its interval and what it rests on.
+
+    Args:
+        one: The estimate.
+        results: The study that it is of.
+        without: Columns of its cell that need not be named.
+
+    >>> import polars as pl
+    >>> one = Estimate("accuracy", 0.82, 0.74, 0.88, n=120, cell={"variant": "v", "paraphrase": "third"})
+    >>> sentence(one, Results({"labels": {"labels": []}}, pl.DataFrame(), [one]))
+    'v, third: 82% correct, 95% interval 74% to 88%, 120 items'
+    """
+    subject = ", ".join(_names(one, results, without))
+    return f"{subject}: {value_in_words(one, results)}" if subject else value_in_words(one, results)
+
+
+def value_in_words(one: Estimate, results: Results) -> str:
+    """The same without what it is of."""
+    if one.value is None:
+        return f"{presentation_of(one.measure).axis}: not defined ({one.reason or 'no reason given'})"
+    percent = percent_measure(one.measure)
+    parts = [_value(one, printed(one.value, percent), results)]
+    if one.low is not None and one.high is not None:
+        ends = f"{printed(one.low, percent)} to {printed(one.high, percent)}"
+        parts.append(f"{100 * one.confidence_level:g}% interval {ends}")
+    if one.n:
+        unit = one.unit.partition(" and ")[0]
+        parts.append(f"{one.n:,} {unit}{'s' * (one.n != 1)}")
+    return ", ".join(parts)
+
+
+def _value(one: Estimate, value: str, results: Results) -> str:
+    label = one.cell.get("label", "")
+    if one.measure in ("label_shares", "level_shares") and label:
+        name = "no label" if label in (NO_LABEL, "no_label") else f"the label “{results.label_name(label)}”"
+        return f"{value} of the answers have {name}"
+    said = _SAID.get(one.measure)
+    return said.format(value) if said else f"{presentation_of(one.measure).axis} {value}"
+
+
+def _names(one: Estimate, results: Results, without: Collection[str]) -> list[str]:
+    """What an estimate is of, but for what all of the study has in common and what its value says."""
+    found = []
+    for column, value in sorted(one.cell.items(), key=lambda pair: pair[0] != "variant"):
+        if column in without:
+            continue
+        known = results.order(column)
+        if column in ("model", "decoding", "evaluator") and len(known) < 2:
+            continue
+        if column == "evaluator" and value == known[0]:
+            continue
+        if column == "variant":
+            found.append(results.variant_name(value))
+        elif column == "label" and one.measure in ("label_shares", "level_shares"):
+            continue
+        elif column in ("label", "class") or (column == "level" and one.cell.get("factor") == "gold"):
+            found.append(results.label_name(value))
+        else:
+            found.append(ALL.get(column, value) if value == "" else value)
+    return found
+
+
+_PHRASES: Final = (
+    ("units differ", "few items differ"),
+    ("hardly show how prompts differ", "few prompts"),
+    ("makes a difference", "no difference seen"),
+    ("interval is a rough one", "a rough interval"),
+    ("may cover less often", "interval may be narrow"),
+    ("bootstrap does not vary", "resamples all alike"),
+    ("rarest label", "a rare label"),
+    ("one prompt says nothing", "one prompt only"),
+    ("without one of its", "too few prompts"),
+    ("there is no gap", "gap sometimes zero"),
+    ("jackknifed", "grows with repeats"),
+    ("unequal numbers", "unequal repeats"),
+    ("answers differently", "parsers disagree"),
+    ("no more than noise", "within noise"),
+    ("is undefined in", "undefined in part"),
+    ("negative components", "negative counts as 0"),
+    ("not finite", "no finite interval"),
+    ("may not be like the others", "few stated confidence"),
+    ("changed one way by chance", "few items changed"),
+    ("other items count", "unequal items"),
+    ("gives no draws", "no interval"),
+)
+"""A part of a warning, and its plain phrase; the first that fits counts."""
+
+_OTHER = "see the note"
+
+_DIGITS = re.compile(r"\d[\d.,e]*")
+
+
+def phrase(warning: str) -> str:
+    """A warning in a few words.
+
+    >>> phrase("only 2 of 24 units differ: the interval is a rough one")
+    'few items differ'
+    """
+    return next((said for part, said in _PHRASES if part in warning), _OTHER)
+
+
+def kind(warning: str) -> str:
+    """A warning without its numbers: warnings that differ only in these are of one kind."""
+    return _DIGITS.sub("#", warning)

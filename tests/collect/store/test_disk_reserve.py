@@ -1,0 +1,37 @@
+"""One process at a time, and a folder that cannot be written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from quaver.collect.store.disk_reserve import sole_writer
+from quaver.core.replaced_file import writing
+from quaver.errors import StoreError
+
+
+def test_the_holder_says_who_it_is_and_leaves_no_trace(tmp_path: Path) -> None:
+    with sole_writer(tmp_path):
+        assert (tmp_path / ".run.pid").read_text() == str(os.getpid())
+        with pytest.raises(StoreError) as caught, sole_writer(tmp_path):
+            pass
+        assert caught.value.found == f"process {os.getpid()}"
+    assert not (tmp_path / ".run.pid").exists()
+    with sole_writer(tmp_path):
+        pass
+
+
+def test_a_folder_is_let_go_after_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), sole_writer(tmp_path):
+        raise ZeroDivisionError
+    with sole_writer(tmp_path):
+        pass
+
+
+def test_what_the_system_says_is_a_store_error(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot be written") as caught, writing(tmp_path):
+        raise OSError(28, os.strerror(28))
+    assert caught.value.found == os.strerror(28)
+    assert caught.value.where == str(tmp_path)

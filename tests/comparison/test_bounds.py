@@ -1,0 +1,129 @@
+"""What users lose: a class that is no longer answered, a group, and a gold label that was corrected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+import quaver
+from quaver.comparison.comparison_result import headline
+from quaver.comparison.paired_comparison import compare
+from quaver.comparison.pull_request_comment import markdown
+from quaver.errors import MeasureError, QuaverError
+
+RARE = 4
+KINDS = ["legal"] * RARE + [("bug", "bill", "ask")[n % 3] for n in range(116)]
+REGIONS = [("north", "south")[n % 2] for n in range(120)]
+Annotate = Callable[[str, str], str]
+
+
+def right(text: str, prompt: str) -> str:
+    return text.split()[1]
+
+
+def never_legal(text: str, prompt: str) -> str:
+    return right(text, prompt).replace("legal", "ask")
+
+
+def worse_in_the_north(text: str, prompt: str) -> str:
+    return "bug" if "north" in text and int(text.split()[0]) % 3 else right(text, prompt)
+
+
+def study(
+    folder: Path, annotate: Annotate, gold: Sequence[str] = KINDS, rare: int = RARE, repeats: int = 1
+) -> quaver.Study:
+    folder.mkdir(parents=True)
+    rows = [
+        f"i{n},{n} {KINDS[n]} {REGIONS[n]},{gold[n]},{REGIONS[n]}" for n in range(RARE - rare, len(KINDS))
+    ]
+    (folder / "items.csv").write_text("\n".join(["id,text,kind,region", *rows]))
+    (folder / "study.yaml").write_text(
+        f"name: {folder.name}\ntask: {{labels: [bug, bill, ask, legal]}}\n"
+        'items: {source: items.csv, id: id, text: "{{ text }}", gold: kind, groups: [region]}\n'
+        "prompt: {instruction: What is it?}\nmodels: [{name: m, use: function}]\nmeasures: [accuracy]\n"
+        f"repeats: {repeats}\n"
+    )
+    opened = quaver.Study.open(folder, functions={"m": annotate})
+    opened.run()
+    return opened
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
+    return study(tmp_path_factory.mktemp("before") / "before", right)
+
+
+def test_a_class_that_is_no_longer_answered_fails_any_bound(before: quaver.Study, tmp_path: Path) -> None:
+    found = compare(before, study(tmp_path / "after", never_legal), fail_if=["accuracy < 0"])
+    assert found.judgements[0].held  # four items of 120 are no proof that the mean fell
+    assert (found.held, found.outcome) == (False, "fail")
+    (lost,) = found.lost
+    assert (lost.kind, lost.estimate.cell["label"], lost.estimate.details["lost"]) == ("loss", "legal", RARE)
+    assert headline(found) == "Fails: legal is no longer answered (4 items before)"
+    assert "legal is no longer answered" in markdown(found).splitlines()[0]
+
+
+def test_a_class_of_two_items_is_named_and_fails_nothing(tmp_path: Path) -> None:
+    sides = [study(tmp_path / name, how, rare=2) for name, how in (("a", right), ("b", never_legal))]
+    found = compare(*sides, fail_if=["accuracy < 0"])
+    assert found.held
+    assert headline(found).startswith("legal is no longer answered (2 items before: too few")
+
+
+def test_a_group_that_loses_leads_and_fails_only_the_bound_by_losses(
+    before: quaver.Study, tmp_path: Path
+) -> None:
+    after = study(tmp_path / "after", worse_in_the_north)
+    found = compare(before, after, fail_if=["accuracy < -0.5"])
+    assert found.held
+    assert headline(found).startswith("accuracy of region north, a loss of")
+    (judged,) = compare(before, after, fail_if=["loss"]).judgements
+    assert not judged.held
+    assert "north" in {one.cell.get("region") for one in judged.failed}
+    assert "south" not in {one.cell.get("region") for one in judged.failed}
+
+
+def test_without_a_bound_a_loss_is_reported_and_nothing_passes(before: quaver.Study, tmp_path: Path) -> None:
+    found = compare(before, study(tmp_path / "after", worse_in_the_north))
+    assert (found.held, found.outcome) == (True, "reported")
+    assert headline(found).startswith("Reported only: ")
+
+
+def test_the_headline_is_about_the_measure_of_the_bound(before: quaver.Study) -> None:
+    found = compare(before, before, measures=["compliance", "accuracy"], fail_if=["f1_macro < 0"])
+    assert "f1_macro" in headline(found)
+    found = compare(before, before, fail_if=["loss"])
+    assert headline(found).startswith("Not shown to be worse: accuracy")
+    assert "in legal, up to" in headline(found)
+
+
+def test_a_corrected_gold_label_leaves_no_item_out(before: quaver.Study, tmp_path: Path) -> None:
+    gold = [*KINDS[:-2], "legal", "legal"]
+    found = compare(before, study(tmp_path / "after", right, gold), fail_if=["loss"])
+    assert (found.items, found.left_out) == (len(KINDS), ())
+    assert "2 gold labels" in found.notes[0]
+    (accuracy,) = found.differences
+    assert accuracy.details["before"] == accuracy.details["after"] == pytest.approx(118 / 120)
+
+
+def test_what_must_be_seen(before: quaver.Study) -> None:
+    assert compare(before, before, fail_if=["accuracy < 0"], must_see=0.2).held
+    found = compare(before, before, fail_if=["accuracy < 0"], must_see=0.01)
+    assert (found.outcome, [one.estimate.measure for one in found.unseen]) == ("fail", ["accuracy"])
+    assert "could have gone unseen" in headline(found)
+
+
+def test_losses_that_cannot_be_judged(before: quaver.Study) -> None:
+    with pytest.raises(QuaverError):
+        compare(before, before, fail_unless=["loss"])
+    with pytest.raises(MeasureError):
+        compare(before, before, fail_if=["recall[label=nobody] < 0"])
+
+
+def test_longer_answers_are_reported(before: quaver.Study, tmp_path: Path) -> None:
+    assert compare(before, before).notes == ()
+    after = study(tmp_path / "after", lambda text, _: f"I should say that it is this: {right(text, '')}")
+    (note,) = compare(before, after).notes
+    assert note.startswith("Characters of an answer: ")

@@ -1,0 +1,72 @@
+"""What is said of people and models follows from the interval of the difference."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from quaver.core.records import Estimate
+from quaver.report.estimate_index import Results
+from quaver.report.findings.effect_sentences import cluster_line, clusters, coder_sentences
+
+
+def gap(value: float, low: float | None, high: float | None, **cell: str) -> Estimate:
+    details = {"coders": 0.6, "model": 0.6 - value}
+    where = {"model": "m", "decoding": "d", "coder": "all", **cell}
+    return Estimate("coder_agreement_gap", value, low, high, n=80, cell=where, details=details)
+
+
+def said(*estimates: Estimate) -> list[str]:
+    results = Results({"labels": {"labels": []}, "variants": []}, pl.DataFrame(), list(estimates))
+    return [sentence.striptags() for sentence in coder_sentences(results)]
+
+
+@pytest.mark.parametrize(
+    ("ends", "words"),
+    [
+        ((0.1, 0.3), "People agree better with each other than with the model"),
+        ((-0.3, -0.1), "People agree better with the model than with each other"),
+        ((-0.1, 0.3), "or the study cannot tell"),
+        ((None, None), "People agree with each other with an alpha of 0.60"),
+    ],
+)
+def test_a_difference_is_claimed_only_where_its_interval_excludes_none(
+    ends: tuple[float | None, float | None], words: str
+) -> None:
+    (sentence,) = said(gap(0.2 if ends != (-0.3, -0.1) else -0.2, *ends))
+    assert words in sentence
+
+
+def test_each_model_is_named_where_there_are_several() -> None:
+    found = said(gap(0.2, 0.1, 0.3), gap(0.0, -0.1, 0.1, model="other"))
+    assert ["“m”" in found[0], "“other”" in found[1]] == [True, True]
+
+
+def test_prompts_that_are_clearly_further_are_named() -> None:
+    each = [gap(0.2, 0.1, 0.3, variant="one"), gap(0.1, -0.1, 0.3, variant="two")]
+    assert said(*each)[-1].startswith("With 1 of 2 prompts")
+    assert said(*each)[-1].endswith("one.")
+    assert "With none of 2 prompts" in said(each[1], gap(0.0, -0.1, 0.1, variant="one"))[-1]
+    more = [gap(0.2, 0.1, 0.3, variant=name, model="other") for name in ("one", "two")]
+    assert "3 of 4 pairs of model and prompt" in said(*each, *more)[-1]
+
+
+def test_without_coders_nothing_is_said() -> None:
+    assert said() == []
+
+
+def test_an_interval_for_other_prompts_is_named_in_words() -> None:
+    again = {
+        "measure": "accuracy",
+        "cell": {"model": "m", "estimand": "population"},
+        "estimand": "population",
+        "scope": "for prompts like these 5",
+        "value": 0.66,
+        "now": (0.58, 0.73),
+        "grouped": (0.53, 0.77),
+    }
+    details = {"effect": 4.0, "quantity": "accuracy", "groups": 15, "clustered": True, "again": [again]}
+    like = Estimate("item_clusters", 0.33, 0.2, 0.6, n=150, cell={"column": "author"}, details=details)
+    said = cluster_line(clusters([like])[0])
+    assert "accuracy (model m), for prompts like these 5, 66% [58% to 73%] becomes [53% to 77%]" in said
+    assert "estimand" not in said

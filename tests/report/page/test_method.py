@@ -1,0 +1,43 @@
+"""What a methods section says of a gold sample."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.gold_study import filled, labelled_study, truths
+
+from quaver.report.page.method import gold_sentences
+
+
+def test_a_report_says_how_the_sample_was_drawn(tmp_path: Path) -> None:
+    study = labelled_study(tmp_path / "study", 60)
+    drawn = study.gold.draw(n=20, coders=["ada", "ben"], overlap=0.5, seed=7, form="csv")
+    study.gold.take(filled(drawn.files[0], truths(60)))
+    text = study.paper().methods_as("markdown")
+    for said in ("gold sample of 20 of the 60 items", "seed 7", "2 coders", "5 drawn items without"):
+        assert said in text
+    assert "none with a gold label" not in text
+
+
+def test_nothing_is_said_of_no_sample() -> None:
+    assert gold_sentences({}) == []
+
+
+def test_agreement_and_settled_disagreements_are_counted() -> None:
+    sample = {
+        "design": "stratified", "by": ["predicted"], "drawn": 20, "population": 90, "rounds": 2, "seed": 7,
+        "probabilities": [0.1, 0.4], "date": "2 May 2026", "labelled": 20, "twice": 10,
+        "coders": [{"coder": "ada"}, {"coder": "ben"}], "decided": {"a": "adjudicator", "b": "majority"},
+        "agreement": {"value": 0.8, "details": {"percent": 0.9}},
+    }  # fmt: skip
+    text = " ".join(gold_sentences(sample))
+    for said in (
+        "by predicted",
+        "0.10 to 0.40",
+        "2 rounds",
+        "alpha 0.80",
+        "90%",
+        "1 disagreement settled by an",
+    ):
+        assert said in text
+    assert "without a gold label" not in text

@@ -1,0 +1,77 @@
+"""A gold sample travels with a bundle, and what was changed in it is found."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.gold_study import filled, labelled_study, truths
+
+import quaver
+from quaver import Study
+from quaver.errors import StoreError
+from quaver.study.gold_sample.coder_sheets import gold_differences
+from quaver.study.sources.gold_files import GoldFiles
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """A study with a sample of 20 items, one label of it with a note that quotes a text."""
+    study = labelled_study(tmp_path_factory.mktemp("packed") / "study", 60)
+    path = study.gold.draw(n=20, form="csv").files[0]
+    text = filled(path, truths(60)).read_text()
+    head, first, *rest = text.splitlines()
+    path.write_text("\n".join([head, f"{first.removesuffix(',')},quotes: Text 1; a speech.", *rest]))
+    study.gold.take(path)
+    return study
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_it_is_packed_and_verified(study: Study, tmp_path: Path, texts: bool) -> None:
+    path, _ = quaver.bundle(study, tmp_path / "s.quaver.zip", texts=texts)
+    names = zipfile.ZipFile(path).namelist()
+    assert {"gold-design.json", "gold-draw.csv", "gold-labels.csv"} <= {*names}
+    assert not [name for name in names if "round" in name]
+    opened = Study.open(path)
+    assert opened.gold.status().labelled == 20
+    assert opened.gold.state.coded["note"].is_not_null().any() == texts
+    same = (
+        study.annotations()
+        .select("item", pl.col("^gold.*$"))
+        .equals(opened.annotations().select("item", pl.col("^gold.*$")))
+    )
+    assert same
+    assert quaver.verify(path).holds
+    with pytest.raises(StoreError):
+        opened.gold.draw(more=1)
+
+
+@pytest.mark.parametrize("name", ["draw.csv", "labels.csv", "design.json"])
+def test_what_was_changed_is_found(study: Study, tmp_path: Path, name: str) -> None:
+    """As if the archive had been made anew around the changed file."""
+    path, _ = quaver.bundle(study, tmp_path / "s.quaver.zip")
+    opened = Study.open(path, folder=tmp_path / "opened")
+    stored = opened.annotations()
+    assert gold_differences(opened.source, stored) == []
+    files = GoldFiles(opened.folder)
+    state = files.state()
+    assert state.design is not None
+    assert state.draw is not None
+    if name == "design.json":
+        (opened.folder / "gold-design.json").write_text(json.dumps({**state.design, "seed": 1}))
+    elif name == "draw.csv":
+        first = pl.int_range(pl.len()) == 0
+        files.write_table(name, state.draw.with_columns(drawn=pl.col("drawn") ^ first))
+    else:
+        swapped = pl.col("label").replace({"left": "right", "right": "left"})
+        files.write_table(name, state.coded.with_columns(swapped))
+    assert gold_differences(opened.source, stored)
+
+
+def test_columns_without_a_sample_are_found(study: Study, tmp_path: Path) -> None:
+    other = labelled_study(tmp_path / "other", 60)
+    assert gold_differences(other.source, other.annotations()) == []
+    assert gold_differences(other.source, study.annotations())

@@ -1,0 +1,30 @@
+"""A function that a command line names: whatever its module does at import is one error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from quaver.errors import QuaverError
+from quaver.study.sources.outgoing_check import function_of
+
+
+@pytest.mark.parametrize(
+    "source",
+    [b"def (", b"a = '\x00'", b"raise SystemExit(0)", b"1 / 0", b"# coding: nothing", b"a = '\xff'", b""],
+)
+def test_a_module_that_cannot_be_imported_is_an_error(
+    source: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "module_of_a_user.py").write_bytes(source)
+    with pytest.raises(QuaverError) as caught:
+        function_of("module_of_a_user:annotate")
+    assert caught.value.where == "--function"
+
+
+@pytest.mark.parametrize("target", [".relative:annotate", "a..b:c", "a\0b:c", "..:c"])
+def test_a_name_that_is_none_is_an_error(target: str) -> None:
+    with pytest.raises(QuaverError):
+        function_of(target)
