@@ -13,7 +13,7 @@ import typer
 from tests.cli.commands import environment
 from typer.testing import CliRunner
 
-from quaver.cli.main import COMMANDS, GROUPS, app
+from quaver.cli.main import COMMANDS, EVERYDAY, GROUPS, app
 from quaver.core import registry
 
 
@@ -32,6 +32,17 @@ def test_every_command_stands_under_a_heading_in_one_whole_line() -> None:
             assert line.endswith(".")
             assert len(line) <= 80
             assert "..." not in line
+
+
+def test_the_first_screen_shows_fourteen_commands_and_says_where_the_others_are() -> None:
+    def shown(*words: str) -> list[str]:
+        command = [sys.executable, "-m", "quaver", *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment())
+        return [name for name in COMMANDS if f"\n  {name} " in done.stdout + done.stderr]
+
+    assert shown("--help") == shown("help") == shown() == [name for name in COMMANDS if name in EVERYDAY]
+    assert len(EVERYDAY) == 14
+    assert shown("help", "--all") == list(COMMANDS)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -106,7 +117,6 @@ def test_a_shell_completes_kinds_and_names_of_plugins() -> None:
         ]
 
     assert offered("init", "kind", "s") == ["stability", "sensitivity"]
-    assert offered("new", "kind", "mo") == ["model"]
     assert offered("measure", "name", "") == registry.names("measures")
     assert offered("plan", "measure", "inter_m") == ["inter_model"]
     assert offered("rescore", "evaluator", "exa") == ["exact"]

@@ -45,7 +45,7 @@ EXPORTS = {
 }
 """What is made for readers, anew whenever it is asked for."""
 
-OTHERS = ("skeletons", "testing")
+OTHERS = ("testing",)
 """Folders for authors of plug-ins."""
 
 
@@ -115,6 +115,5 @@ def test_the_content_of_a_file_has_lines_that_end_with_a_line_feed_alone() -> No
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "splitlines"
         and any(f".{one}(" in ast.unparse(node.func.value) for one in readers)
-        and path.name not in ("client_processes.py", "index_process.py")  # what a process printed
     ]
     assert found == []

@@ -14,8 +14,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from quaver.skeletons.plugin_skeleton import write_skeleton
-
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r'^```(python|diff) title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
@@ -77,7 +75,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(ROOT / "src", home / "src", ignore=shutil.ignore_patterns("__pycache__"))
     for section in sections().values():
         assert len(change(section, home)) <= 3
-    write_skeleton("measure", "wobble", home, to="measures/stability")
     entries = tomllib.loads((home / "pyproject.toml").read_text())["project"]["entry-points"]
     info = home / "site" / "quaver-0.1.0.dist-info"
     info.mkdir(parents=True)

@@ -10,7 +10,6 @@ import typer
 from quaver.cli.console import JsonOption, print_json, say, screen, table
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 from quaver.core.number_format import percent, rounded
-from quaver.design.items.near_duplicates import NEAR_DUPLICATES
 
 if TYPE_CHECKING:
     from quaver.certification.coverage import Line
@@ -67,6 +66,8 @@ def _explained(found: StudyCertificate) -> Iterator[str]:
         f"others, and {percent(like['missing'])} are missing{grouped}."
     )
     if found.undeclared:
+        from quaver.design.items.near_duplicates import NEAR_DUPLICATES
+
         who = "texts that are nearly the same" if found.undeclared == NEAR_DUPLICATES else found.undeclared
         yield (
             f"Warning: items of one group ({who}) are labelled alike, and the study does not declare it: the "

@@ -15,7 +15,7 @@ from quaver.cli.label_file_options import SeparatorOption, parts, separator_of
 from quaver.cli.run_display import show_outcome, watching
 from quaver.cli.status_command import say_card
 from quaver.core.number_format import duration
-from quaver.study.sources.outgoing_check import function_of
+from quaver.study.sources.named_functions import function_of
 
 if TYPE_CHECKING:
     from quaver.report.findings.verdict_card import Card

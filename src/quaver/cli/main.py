@@ -56,15 +56,19 @@ GROUPS = {
         "certify",
         "doctor",
     ),
-    "Extend": (
-        "schema",
-        "new",
-    ),
+    "Extend": ("schema",),
 }
 """The commands under their headings in the help; NAME is the function ``command`` of ``NAME_command.py``."""
 
 COMMANDS = tuple(chain.from_iterable(GROUPS.values()))
+EVERYDAY = (
+    *("check", "demo", "init", "import", "plan", "run", "status"),
+    *("measure", "report", "view", "compare", "gold", "bundle", "verify"),
+)
+"""What ``quaver --help`` shows; ``quaver help --all`` shows every command."""
 _WIDTH = max(map(len, COMMANDS))
+_COMPLETION = "_QUAVER_COMPLETE"
+"""The variable by which a shell asks for completions."""
 
 
 class _Grouped(TyperGroup):
@@ -72,8 +76,10 @@ class _Grouped(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         for title, names in GROUPS.items():
+            found = {name: self.get_command(ctx, name) for name in names}
+            if not any(found.values()):
+                continue
             with formatter.section(title):
-                found = {name: self.get_command(ctx, name) for name in names}
                 formatter.write_dl(
                     [(name.ljust(_WIDTH), one.short_help) for name, one in found.items() if one is not None]
                 )
@@ -87,8 +93,8 @@ def app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
-        epilog="`quaver COMMAND --help` explains a command and shows examples. After `quaver "
-        "--install-completion`, the Tab key completes commands, study files, kinds of study and measures.",
+        epilog="`quaver help --all` shows every command, `quaver COMMAND --help` explains one and shows "
+        "examples. After `quaver --install-completion`, the Tab key completes commands and study files.",
     )
     made.callback()(_options)
     for name in commands:
@@ -122,10 +128,18 @@ def _options(
 
 def main() -> None:
     """Run a command; a user's error is one message and exit status 2."""
-    first = _words()[1:2]
-    needed = [] if first == ["--version"] else [name for name in COMMANDS if name in first] or COMMANDS
+    first, *others = [*_words()[1:], ""]
     try:
-        app(needed)(prog_name="quaver")
+        if first == "help":
+            asked = [name for name in others if name in COMMANDS]
+            app(asked or (COMMANDS if "--all" in others else EVERYDAY))(
+                [*asked[:1], "--help"], prog_name="quaver"
+            )
+        elif first in COMMANDS:
+            app([first])(prog_name="quaver")
+        else:
+            few = first in ("", "--help", "--version") and _COMPLETION not in os.environ
+            app(EVERYDAY if few else COMMANDS)(prog_name="quaver")
     except QuaverError as error:
         say(f"Error: {error}", on=errors, style="red")
         sys.exit(2)
@@ -133,6 +147,6 @@ def main() -> None:
 
 def _words() -> list[str]:
     """The words of the command line: those that a shell completes, or those that were given."""
-    if "_QUAVER_COMPLETE" not in os.environ:
+    if _COMPLETION not in os.environ:
         return sys.argv
     return os.environ.get("_TYPER_COMPLETE_ARGS", os.environ.get("COMP_WORDS", "")).split()

@@ -20,7 +20,7 @@ from quaver.cli.console import errors, plain, say, screen, show, table
 from quaver.cli.terminal_tables import estimates_tables
 from quaver.core.number_format import duration
 from quaver.errors import QuaverError, StoreError
-from quaver.study.sources.outgoing_check import functions_of
+from quaver.study.sources.named_functions import functions_of
 
 if TYPE_CHECKING:
     from quaver.collect.run.progress import Outcome, Progress

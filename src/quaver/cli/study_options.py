@@ -11,7 +11,7 @@ import typer
 
 from quaver.core import registry
 from quaver.errors import UnknownName
-from quaver.study.sources.outgoing_check import functions_of
+from quaver.study.sources.named_functions import functions_of
 
 if TYPE_CHECKING:
     from quaver.study.session import Study
@@ -41,13 +41,6 @@ def tables_of_papers(incomplete: str) -> list[str]:
     from quaver.papers.catalogue import tables
 
     return [name for name in tables() if name.startswith(incomplete)]
-
-
-def kinds_of_plugin(incomplete: str) -> list[str]:
-    """Completes what ``quaver new`` writes."""
-    from quaver.skeletons.plugin_skeleton import KINDS
-
-    return [kind for kind in KINDS if kind.startswith(incomplete)]
 
 
 def studies(incomplete: str) -> list[str]:

@@ -41,7 +41,7 @@ def command(
     small: Annotated[bool, typer.Option("--small", help="Of the small version.")] = False,
     function: FunctionOption = None,
 ) -> None:
-    """Print a table as one of the papers prints it, from stored answers.
+    """Print a table as one of the papers prints it.
 
     It takes a study, a bundle, or a collection, whose studies are the table's data sets. No model is
     asked.

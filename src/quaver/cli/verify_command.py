@@ -29,7 +29,7 @@ def command(
         ),
     ] = None,
 ) -> None:
-    """Make everything in a bundle again that follows from its answers, without the model.
+    """Make again what follows from a bundle's answers, and compare it.
 
     Shows what was made again and compared, what was not, and what nobody can find out from an archive. Exits
     with 1 if anything differs.

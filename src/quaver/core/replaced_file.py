@@ -12,8 +12,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from quaver._secrets import Keys
 from quaver.errors import StoreError
 
@@ -142,6 +140,8 @@ def locked(path: Path, wait: float = 0.0) -> Iterator[bool]:
         OSError: The system locks no files here.
     """
     # A lock file without a system lock would outlive a killed process.
+    from filelock import FileLock, Timeout  # a second's tenth that `quaver --help` need not wait
+
     lock = FileLock(path, fallback_to_soft=False)
     try:
         lock.acquire(blocking=wait > 0, timeout=wait)

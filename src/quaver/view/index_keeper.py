@@ -19,8 +19,8 @@ from pathlib import Path
 from quaver.collect.store.disk_reserve import who_collects
 from quaver.collect.store.read_only import journal
 from quaver.errors import QuaverError, StoreError
+from quaver.study.sources.named_functions import functions_of
 from quaver.study.sources.opening import open_source
-from quaver.study.sources.outgoing_check import functions_of
 from quaver.study.sources.study_source import StudySource
 from quaver.view.index_builder import IndexBuilder, write_json
 from quaver.view.overview_document import MOST_ANNOTATIONS, error_document, write_progress, write_verdict
@@ -188,9 +188,9 @@ class IndexProcess:
         except (OSError, ValueError, TypeError, KeyError):
             said = self._child.stderr.read() if self._child.stderr and not self._child.stderr.closed else b""
             if said or self._study.failure is None:
-                last = said.decode(errors="replace").strip().splitlines()[-1:] or ["it was killed"]
+                last = said.decode(errors="replace").strip().rpartition("\n")[2] or "it was killed"
                 self._study.failure = StoreError(
-                    "the study could not be read", where=str(self._study.path), found=last[0]
+                    "the study could not be read", where=str(self._study.path), found=last
                 )
 
     def _files(self) -> tuple[tuple[int, int], ...]:

@@ -11,8 +11,8 @@ from hashlib import blake2b
 from pathlib import Path
 
 from quaver.errors import QuaverError, StoreError, UnknownName
+from quaver.study.sources.named_functions import functions_of
 from quaver.study.sources.opening import open_source
-from quaver.study.sources.outgoing_check import functions_of
 from quaver.view.grid_view import Shape
 from quaver.view.index_keeper import IndexProcess
 from quaver.view.static_export import write_file

@@ -1,24 +1,21 @@
-"""What Quaver writes for others, held against the keys in the environment, and functions by name."""
+"""What Quaver writes for others, held against the keys in the environment."""
 
 from __future__ import annotations
 
 import gzip
-import importlib
 import sqlite3
-import sys
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import polars as pl
 
 from quaver._secrets import Keys, is_key_shaped, texts_in
 from quaver.core.line_file import lines_of
-from quaver.core.response_validation import error_line
 from quaver.design.calls.experiment import Experiment
 from quaver.errors import ItemError, QuaverError, SpecError
 
@@ -147,52 +144,3 @@ def _cells(path: Path) -> Iterator[bytes]:
         for name in names:
             for row in db.execute(f'SELECT * FROM "{name}"'):
                 yield b"\n".join(cell for cell in row if isinstance(cell, bytes))
-
-
-def functions_of(options: Sequence[str] | None) -> dict[str, Any]:
-    """The functions that a command's options name, by the model's name.
-
-    Args:
-        options: Each ``NAME=MODULE:FUNCTION``.
-
-    Raises:
-        QuaverError: One of them names no function, or it cannot be imported.
-    """
-    found = {}
-    for option in options or ():
-        name, _, target = option.rpartition("=")
-        if not name:
-            raise _no_function(option, "NAME=MODULE:FUNCTION")
-        found[name] = function_of(target, "NAME=MODULE:FUNCTION")
-    return found
-
-
-def function_of(target: str, expected: str = "MODULE:FUNCTION") -> Any:
-    """The function that an option names, from a module that may lie in the current folder.
-
-    Args:
-        target: ``module:function``.
-        expected: What the option looks like, for the error.
-
-    Raises:
-        QuaverError: It names no function, or it cannot be imported.
-    """
-    module, _, attribute = target.partition(":")
-    if not (module and attribute):
-        raise _no_function(target, expected)
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        return getattr(importlib.import_module(module), attribute)
-    except (KeyboardInterrupt, GeneratorExit):
-        raise
-    except BaseException as error:  # the module is a user's: it may exit, or hold a byte that is no Python
-        why = str(error) if isinstance(error, ImportError | AttributeError) else error_line(error)
-        raise QuaverError(
-            "the function cannot be imported", where="--function", found=f"{target}: {why}"
-        ) from error
-    finally:
-        sys.path.pop(0)
-
-
-def _no_function(found: str, expected: str) -> QuaverError:
-    return QuaverError("this names no function", where="--function", expected=expected, found=found)

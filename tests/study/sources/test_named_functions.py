@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from quaver.errors import QuaverError
-from quaver.study.sources.outgoing_check import function_of
+from quaver.study.sources.named_functions import function_of
 
 
 @pytest.mark.parametrize(
