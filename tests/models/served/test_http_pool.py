@@ -50,13 +50,17 @@ def served(
     return connections
 
 
+def body_length(head: bytes) -> int:
+    return int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+
+
 async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Answers each body with itself."""
     while True:
         head = await reader.readuntil(b"\r\n\r\n")
         assert head.startswith(b"POST /v1/x?y=1 HTTP/1.1\r\nHost: 127.0.0.1:")
         assert b"\r\nX: h\r\n" in head
-        body = await reader.readexactly(int(head.rpartition(b"Content-Length: ")[2]))
+        body = await reader.readexactly(body_length(head))
         writer.write(OK + b"Content-Length: %d\r\n\r\n" % len(body) + body)
 
 
@@ -212,7 +216,7 @@ def test_a_reply_that_goes_on_is_read_up_to_a_size(kind: str, status: int) -> No
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal sent
         head = await reader.readuntil(b"\r\n\r\n")
-        await reader.readexactly(int(head.rpartition(b"Content-Length: ")[2]))
+        await reader.readexactly(body_length(head))
         writer.write(b"HTTP/1.1 %d x\r\n" % status)
         if kind != "chunked":
             body = _packed() if kind == "packed" else _small_values()
@@ -250,8 +254,7 @@ class Dropping:
         self.connections += 1
         with suppress(OSError, asyncio.IncompleteReadError):
             for turn in range(self.answers + 1):
-                head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
-                await reader.readexactly(int(head.partition("content-length: ")[2].partition("\r\n")[0]))
+                await reader.readexactly(body_length(await reader.readuntil(b"\r\n\r\n")))
                 self.requests += 1
                 if turn < self.answers:
                     writer.write(GOOD)
