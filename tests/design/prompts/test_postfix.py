@@ -31,6 +31,7 @@ TONES = ("positive", "negative", "neutral")
         ("A, B, C or E", ("A", "B", "C", "D"), "to no label: 'e'"),
         ('Say "yes", "no", or "maybe".', ("yes", "no"), "to no label: 'maybe'"),
         ("A|B|C", ("A", "B"), "to no label: 'c'"),
+        ('One of: say "yes", no.', ('say "yes"', "no", "or"), "lists the answers without 'or'"),
     ],
 )
 def test_a_list_that_does_not_fit_is_refused(postfix: str, answers: tuple[str, ...], problem: str) -> None:
@@ -58,6 +59,8 @@ def test_a_list_that_does_not_fit_is_refused(postfix: str, answers: tuple[str, .
         ("A or B? A for good, B for bad, C for neither.", ("A", "B", "C")),
         ("Answer with A, B, label 2 or C.", ("A", "B", "C")),
         ("Answer {{ item.x }} or positive.", TONES),
+        ("Answer with one of: {{ answers | join(', ') }}.", ('say "yes"', "x, y", "a/b", "or", "(-)", "no.")),
+        ('Answer say "yes" or no.', ('say "yes"', "no")),
         ("", TONES),
         ("One word.", TONES),
     ],

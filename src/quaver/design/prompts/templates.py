@@ -262,11 +262,12 @@ def check_postfix(variant: Variant, labels: LabelSet, *, where: str) -> None:
         return  # it differs between items
     answers = {answer.strip().casefold(): answer for answer in variant.answers.values()}
     text = _written_postfix(variant, labels)
+    written = _masked(text, answers)
     known = answers.keys() | {
         name.casefold() for label in labels.labels for name in (label.code, label.name, *label.synonyms)
     }
     longest = max(len(answer.split()) for answer in answers)
-    for stretch in _END.split(_ELLIPSIS.sub("…", text)):
+    for stretch in _END.split(_ELLIPSIS.sub("…", written)):
         if "…" in stretch:  # "1, 2, …, 5"
             continue
         elements, joins = _elements(stretch)
@@ -283,6 +284,16 @@ def check_postfix(variant: Variant, labels: LabelSet, *, where: str) -> None:
         left_out = [answer for form, answer in answers.items() if not _is_named(text, answer)]
         if len(named) > 1 and left_out:
             _refuse(f"the postfix lists the answers without {left_out[0]!r}", variant, where)
+
+
+def _masked(text: str, answers: dict[str, str]) -> str:
+    """A text with a sign for each answer that a list would not keep whole; the signs join the answers."""
+    awkward = [form for form in answers if _END.split(form) != [form] or _elements(form)[0] != [form]]
+    for at, form in enumerate(sorted(awkward, key=len, reverse=True)):
+        sign = chr(0xF0000 + at)
+        text = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", sign, text, flags=re.IGNORECASE)
+        answers[sign] = answers.pop(form)
+    return text
 
 
 def _elements(stretch: str) -> tuple[list[str], list[str]]:
