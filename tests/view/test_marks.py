@@ -7,14 +7,17 @@ import errno
 import io
 import json
 import os
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 from starlette.testclient import TestClient
+from tests.cli.commands import here
 from tests.view.viewed import again, client, collected
 
+import quaver
 from quaver.view.serving import studies_of
 
 ALL = "api/studies/tones/marks"
@@ -36,6 +39,19 @@ def _full_after(room: int) -> Callable[[int, bytes], int]:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return collected(tmp_path, count=8)
+
+
+@pytest.fixture
+def works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[[str], bool]:
+    """Whether a command works as it was printed."""
+
+    def runs(printed: str) -> bool:
+        _, *arguments = shlex.split(printed)
+        return here(tmp_path, *arguments, monkeypatch=monkeypatch, capsys=capsys).returncode == 0
+
+    return runs
 
 
 @pytest.fixture
@@ -205,20 +221,58 @@ def test_a_spreadsheet_finds_no_formula_in_marks(browser: TestClient) -> None:
     assert (row["note"], row["coder"]) == ("'=1+1", "'@ada")
 
 
-def test_labels_become_gold(browser: TestClient, path: Path) -> None:
-    for item, who, label in (("i3", "ada", "pos"), ("i1", "ada", "pos"), ("i1", "ben", "neg")):
+def _marked(browser: TestClient, *given: tuple[str, str, str]) -> None:
+    for item, who, label in given:
         browser.post(ALL, json={"item": item, "who": who, "label": label, "blind": True})
+
+
+def test_labels_become_gold(browser: TestClient, path: Path, works: Callable[[str], bool]) -> None:
+    _marked(browser, ("i3", "ada", "pos"), ("i1", "ada", "pos"), ("i1", "ben", "neg"))
     said = browser.post(f"{ALL}/gold", json={"preview": True}).json()
-    assert (said["items"], said["new"], said["seen"]) == (2, 1, 0)  # i3 had no gold label
+    assert (said["items"], said["new"], said["seen"]) == (1, 1, 0)  # i3 had no gold label
     assert said["conflicts"] == [{"item": "i1", "labels": {"ada": "pos", "ben": "neg"}}]
+    assert (said["twice"], said["agreement"]) == (1, 0)
     assert not (path.parent / "gold").exists()
     done = browser.post(f"{ALL}/gold", json={"preview": False}).json()
-    assert done["items"] == 2
+    assert done["items"] == 1
+    assert works(done["how"])
     kept = pl.read_csv(path.parent / "gold" / "labels.csv", infer_schema=False)
     again(studies_of([path])["tones"])
-    assert browser.get("api/studies/tones/rows?q=item:i3").json()["rows"][0]["gold"] == "pos"
-    assert set(kept.select("item", "coder", "label").iter_rows()) == {
-        ("i3", "ada", "pos"),
-        ("i1", "ada", "pos"),
-        ("i1", "ben", "neg"),
-    }
+    assert _gold(browser, "i3", "i1") == ["pos", "neg"]  # the table has "neg" for i1
+    assert set(kept.select("item", "coder", "label").iter_rows()) == {("i3", "ada", "pos")}
+
+
+def _gold(browser: TestClient, *items: str) -> list[str | None]:
+    rows = [browser.get(f"api/studies/tones/rows?q=item:{item}").json()["rows"][0] for item in items]
+    return [row["gold"] for row in rows]
+
+
+def test_a_gold_label_of_the_table_stays_unless_it_is_to_be_replaced(browser: TestClient, path: Path) -> None:
+    _marked(browser, ("i0", "ada", "pos"), ("i1", "ada", "pos"), ("i3", "ada", "neu"), ("i3", "ben", "neu"))
+    said = browser.post(f"{ALL}/gold", json={}).json()
+    assert (said["items"], said["new"], said["disagreed"]) == (2, 1, 0)
+    assert said["other"] == [{"item": "i1", "gold": "neg", "label": "pos"}]
+    browser.post(f"{ALL}/gold", json={"preview": False})
+    again(studies_of([path])["tones"])
+    assert _gold(browser, "i0", "i1", "i3") == ["pos", "neg", "neu"]
+    said = browser.post(f"{ALL}/gold", json={"preview": False, "replace": True}).json()
+    again(studies_of([path])["tones"])
+    assert (said["items"], said["new"]) == (3, 0)
+    assert _gold(browser, "i0", "i1", "i3") == ["pos", "pos", "neu"]
+    _marked(browser, ("i1", "ada", "neu"))  # she changes what she said: no other label is lost
+    assert browser.post(f"{ALL}/gold", json={}).json()["other"] == []
+
+
+def test_of_drawn_items_the_coders_labels_count_and_the_next_step_settles_them(
+    browser: TestClient, path: Path, works: Callable[[str], bool]
+) -> None:
+    quaver.Study.open(path).gold.draw(n=8, design="simple", coders=["ada", "ben"])
+    given = [(f"i{n}", who, "pos") for n in range(7) for who in ("ada", "ben")]
+    _marked(browser, *given, ("i7", "ada", "pos"), ("i7", "ben", "neg"))
+    said = browser.post(f"{ALL}/gold", json={}).json()
+    assert (said["items"], said["disagreed"], said["other"]) == (7, 1, [])
+    assert (said["twice"], said["agreement"]) == (8, 7 / 8)
+    assert shlex.split(said["how"])[-2:] == ["--adjudicate", "NAME"]
+    done = browser.post(f"{ALL}/gold", json={"preview": False}).json()
+    assert works(done["how"])
+    assert list((path.parent / "gold").glob("adjudication*"))

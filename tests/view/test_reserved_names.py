@@ -140,9 +140,21 @@ def test_factors_levels_and_models_of_these_names(browser: TestClient, frame: pl
 
 
 def test_completions_are_queries_that_find_something(browser: TestClient) -> None:
-    for start in ("label:", "none:", '"-":', "group_text:", "no:", "gold:n"):
-        for option in browser.get("api/studies/or/complete", params={"q": start}).json()["options"]:
+    for start in (
+        "label:",
+        "none:",
+        '"-":',
+        "group_text:",
+        "no:",
+        "gold:n",
+        '"say \\"so\\"":',
+        'label:"say \\"',
+    ):
+        options = browser.get("api/studies/or/complete", params={"q": start}).json()["options"]
+        assert options, start
+        for option in options:
             field = start.partition(":")[0] + ":"
+            assert option["shown"], option
             answer = browser.get("api/studies/or/grid", params={"q": field + option["text"].strip()})
             assert answer.status_code == 200, (start, option)
 

@@ -9,7 +9,6 @@ import typer
 
 from quaver.cli.console import JsonOption, print_json, say, screen
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
-from quaver.core.number_format import count
 from quaver.errors import QuaverError
 
 if TYPE_CHECKING:
@@ -51,6 +50,12 @@ _Coder = Annotated[str | None, typer.Option(help="Who labelled, where the file d
 _Apart = Annotated[
     str | None, typer.Option(help="Why these items were chosen, if not by the design; they are kept apart.")
 ]
+_Replace = Annotated[
+    bool,
+    typer.Option(
+        "--replace", help="Let labels kept apart take the place of the gold labels that the items came with."
+    ),
+]
 _Adjudicate = Annotated[
     str | None, typer.Option(help="Who decides where coders disagree; writes their sheet.", metavar="NAME")
 ]
@@ -81,6 +86,7 @@ def command(
     known: _Known = False,
     coder: _Coder = None,
     apart: _Apart = None,
+    replace: _Replace = False,
     adjudicate: _Adjudicate = None,
     rule: _Rule = None,
     as_json: JsonOption = False,
@@ -120,9 +126,15 @@ def command(
         files = gold.adjudicate(adjudicate, rule=rule, form=form)  # type: ignore[arg-type]
     if known:
         gold.take_known()
+    left_out: list[str] = []
     for path in take or ():
-        _take_back(gold, path, coder, apart, quiet=as_json)
-    _report(gold, found, files, as_json=as_json)
+        taken = gold.take(path, coder=coder, apart=apart, replace=replace)
+        left_out += taken.left_out
+        if not as_json:
+            say(f"{path}: {taken}")
+    if left_out and not as_json:
+        say("With --replace, these labels count in the place of those that the items came with.")
+    _report(gold, found, files, left_out, as_json=as_json)
 
 
 def _check_one(*asked: bool) -> None:
@@ -140,21 +152,15 @@ def _names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _take_back(gold: StudyGold, path: Path, coder: str | None, apart: str | None, *, quiet: bool) -> None:
-    taken = gold.take(path, coder=coder, apart=apart)
-    if not quiet:
-        changed = f", {taken.changed:,} changed" if taken.changed else ""
-        say(f"{path}: {count(taken.new, 'new label')}{changed}")
-
-
-def _report(gold: StudyGold, found: GoldForecast | None, files: list[Path], *, as_json: bool) -> None:
+def _report(
+    gold: StudyGold, found: GoldForecast | None, files: list[Path], left_out: list[str], *, as_json: bool
+) -> None:
     """Say what was done, and where the sample stands."""
     status = gold.status()
     if as_json:
-        print_json(
-            status.document()
-            | {"forecast": found.rows()[0] if found else None, "files": [str(path) for path in files]}
-        )
+        forecast = found.rows()[0] if found else None
+        names = [str(path) for path in files]
+        print_json(status.document() | {"forecast": forecast, "files": names, "left_out": left_out})
         return
     if found is not None:
         say(str(found))

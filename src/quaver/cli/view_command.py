@@ -10,6 +10,7 @@ import typer
 
 from quaver.cli.console import say
 from quaver.cli.study_options import HERE, FunctionOption, studies
+from quaver.core.number_format import count
 from quaver.errors import QuaverError
 
 
@@ -55,7 +56,7 @@ def command(
                 fix=f"name one of them: {', '.join(map(str, studies[:5]))}",
             )
         written = serving.export(one, export, query, sort, items, function or ())
-        say(f"Wrote {written:,} items to {export}")
+        say(f"Wrote {count(written, 'item')} to {export}")
         return
 
     def begun(address: str) -> None:

@@ -189,7 +189,8 @@ class Viewer:
         """Have labels in marks become gold labels, or say what that would do."""
         body = given.body()
         who = str(body["who"]) if body.get("who") else None
-        return to_gold(self._of(given), who, preview=body.get("preview") is not False)
+        preview, replace = body.get("preview") is not False, body.get("replace") is True
+        return to_gold(self._of(given), who, preview=preview, replace=replace)
 
     def import_marks(self, given: Parameters) -> dict[str, Any]:
         """Take in a file of marks."""

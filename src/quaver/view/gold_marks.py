@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -14,91 +13,100 @@ import polars as pl
 from quaver.core.replaced_file import replacing
 from quaver.core.spreadsheet import write_csv
 from quaver.errors import StoreError
-from quaver.view.mark_book import Mark
+from quaver.gold.returned_labels import CODED_COLUMNS, ratings
+from quaver.study.gold_sample.gold_status import coder_agreement, others_gold
+from quaver.study.sources.gold_files import GoldFiles, GoldState
 from quaver.view.viewed_study import ViewedStudy
 
 REASON = "marked in quaver view"
-_COLUMNS = ("item", "label", "coder", "note")
+_COLUMNS = ["item", "label", "coder", "note"]
 _MOST_CONFLICTS = 100
 
 
-def to_gold(study: ViewedStudy, who: str | None = None, *, preview: bool = True) -> dict[str, Any]:
+def to_gold(
+    study: ViewedStudy, who: str | None = None, *, preview: bool = True, replace: bool = False
+) -> dict[str, Any]:
     """The labels that people gave to items or answers as gold labels.
 
     Args:
         study: The study.
         who: Only this person's.
         preview: Whether to say only what would be done.
+        replace: Whether labels of items that no design has drawn take the place of those that they came with.
 
     Returns:
-        How many items have a label and how many of these had no gold label, the items on which people
-        disagree (which ``quaver gold --adjudicate`` settles), and the files.
+        How many items would have a gold label, and how many of these have none now; the items on which people
+        disagree and those that have another gold label, which stays unless it is replaced; how well people
+        agree; the files; and the next step as a command.
 
     Raises:
         StoreError: ``quaver gold`` refused them, or the folder cannot be written.
     """
-    given: dict[str, dict[str, Mark]] = defaultdict(dict)
-    for one in sorted(study.book.marks(), key=lambda mark: mark.when):
-        if one.label and who in (None, one.who):
-            given[one.item][one.who] = one
-    index = study.index
-    places = {item: index.ids.find(item) for item in given}
-    known = {item: marks for item, marks in given.items() if places[item] is not None}
-    conflicts = [
-        {"item": item, "labels": {name: one.label for name, one in marks.items()}}
-        for item, marks in known.items()
-        if len({one.label for one in marks.values()}) > 1
-    ]
-    disagreed = {one["item"] for one in conflicts}
-    new = sum(not index.gold[places[item]] for item in known if item not in disagreed)
+    state = GoldFiles(Path(study.index.design.folder)).state()
+    drawn = set() if state.draw is None else {*state.draw.filter("drawn")["item"]}
+    given = _given(study, who, drawn)
+    gold = _gold_now(study, given["item"])
+    after = GoldState(state.design, state.draw, pl.concat([state.coded, given.drop("blind")]))
+    labels = after.apart | after.settled.gold
+    conflicts = [item for item in gold if item not in labels]
+    other = others_gold(
+        state, given.filter(pl.col("role") == "apart", ~pl.col("item").is_in(conflicts)), gold
+    )
+    kept = gold.keys() - conflicts - (set() if replace else set(other))
+    twice, agreement = coder_agreement(
+        ratings(given.with_columns(role=pl.lit("coder"))), study.index.design.labels
+    )
     folder = study.book.path.parent
+    named = shlex.quote(str(study.path))
     found = {
-        "items": len(known),
-        "new": new,
-        "conflicts": conflicts[:_MOST_CONFLICTS],
+        "items": len(kept),
+        "new": sum(gold[item] is None for item in kept),
+        "conflicts": [
+            {"item": item, "labels": dict(given.filter(item=item).select("coder", "label").iter_rows())}
+            for item in conflicts[:_MOST_CONFLICTS]
+        ],
         "disagreed": len(conflicts),
-        "seen": sum(not one.blind for marks in known.values() for one in marks.values()),
+        "other": [{"item": item, "gold": gold[item], "label": labels[item]} for item in other],
+        "seen": given.height - int(given["blind"].sum()),
+        "twice": twice,
+        "agreement": None if agreement is None else agreement.details["percent"],
+        "alpha": None if agreement is None else agreement.value,
         "file": str(folder / "gold-drawn.csv"),
-        "how": f"quaver gold {shlex.quote(str(study.path))} shows where the sample stands",
+        "how": f"quaver gold {named}" + " --adjudicate NAME" * bool(drawn.intersection(conflicts)),
     }
-    if preview or not known:
+    if preview or not gold:
         return found
-    drawn = _drawn(Path(index.design.folder))
     files = []
-    for name, inside in (("gold-drawn.csv", True), ("gold-apart.csv", False)):
-        rows = [
-            (item, one.label, one.who, one.note)
-            for item, marks in known.items()
-            if (item in drawn) == inside
-            for one in marks.values()
-        ]
-        if rows:
-            _write(folder / name, rows)
+    for name, role in (("gold-drawn.csv", "coder"), ("gold-apart.csv", "apart")):
+        rows = given.filter(pl.col("role") == role)
+        if rows.height:
+            with replacing(folder / name) as part, part.open("wb") as file:
+                write_csv(rows.select(_COLUMNS), file, header=True)
             files.append(str(folder / name))
-            _take(study.path, folder / name, apart=not inside)
+            options = ["--apart", REASON, *["--replace"] * replace] if role == "apart" else []
+            _take(study.path, folder / name, options)
     return found | {"file": ", ".join(files)}
 
 
-def _drawn(folder: Path) -> set[str]:
-    """The items that a design has drawn."""
-    try:
-        frame = pl.read_csv(folder / "gold" / "draw.csv", infer_schema=False)
-    except (OSError, pl.exceptions.PolarsError):
-        return set()
-    if not {"item", "drawn"} <= set(frame.columns):
-        return set()
-    return set(frame.filter(pl.col("drawn").str.to_lowercase() == "true")["item"])
+def _given(study: ViewedStudy, who: str | None, drawn: set[str]) -> pl.DataFrame:
+    """The last label that each person gave to each item of the study, and whether it was given blind."""
+    last = {}
+    for one in sorted(study.book.marks(), key=lambda mark: mark.when):
+        if one.label and who in (None, one.who) and study.index.ids.find(one.item) is not None:
+            role = "coder" if one.item in drawn else "apart"
+            last[one.item, one.who] = (one.item, one.who, role, one.label, one.note, REASON, "", one.blind)
+    return pl.DataFrame([*last.values()], schema=CODED_COLUMNS | {"blind": pl.Boolean}, orient="row")
 
 
-def _write(path: Path, rows: list[tuple[Any, ...]]) -> None:
-    frame = pl.DataFrame(rows, schema=dict.fromkeys(_COLUMNS, pl.String), orient="row")
-    with replacing(path) as part, part.open("wb") as file:
-        write_csv(frame, file, header=True)
+def _gold_now(study: ViewedStudy, items: pl.Series) -> dict[str, str | None]:
+    """The gold labels that items have now."""
+    index = study.index
+    places = {item: index.ids.find(item) or 0 for item in items}
+    return {item: index.design.meanings[int(index.gold[at])][0] for item, at in places.items()}
 
 
-def _take(study: Path, file: Path, *, apart: bool) -> None:
+def _take(study: Path, file: Path, options: list[str]) -> None:
     """Have ``quaver gold`` take a file, in a process of its own: it reads all items."""
-    options = ["--apart", REASON] if apart else []
     done = subprocess.run(
         [sys.executable, "-m", "quaver", "gold", str(study), "--take", str(file), *options],
         capture_output=True,

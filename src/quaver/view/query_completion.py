@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quaver.core.number_format import short_name
-from quaver.view.query_language import quoted, written
+from quaver.view.query_language import quoted, unquoted, written
 from quaver.view.query_terms import ABSENT, ANSWERED, FIELDS, IS_ANSWER, IS_ITEM, MARKS, own_fields
 from quaver.view.viewed_study import Asked, ViewedStudy
 
@@ -96,9 +96,9 @@ def _values(study: ViewedStudy, typed: str, term: re.Match[str], start: int) -> 
     """The values of a field; of a list of values, the last one is being typed."""
     rest = term["rest"]
     comma = -1 if rest.startswith('"') else rest.rfind(",")
-    wanted = rest[comma + 1 :].strip('"').lower()
+    wanted = unquoted(rest[comma + 1 :]).lower()
     place = start + term.start("rest") + comma + 1
-    known = list(_known(study, term["field"].strip('"').lower()))
+    known = list(_known(study, unquoted(term["field"]).lower()))
     first = [one for one in known if one.shown.lower().startswith(wanted)]
     others = [one for one in known if wanted in one.shown.lower() and one not in first]
     return place, [one._replace(text=f"{quoted(one.text)} ") for one in (*first, *others)]
@@ -135,7 +135,9 @@ def _known(study: ViewedStudy, field: str) -> Iterator[Option]:
             else:
                 values = design.groups[name]
                 counts = np.bincount(index.groups[name], minlength=len(values) + 1)
-                yield from (Option(v, v, None, int(counts[at])) for at, v in enumerate(values, start=1))
+                yield from (
+                    Option(v, v or '""', None, int(counts[at])) for at, v in enumerate(values, start=1)
+                )
 
 
 def _labels(study: ViewedStudy, field: str) -> Iterator[Option]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
@@ -118,7 +119,7 @@ def gold_status(state: GoldState, labels: LabelSet) -> GoldStatus:
             for coder, own in assigned(items, about["coders"], about["overlap"], design["seed"]).items():
                 given[coder] += len(own)
     table = ratings(state.coded)
-    twice, agreement = _agreement(table, labels)
+    twice, agreement = coder_agreement(table, labels)
     return GoldStatus(
         design["design"] if design else None,
         tuple(design["by"]) if design else (),
@@ -148,7 +149,7 @@ def described(state: GoldState, labels: LabelSet) -> dict[str, Any]:
     }
 
 
-def _agreement(table: pl.DataFrame, labels: LabelSet) -> tuple[int, Estimate | None]:
+def coder_agreement(table: pl.DataFrame, labels: LabelSet) -> tuple[int, Estimate | None]:
     """How many items several coders labelled, and how well they agree."""
     rows = [[one for one in row if one is not None] for row in table.drop("item").iter_rows()]
     several = [row for row in rows if len(row) > 1]
@@ -167,16 +168,34 @@ class GoldTaken:
     Attributes:
         new: Labels of items that the coder had not labelled before.
         changed: Labels that replace another one of the same coder; the former one stays on record.
+        left_out: Items that came with another gold label, which stays.
         status: Where the sample stands now.
     """
 
     new: int
     changed: int
+    left_out: tuple[str, ...]
     status: GoldStatus
+
+    def __str__(self) -> str:
+        """What was taken, on one line."""
+        changed = f", {self.changed:,} changed" if self.changed else ""
+        stays = ""
+        if self.left_out:
+            few = ", ".join(self.left_out[:5]) + ", …" * (len(self.left_out) > 5)
+            stays = f"; {count(len(self.left_out), 'item')} with another gold label left out ({few})"
+        return f"{count(self.new, 'new label')}{changed}{stays}"
 
 
 def take_file(
-    source: StudySource, files: GoldFiles, state: GoldState, path: Path, coder: str | None, apart: str | None
+    source: StudySource,
+    files: GoldFiles,
+    state: GoldState,
+    path: Path,
+    coder: str | None,
+    apart: str | None,
+    *,
+    replace: bool = False,
 ) -> GoldTaken:
     """Check a file, keep its labels, and say where the sample stands.
 
@@ -187,6 +206,7 @@ def take_file(
         path: The file.
         coder: Who labelled, where the file does not say.
         apart: Why these items were chosen, where they were not drawn.
+        replace: Whether labels apart take the place of those that their items came with.
 
     Raises:
         ItemError: An id, a label or a row is wrong; nothing is kept.
@@ -194,10 +214,27 @@ def take_file(
     rows = [_signed(row, coder) for row in read_returned(path)]
     if apart is None:
         read = _of_sample(source, state).read(rows, "coder", path.name, now())
-    else:
-        texts = dict.fromkeys((item.id for item in source.experiment.items), "")
-        read = ReturnedLabels(source.experiment.labels, texts).read(rows, "apart", apart, now())
-    return _kept(source, files, state, read, path)
+        return _kept(source, files, state, read, path)
+    items = source.experiment.items
+    read = ReturnedLabels(source.experiment.labels, {item.id: "" for item in items}).read(
+        rows, "apart", apart, now()
+    )
+    stays = () if replace else others_gold(state, read, {item.id: item.gold for item in items})
+    read = read.filter(~pl.col("item").is_in(stays))
+    return _kept(source, files, state, read, path, stays)
+
+
+def others_gold(state: GoldState, read: pl.DataFrame, gold: Mapping[str, str | None]) -> tuple[str, ...]:
+    """The items with another gold label than they are given here, which was not taken from a file like it.
+
+    Args:
+        state: What is kept.
+        read: Labels to be kept apart.
+        gold: The items' gold labels as they are.
+    """
+    given = state.apart
+    pairs = read.select("item", "label").iter_rows()
+    return tuple(dict.fromkeys(i for i, label in pairs if i not in given and gold[i] not in (None, label)))
 
 
 def take_known(source: StudySource, files: GoldFiles, state: GoldState) -> GoldTaken:
@@ -225,7 +262,12 @@ def take_known(source: StudySource, files: GoldFiles, state: GoldState) -> GoldT
 
 
 def _kept(
-    source: StudySource, files: GoldFiles, state: GoldState, read: pl.DataFrame, path: Path | None
+    source: StudySource,
+    files: GoldFiles,
+    state: GoldState,
+    read: pl.DataFrame,
+    path: Path | None,
+    left_out: tuple[str, ...] = (),
 ) -> GoldTaken:
     """Keep labels that were checked; what the same coder said before stays on record."""
     key = ["item", "coder", "role"]
@@ -235,7 +277,8 @@ def _kept(
     coded = pl.concat([state.coded, read.filter(new | changed)]).select(list(CODED_COLUMNS))
     after = GoldState(_noted(state.design, path, read.height), state.draw, coded)
     files.write(after)
-    return GoldTaken(int(new.sum()), int(changed.sum()), gold_status(after, source.experiment.labels))
+    status = gold_status(after, source.experiment.labels)
+    return GoldTaken(int(new.sum()), int(changed.sum()), left_out, status)
 
 
 def _of_sample(source: StudySource, state: GoldState) -> ReturnedLabels:

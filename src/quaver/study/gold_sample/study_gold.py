@@ -161,7 +161,9 @@ class StudyGold:
         return found
 
     @guarded
-    def take(self, path: str | Path, *, coder: str | None = None, apart: str | None = None) -> GoldTaken:
+    def take(
+        self, path: str | Path, *, coder: str | None = None, apart: str | None = None, replace: bool = False
+    ) -> GoldTaken:
         """Take back a file of labels; all of it, or nothing if something in it is wrong.
 
         Rows may be in any order, and some may be missing. A coder's later label of an item replaces the
@@ -172,9 +174,11 @@ class StudyGold:
             coder: Who labelled, where the file does not say.
             apart: Why these items were chosen, where they were not drawn: ``"the hardest by quaver worst"``.
                 Their labels are kept apart from the sample.
+            replace: Whether these labels take the place of the gold labels that their items came with. Items
+                that came with another gold label are left out by default.
 
         Returns:
-            How many labels are new or changed, and where the sample stands.
+            How many labels are new or changed, which items were left out, and where the sample stands.
 
         Raises:
             ItemError: An id, a label or a row is wrong.
@@ -186,7 +190,7 @@ class StudyGold:
         if apart is None:
             self._kept()
         with self._files.alone():
-            return take_file(self._source, self._files, self.state, Path(path), coder, apart)
+            return take_file(self._source, self._files, self.state, Path(path), coder, apart, replace=replace)
 
     def take_known(self) -> GoldTaken:
         """Take the gold labels that the drawn items came with, where the study's table has them all.

@@ -1,6 +1,7 @@
 // All marks of a study: whose they are, how they go out and come back, and how they become gold labels.
 
-import { button, choice, counted, fill, made, tick } from "./elements.js";
+import { button, choice, count, counted, fill, made, percent, tick } from "./elements.js";
+import { quoted } from "./query_terms.js";
 
 const FORMATS = [["csv", "CSV"], ["jsonl", "JSON lines"], ["label-studio", "Label Studio"], ["argilla", "Argilla"]];
 
@@ -46,15 +47,25 @@ function incoming(app, said) {
 }
 
 function golden(app, said) {
-  const look = async (preview) => {
+  const look = async (preview, replace = false) => {
     try {
-      const known = await app.source.marksToGold(app.study, {who: null, preview});
-      const conflicts = known.conflicts?.length ? ` ${counted(known.conflicts.length, "item")} with labels that contradict each other ${known.conflicts.length === 1 ? "is" : "are"} left out.` : "";
-      said.textContent = preview ? `${counted(known.items, "item")} would have a gold label, ${known.new} of them a new one.${conflicts}` : `${counted(known.items, "gold label")} written to ${known.file}. ${known.how || ""}`;
-      if (preview && known.items) said.append(" ", button("Write them", () => look(false)));
+      const known = await app.source.marksToGold(app.study, {who: null, preview, replace});
+      const {items, twice, agreement, alpha, conflicts, disagreed, other, seen} = known;
+      const some = other.slice(0, 5).map((one) => `${one.item} (${one.gold}, not ${one.label})`).join(", ") + (other.length > 5 ? ", …" : "");
+      fill(
+        said,
+        preview ? `${counted(items, "item")} would have a gold label from marks, ${count(known.new)} of them had none. ` : made("span", {}, `${counted(items, "gold label")} written to ${known.file}. Next: `, made("code", {}, known.how), ". "),
+        disagreed ? made("a", {href: app.href("judge", {what: "items", q: `item:${conflicts.map((one) => quoted(one.item)).join(",")}`})}, `People disagree on ${counted(disagreed, "item")}`) : null,
+        disagreed ? "; nothing changes there. " : null,
+        other.length ? `${counted(other.length, "item")} with another gold label ${replace ? "would lose it" : "would keep it"}: ${some}. ` : null,
+        twice ? `${counted(twice, "item")} labelled by several people: ${percent(agreement)} of the pairs agree${alpha === null ? "" : `, alpha ${alpha.toFixed(2)}`}. ` : null,
+        seen ? `${counted(seen, "label")} given with the model’s label in sight. ` : null,
+        preview && items ? button("Write them", () => look(false, replace)) : null,
+        preview && other.length ? tick("Replace those that items have", replace, (on) => look(true, on)) : null,
+      );
     } catch (error) {
       said.textContent = error.words || error.message;
     }
   };
-  return made("div", {}, made("h3", {}, "Make them gold labels"), made("p", {class: "soft"}, "A label that you gave an item becomes its gold label."), button("See what that would do", () => look(true)));
+  return made("div", {}, made("h3", {}, "Make them gold labels"), made("p", {class: "soft"}, "The label that people gave an item becomes its gold label, unless they disagree or it has another one."), button("See what that would do", () => look(true)));
 }
