@@ -50,6 +50,14 @@ def test_values_that_any_text_may_hold_stop_nothing() -> None:
     assert without_key_values(text, common) == "[POSTGRES_PASSWORD] lm-studio EMPTY"
 
 
+def test_a_short_value_of_a_provider_is_a_key_unless_it_is_a_word() -> None:
+    keys = Keys({"OPENAI_API_KEY": "zq7+4xW", "VLLM_API_KEY": "testing", "DB_PASSWORD": "zq7+4xV"})
+    assert keys.within("a zq7+4xW b") == "OPENAI_API_KEY"
+    assert keys.within("testing zq7+4xV") is None
+    assert Keys.of("zq7+4xW").out_of_bytes(b"a zq7+4xW") == b"a [key]"
+    assert not Keys.of("EMPTY")
+
+
 @pytest.mark.parametrize(
     "line",
     [

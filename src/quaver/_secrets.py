@@ -39,7 +39,9 @@ _PLACEHOLDERS = frozenset(
 )
 """Values for servers that need no key."""
 
-_SHORTEST = 8
+_SHORTEST, _SHORTEST_SURE = 8, 6
+"""Characters of a value; the second where a variable surely holds a key, and that is no mere word."""
+
 _NEVER_BY_CHANCE = 16
 
 _LOOKS_LIKE_ONE = re.compile(
@@ -86,7 +88,10 @@ class Keys:
     @classmethod
     def of(cls, key: str) -> Keys:
         """A single key, whatever its variable."""
-        return cls({"key": key} if key.strip() else {}, guessed=True)
+        made, value = cls({}), key.strip()
+        if _is_long(value, surely=True):
+            made._values["key"] = value
+        return made
 
     def __bool__(self) -> bool:
         return bool(self._values)
@@ -189,13 +194,17 @@ def without_keys(text: str, environment: Mapping[str, str] | None = None) -> str
 
 
 def _holds_key(name: str, value: str, guessed: bool) -> bool:
-    if len(value) < _SHORTEST or value in _PLACEHOLDERS:
+    is_named = name in _NAMED or _is_providers(name)
+    if not _is_long(value, surely=is_named):
         return False
-    if name in _NAMED or _is_providers(name):
-        return True
-    return _sounds_secret(name) and (
-        guessed or (len(value) >= _NEVER_BY_CHANCE and any(map(str.isdigit, value)))
-    )
+    is_guess = guessed or (len(value) >= _NEVER_BY_CHANCE and any(map(str.isdigit, value)))
+    return is_named or (is_guess and _sounds_secret(name))
+
+
+def _is_long(value: str, *, surely: bool) -> bool:
+    """Whether no text contains a value by chance; what is surely a key may be shorter."""
+    shortest = _SHORTEST_SURE if surely and not value.isalpha() else _SHORTEST
+    return len(value) >= shortest and value not in _PLACEHOLDERS
 
 
 @lru_cache(4096)

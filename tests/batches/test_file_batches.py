@@ -54,6 +54,19 @@ def test_a_file_is_written_and_its_results_are_collected(tmp_path: Path) -> None
     assert (done.ended, done.done) == ("finished", 12)
 
 
+def test_a_key_that_a_program_repeats_goes_from_its_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VLLM_API_KEY", "zq7+4xW")
+    opened(tmp_path).run()
+    file = asked(tmp_path)
+    lines = [good(json.loads(line), "yes zq7+4xW") for line in file.read_text().splitlines()]
+    write_results(file, lines)
+    assert opened(tmp_path).run().done == 12
+    assert [one.name for one in tmp_path.rglob("*") if one.is_file() and b"zq7+4xW" in one.read_bytes()] == []
+    assert file.with_name(file.stem + ".out.jsonl").read_text().count("yes [VLLM_API_KEY]") == 12
+
+
 def test_a_wait_does_not_wait_for_people(tmp_path: Path) -> None:
     assert opened(tmp_path).run(wait=True).ended == "batches"
 

@@ -172,7 +172,7 @@ def _labels(folder: Path) -> list[str]:
 
 
 def _answer(folder: Path, text: str) -> None:
-    store = opened(folder, items=60)
+    store = opened(folder, items=100)
     try:
         item = len(answers(store))
         source = store.register("m", "fake", {})
@@ -182,7 +182,7 @@ def _answer(folder: Path, text: str) -> None:
 
 
 def _spilled(folder: Path, text: str) -> None:
-    store = opened(folder, items=60)
+    store = opened(folder, items=100)
     try:
         spill = store.spill()
         source = store.register("m", "fake", {})
@@ -202,7 +202,7 @@ def _stored(folder: Path) -> list[str]:
         store.take_in()
         if not store.placed("f"):
             store.close()
-            store = opened(folder, items=60)
+            store = opened(folder, items=100)
         return [one.text for _, one in sorted(answers(store).items())]
     finally:
         store.close()

@@ -31,6 +31,17 @@ SEPARATORS = [
 TRACED = ("core/line_file.py", "core/replaced_file.py", "sources/joint_files.py", "store/spill.py")
 """Files at whose lines a process is killed."""
 
+POINTS = Counter[str]()
+"""How many points of each kind were gone through."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _told() -> Iterator[None]:
+    yield
+    if ALL:
+        print(f"\n{POINTS.total():,} points: {dict(POINTS)}", file=sys.__stderr__, flush=True)
+
+
 over_cases = pytest.mark.parametrize("case", CASES, ids=str)
 
 
@@ -63,6 +74,7 @@ def test_every_separator_and_control_character_comes_back(case: Case, tmp_path: 
     texts.append("x".join(["", *SEPARATORS, ""]))
     for number, text in enumerate(texts):
         case.write(tmp_path, text)
+        POINTS["separators"] += 1
         assert case.read(tmp_path) == kept(case, *texts[: number + 1])
 
 
@@ -96,6 +108,7 @@ def test_whatever_fits_no_acknowledged_text_is_lost(case: Case, tmp_path: Path) 
                 acknowledged = True
             except REFUSED:
                 acknowledged = False
+        POINTS["no room"] += 1
         found = case.read(folder)
         assert found == kept(case, "one", "two") or (not acknowledged and found == ["one"]), size
         case.write(folder, "three")
@@ -146,6 +159,7 @@ def test_a_kill_at_any_line_loses_nothing_that_was_acknowledged(case: Case, tmp_
     for line in some(range(1, lines + 1), 25):
         folder, found = _anew(first, tmp_path), tmp_path / f"found-{line}"
         assert _killed_at(line, folder, found, lambda: case.write(folder, "two"))  # noqa: B023
+        POINTS["kills"] += 1
         there = case.read(found)
         assert there in (["one"], kept(case, "one", "two")), line
         case.write(found, "three")
@@ -191,6 +205,7 @@ def test_an_earlier_generation_of_a_file_is_read_as_it_was(case: Case, tmp_path:
             file.unlink()
         for file in earlier.glob(pattern):
             shutil.copy2(file, folder / file.relative_to(earlier))
+    POINTS["earlier generations"] += 1
     assert read(case, folder) in (["one"], kept(case, "one", "two"), None)
     case.write(folder, "three")
     assert "three" in case.read(folder)
@@ -219,6 +234,7 @@ def test_a_damaged_byte_is_noticed_or_changes_nothing(case: Case, tmp_path: Path
                 others = _contents(folder, damaged)
                 found = read(case, folder)
                 outcomes["noticed" if found is None else "unharmed"] += 1
+                POINTS["damage, noticed" if found is None else "damage, unharmed"] += 1
                 if case.asked_again:
                     assert {*(found or ())} <= {"one", "two"}
                     continue

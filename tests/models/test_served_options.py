@@ -75,6 +75,7 @@ def test_fields_that_only_sound_like_keys_are_sent() -> None:
         f"http://[me:{PLANTED}@host/v1",
         f"http://host/key/{PLANTED}/v1",
         f"http://host/api_token/{PLANTED}",
+        f"http://key-{PLANTED}.host/v1",
     ],
 )
 def test_an_address_holds_nothing_but_an_address(url: str) -> None:

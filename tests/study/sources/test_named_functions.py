@@ -24,7 +24,7 @@ def test_a_module_that_cannot_be_imported_is_an_error(
     assert caught.value.where == "--function"
 
 
-@pytest.mark.parametrize("target", [".relative:annotate", "a..b:c", "a\0b:c", "..:c"])
+@pytest.mark.parametrize("target", ["math:pi", ".relative:annotate", "a..b:c", "a\0b:c", "..:c"])
 def test_a_name_that_is_none_is_an_error(target: str) -> None:
     with pytest.raises(QuaverError):
         function_of(target)

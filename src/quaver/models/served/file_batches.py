@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from quaver._secrets import Keys
 from quaver.core.batch import BatchLimits, BatchService, Gone, Lines, Look, NotNow, Unanswered
 from quaver.core.records import Request, Response
 from quaver.core.replaced_file import replace_bytes, replacing
@@ -78,7 +79,8 @@ class FileBatches:
         return Look("cancelled" if given_up else "running", done=len(there))
 
     def results(self, batch: str, look: Look) -> Iterator[tuple[str, Any]]:
-        """The lines of the program's results."""
+        """The lines of the program's results; a key that is among them goes from the file."""
+        _strip(self._results(batch))
         for found in _objects(self._results(batch)):
             if name := _id(found):
                 yield name, found
@@ -101,6 +103,22 @@ class FileBatches:
 
     def _results(self, batch: str) -> Path:
         return self._folder / f"{batch}.out.jsonl"
+
+
+def _strip(path: Path) -> None:
+    """Take the values of keys out of a file that another program has written."""
+    keys = Keys()
+    try:
+        with path.open("rb") as file:
+            if not any(map(keys.within, file)):
+                return
+            file.seek(0)
+            with replacing(path) as part, part.open("wb") as stripped:
+                stripped.writelines(map(keys.out_of_bytes, file))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise NotNow(f"{path} cannot be read: {error.strerror or error}") from error
 
 
 def _objects(path: Path) -> Iterator[dict[str, Any]]:

@@ -245,6 +245,8 @@ class Connection:
                     reply = await send(to, what)
         except TimeoutError:
             raise Passing(f"no answer within {self._timeout:g} s", busy=True) from None
+        except TooLong as error:  # another try would be as long
+            return Response("", finish="error", error=str(error))
         except Exception as error:  # of any layer below
             raise lost(error, self._host) from None
         self._replied = True

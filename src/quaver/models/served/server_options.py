@@ -29,8 +29,8 @@ _RANDOM = re.compile(r"(?=[A-Za-z0-9]*[a-z])(?=[A-Za-z0-9]*[A-Z])(?=(?:[A-Za-z]+
 """A part of a path that nobody made up: small letters, capitals, and digits again and again."""
 
 
-_LONG = 8
-"""Characters from which on what stands after ``/key/`` in a path is one."""
+_LONG = 6
+"""Characters from which on what stands after ``/key/`` in a path is one, if it is no version."""
 
 
 def check_repeatable(preset: str | None, repeats: str, concurrency: int | None) -> None:
@@ -106,8 +106,15 @@ def _names_key(url: str) -> bool:
     before = any(
         (name == "key" or _is_key_name(name)) and re.search(r"\d", part) and len(part) >= _LONG
         for name, part in pairwise(parts[3:])
+        if not re.match(r"v\d", part)
     )
-    return named or before or any(looks_like_key(part) or _RANDOM.search(part) for part in (url, *parts[3:]))
+    shaped = any(re.search(r"\d", part) and without_keys(part) != part for part in parts[2:])
+    return (
+        named
+        or before
+        or shaped
+        or any(looks_like_key(one) or _RANDOM.search(one) for one in (url, *parts[2:]))
+    )
 
 
 def checked_variable(name: str | None) -> str:

@@ -45,7 +45,7 @@ def function_of(target: str, expected: str = "MODULE:FUNCTION") -> Any:
         raise _no_function(target, expected)
     sys.path.insert(0, str(Path.cwd()))
     try:
-        return getattr(importlib.import_module(module), attribute)
+        found = getattr(importlib.import_module(module), attribute)
     except (KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:  # the module is a user's: it may exit, or hold a byte that is no Python
@@ -55,6 +55,9 @@ def function_of(target: str, expected: str = "MODULE:FUNCTION") -> Any:
         ) from error
     finally:
         sys.path.pop(0)
+    if not callable(found):
+        raise _no_function(f"{target}, a {type(found).__name__}", expected)
+    return found
 
 
 def _no_function(found: str, expected: str) -> QuaverError:
