@@ -1,12 +1,14 @@
 """Plant faults and see that the tests find them: ``python -m tests.planted.run``, or only some, by name.
 
-Each fault of ``faults.yaml`` breaks one promise: in a copy of the source it replaces one text of one file.
+Each fault of ``faults.yaml`` breaks one promise: in a copy of the source it replaces one text within one
+function, class or constant, in whatever module that is.
 Each of the tests that it names must then fail; all of them hold without it.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import multiprocessing
 import os
 import re
@@ -15,10 +17,12 @@ import signal
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -26,10 +30,12 @@ from typing import NamedTuple
 import pytest
 from ruamel.yaml import YAML
 
-__all__ = ["ROOT", "Fault", "faults", "table"]
+__all__ = ["PACKAGE", "ROOT", "Fault", "faults", "table"]
 
 ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "quaver"
 FAULTS = Path(__file__).with_name("faults.yaml")
+_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _LONGEST = 120
 """Seconds after which the tests of a fault are ended; they take a few."""
 _HELD, _FAILED, _ELSEWHERE = 0, 1, 99
@@ -62,7 +68,7 @@ class Fault:
         stage: Where it is: ``asked``, ``paid``, ``stored`` and so on.
         name: Its name.
         breaks: What no longer holds, in words.
-        file: The file, below ``src/quaver``.
+        within: The function, class or constant of a module that holds it, wherever that stands.
         old: A text that stands there once.
         new: What takes its place.
         tests: Those that find it, each by its file and name.
@@ -71,20 +77,52 @@ class Fault:
     stage: str
     name: str
     breaks: str
-    file: str
+    within: str
     old: str
     new: str
     tests: tuple[str, ...]
 
-    def planted(self, source: str) -> str:
-        """A file's text with the fault.
+    def place(self, package: Path) -> tuple[Path, str]:
+        """The file that holds it, and the file's text with the fault.
 
         Raises:
             ValueError: What it replaces does not stand there exactly once.
         """
-        if (times := source.count(self.old)) != 1:
-            raise ValueError(f"{self.name}: {self.file} holds this {times} times, not once:\n{self.old}")
-        return source.replace(self.old, self.new)
+        held = [
+            (file, text, part)
+            for file, text, parts in _modules(package)
+            for part in parts.get(self.within, ())
+            if part.count(self.old) == 1
+        ]
+        if len(held) != 1:
+            where = ", ".join(str(file) for file, *_ in held) or "no module"
+            raise ValueError(f"{self.name}: held by {where} within {self.within}, not by one:\n{self.old}")
+        ((file, text, part),) = held
+        return file, text.replace(part, part.replace(self.old, self.new))
+
+
+@cache
+def _modules(package: Path) -> list[tuple[Path, str, dict[str, list[str]]]]:
+    """Each module's file, its text, and the texts of what it defines, by name."""
+    found = []
+    for file in sorted(package.rglob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        lines, parts = text.splitlines(keepends=True), defaultdict[str, list[str]](list)
+        for node in ast.parse(text).body:
+            first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
+            names = [node.name] if isinstance(node, _NAMED) else map(ast.unparse, _targets(node))
+            for name in names:
+                parts[name].append("".join(lines[first - 1 : node.end_lineno]))
+        found.append((file, text, dict(parts)))
+    return found
+
+
+def _targets(node: ast.stmt) -> list[ast.expr]:
+    if isinstance(node, ast.AnnAssign):
+        return [node.target]
+    if not isinstance(node, ast.Assign):
+        return []
+    return [name for one in node.targets for name in (one.elts if isinstance(one, ast.Tuple) else [one])]
 
 
 class Finding(NamedTuple):
@@ -105,7 +143,7 @@ def faults() -> list[Fault]:
     """All of them, in their order."""
     read: Mapping[str, Mapping[str, Mapping[str, str]]] = YAML(typ="safe").load(FAULTS)
     return [
-        Fault(stage, name, one["breaks"], one["file"], one["old"], one["new"], tuple(one["tests"].split()))
+        Fault(stage, name, one["breaks"], one["within"], one["old"], one["new"], tuple(one["tests"].split()))
         for stage, some in read.items()
         for name, one in some.items()
     ]
@@ -161,8 +199,8 @@ def find(fault: Fault) -> Finding:
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         source = Path(shutil.copytree(ROOT / "src", Path(folder) / "src"))  # what is compiled comes along
-        file = source / "quaver" / fault.file
-        file.write_text(fault.planted(file.read_text(encoding="utf-8")), encoding="utf-8")
+        file, text = fault.place(PACKAGE)
+        (source / "quaver" / file.relative_to(PACKAGE)).write_text(text, encoding="utf-8")
         code, told = _pytest(source, fault.tests)
     seconds = time.monotonic() - began
     if code not in (_HELD, _FAILED):

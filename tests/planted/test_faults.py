@@ -6,7 +6,7 @@ import ast
 from functools import cache
 
 import pytest
-from tests.planted.run import ROOT, Fault, faults, table
+from tests.planted.run import PACKAGE, ROOT, Fault, faults, table
 
 
 @cache
@@ -17,8 +17,8 @@ def _functions(file: str) -> frozenset[str]:
 
 @pytest.mark.parametrize("fault", faults(), ids=lambda fault: fault.name)
 def test_a_fault_can_be_planted_and_its_tests_exist(fault: Fault) -> None:
-    source = (ROOT / "src" / "quaver" / fault.file).read_text(encoding="utf-8")
-    ast.parse(fault.planted(source))
+    _, text = fault.place(PACKAGE)
+    ast.parse(text)
     for test in fault.tests:
         file, _, name = test.partition("::")
         assert name.partition("[")[0] in _functions(file), test
@@ -26,7 +26,7 @@ def test_a_fault_can_be_planted_and_its_tests_exist(fault: Fault) -> None:
 
 def test_no_fault_is_planted_twice() -> None:
     planted = faults()
-    assert len({one.name for one in planted}) == len({(one.file, one.old, one.new) for one in planted})
+    assert len({one.name for one in planted}) == len({(one.within, one.old, one.new) for one in planted})
     assert len({one.name for one in planted}) == len(planted) >= 40
 
 

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -38,18 +38,16 @@ def lines_of(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in (lines if lines[-1] else lines[:-1])]
 
 
-def write_whole(
-    file: int, content: bytes, size: int, write: Callable[[int, bytes], int] | None = None
-) -> None:
+def write_whole(file: int, content: bytes, size: int) -> None:
     """Append to a file that is ``size`` bytes long; it stays as long as it was if not all of it fits.
 
     Raises:
         OSError: Why it does not fit.
     """
-    write, written = write or os.write, 0
+    written = 0
     try:
         while written < len(content):
-            written += write(file, content[written:] if written else content)
+            written += os.write(file, content[written:] if written else content)
     except BaseException:
         with suppress(OSError):
             os.ftruncate(file, size)

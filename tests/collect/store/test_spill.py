@@ -156,15 +156,15 @@ def test_a_full_disk_gives_the_spill_what_was_set_aside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = opened(tmp_path, items=2000)
-    write, once = spilling._write, iter([True])
+    write, once = os.write, iter([True])
 
     def full(file: int, text: bytes) -> int:
         if model.asked[-1:] == [request(100).calls[0].key] and next(once, False):
-            os.write(file, text[:10])
+            write(file, text[:10])
             raise OSError(errno.ENOSPC, "No space left on device")
         return write(file, text)
 
-    monkeypatch.setattr(spilling, "_write", full)
+    monkeypatch.setattr(os, "write", full)
     model = fake()
     with pytest.raises(StoreError, match="disk is full"):
         run(store, model, map(request, range(2000)), total=2000)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
-import sys
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from operator import is_
 from pathlib import Path
@@ -151,9 +149,6 @@ def _receipt(document: Any) -> Receipt:
 
 _FORM = "quaver spill 2"
 
-_SHORT = 2**16
-"""Longest line, in bytes, that is written without releasing Python's lock."""
-
 _LONG = 2**20
 """Size in bytes from which the file is rewritten without its stored lines."""
 
@@ -200,7 +195,7 @@ class Spill:
 
     def _write(self, lines: bytes, *, again: bool = True) -> None:
         try:
-            write_whole(self._file, lines, self._size, _write)
+            write_whole(self._file, lines, self._size)
             self._size += len(lines)
         except OSError as error:
             if again and is_full(error, self._path.parent):
@@ -243,32 +238,6 @@ class Spill:
                 else:
                     self._path.unlink(missing_ok=True)
             os.close(self._file)
-
-
-def _writing_at_once() -> Callable[[int, bytes], int]:
-    """``os.write`` without releasing Python's lock.
-
-    A worker that answers thousands of calls a second would otherwise wait for the lock after every line, and
-    ask a third fewer calls.
-    """
-    if sys.platform == "win32":
-        return os.write
-    write = ctypes.PyDLL(None, use_errno=True).write
-    write.argtypes, write.restype = [ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t], ctypes.c_ssize_t
-
-    def at_once(file: int, text: bytes) -> int:
-        if len(text) > _SHORT:
-            return os.write(file, text)
-        written: int = write(file, text, len(text))
-        if written < 0:
-            number = ctypes.get_errno()
-            raise OSError(number, os.strerror(number))
-        return written
-
-    return at_once
-
-
-_write = _writing_at_once()
 
 
 def _opened(path: Path) -> int:
