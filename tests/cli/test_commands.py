@@ -151,7 +151,7 @@ def test_the_version_is_printed(tmp_path: Path, command: Command) -> None:
 
 
 def test_help_names_every_command(tmp_path: Path) -> None:
-    done = quaver(tmp_path, "--help")
+    done = quaver(tmp_path, "help", "--all")
     assert done.returncode == 0
     assert [name for name in COMMANDS if f"\n  {name} " not in done.stdout] == []
     assert len(list(Path(cli.__file__).parent.glob("*_command.py"))) == len(COMMANDS)
