@@ -1,6 +1,6 @@
 """How often a verdict is right: studies whose truth is known, drawn again and again.
 
-    python benchmarks/planted.py [SEEDS [KIND …]]
+    python benchmarks/planted.py [SEEDS | FROM:TO [KIND …]]
 
 Each kind of study is planted (`planted_study.py`), opened as a user opens it and judged. What would be right
 to say (`planted_kinds.py`) follows from no rule of the verdict. Planted as good are at most 8% wrong labels
@@ -24,7 +24,7 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -59,6 +59,7 @@ class Said:
         groups: The groups that it excludes.
         missing: Whether it says that texts have no label.
         quoted: Intervals by quantity of `true_values`.
+        elsewhere: Whether these are of the texts outside the excluded groups.
         sentence: Its first line.
     """
 
@@ -69,6 +70,7 @@ class Said:
     groups: frozenset[str] = frozenset()
     missing: bool = False
     quoted: tuple[tuple[str, float, float], ...] = ()
+    elsewhere: bool = False
     sentence: str = ""
 
 
@@ -113,6 +115,7 @@ def said(study: Study) -> dict[str, Said]:
             groups=frozenset(level for _, level in one.groups),
             missing=bare or any(quantity == "missing" for quantity, _, _ in quoted),
             quoted=tuple(quoted),
+            elsewhere=one.elsewhere,
             sentence=card.lines[0],
         )
     return found
@@ -150,7 +153,10 @@ def scored(kind: Kind, study: Planted, verdict: Said, seed: int) -> Score:
     """Hold what a verdict says against what was planted."""
     missed = []
     # the second of two fields is another than what was planted
-    true = true_values(kind.plan) if kind.of in ("", "m", *kind.fields[:1]) else {}
+    plan = kind.plan
+    if verdict.elsewhere and plan.groups is not None:
+        plan = replace(plan, groups=replace(plan.groups, bad=(), misread=0.0))
+    true = true_values(plan) if kind.of in ("", "m", *kind.fields[:1]) else {}
     # one prompt's figures are not those of all prompts
     quoted = () if verdict.kind == "use one prompt only" or not true else verdict.quoted
     for quantity, low, high in quoted:
@@ -412,12 +418,12 @@ def rows(seeds: Iterable[int], names: Iterable[str], processes: int = 2) -> dict
     return found
 
 
-def main(seeds: int, names: list[str], processes: int) -> None:
+def main(seeds: Iterable[int], names: list[str], processes: int) -> None:
     """Print the table, and what was judged wrongly."""
     unknown = set(names) - KINDS.keys()
     if unknown:
         sys.exit(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(KINDS)}")
-    found = rows(range(seeds), names or KINDS, processes)
+    found = rows(seeds, names or KINDS, processes)
     above = [f"{name}: above the bound of {row.above()}" for name, row in found.items() if row.above()]
     print(*HEAD, *(row.line(name) for name, row in found.items()), sep="\n")
     print(
@@ -430,5 +436,6 @@ def main(seeds: int, names: list[str], processes: int) -> None:
 
 if __name__ == "__main__":
     arguments = sys.argv[1:]
-    seeds_given = int(arguments[0]) if arguments else 100
+    first, _, last = (arguments[0] if arguments else "100").rpartition(":")
+    seeds_given = range(int(first or 0), int(last))
     main(seeds_given, arguments[1:], int(os.environ.get("PROCESSES", "2")))

@@ -249,6 +249,35 @@ _GROUPS = {
     "30 authors, drawn by author, all good": Kind(
         Plan(texts=300, groups=Groups(30, declared="group")), (USE,)
     ),
+    "six groups, five ordinal labels, all good": Kind(
+        Plan(
+            texts=600,
+            shares=_FIVE,
+            scale=Scale("ordinal", noise=0.25),
+            groups=Groups(6, declared="groups"),
+        ),
+        (USE,),
+    ),
+    "six groups, five ordinal labels, one misread": Kind(
+        Plan(
+            texts=900,
+            shares=_FIVE,
+            scale=Scale("ordinal", noise=0.25),
+            groups=Groups(6, bad=(4,), wrong=0.7, declared="groups"),
+        ),
+        (EXCEPT,),
+        names_groups=True,
+    ),
+    "six groups, eleven on an interval scale, one misread": Kind(
+        Plan(
+            texts=900,
+            shares=_ELEVEN,
+            scale=Scale("interval", noise=0.5),
+            groups=Groups(6, bad=(3,), wrong=0.7, declared="groups"),
+        ),
+        (EXCEPT,),
+        names_groups=True,
+    ),
     "15 authors, drawn by author, a fifth misread": Kind(
         Plan(texts=150, groups=Groups(15, misread=0.2, wrong=1.0, declared="group")),
         (NOT, EXCEPT),

@@ -102,3 +102,24 @@ def test_a_finished_run_ends_with_the_verdict_and_the_next_command(quaver: Comma
     assert shown["lines"] == [what, moves, then]
     assert [(one["model"], one["kind"]) for one in shown["models"]] == [("fake", "cannot tell")]
     assert command.split()[-2:] == ["quaver", "report"]
+
+
+def test_the_command_that_draws_more_gold_labels_runs_as_it_is_printed(
+    quaver: Command, tmp_path: Path
+) -> None:
+    rows = [
+        f"{at},text {at},{prompt},{'ab'[at % 2]},{'ab'[(at + (at == 3)) % 2] if at < 12 else ''}"
+        for at in range(300)
+        for prompt in "vw"
+    ]
+    (tmp_path / "labels.csv").write_text("id,text,prompt,label,gold\n" + "\n".join(rows) + "\n")
+    roles = "{source: labels.csv, item: id, text: text, label: label, variant: [prompt], gold: gold}"
+    (tmp_path / "study.yaml").write_text(f"task: {{labels: [a, b]}}\nannotations: {roles}\n")
+    *_, typed = quaver("status").stdout.splitlines()
+    words = typed.removeprefix("Next: quaver ").split()
+    assert words[0] == "gold"
+    drawn = quaver(*words)
+    assert drawn.returncode == 0
+    assert (tmp_path / "gold" / "draw.csv").read_text().count(",true,") == int(words[2])
+    assert quaver("status").stdout.splitlines()[-1] == "Next: quaver gold"  # which names the sheets
+    assert quaver("gold").returncode == 0

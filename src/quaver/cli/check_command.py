@@ -13,7 +13,7 @@ from quaver.cli.console import errors, say, screen, table
 from quaver.cli.demo_command import YesOption, offer_weights
 from quaver.cli.label_file_options import SeparatorOption, parts, separator_of
 from quaver.cli.run_display import show_outcome, watching
-from quaver.cli.status_command import say_card
+from quaver.cli.status_command import next_command, say_card
 from quaver.core.number_format import duration
 from quaver.study.sources.named_functions import function_of
 
@@ -128,6 +128,8 @@ def _next(card: Card, prepared: PreparedCheck) -> str:
         return "the same check with --prompts 20"
     if prepared.design.sample and card.step in ("add items", "label the rest", "keep this prompt"):
         return f"the same check with --n {prepared.table.rows}"
+    if card.command:
+        return next_command(card, prepared.file.parent)
     if card.step in ("label the rest", "keep this prompt", "label by hand", "label more by hand"):
         return f"quaver export {study} answers.csv"
     return f"quaver worst {study}"

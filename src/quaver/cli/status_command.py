@@ -72,7 +72,7 @@ def next_command(card: Card, path: Path) -> str:
         card: The verdict.
         path: The study as the commands are to name it.
     """
-    verb, *options = _COMMANDS.get(card.step, "report").split()
+    verb, *options = (card.command or _COMMANDS.get(card.step, "report")).split()
     return " ".join(("quaver", verb, *([] if path == HERE else [shlex.quote(str(path))]), *options))
 
 

@@ -60,6 +60,15 @@ def test_a_prompt_whose_answers_have_no_label_is_left_out() -> None:
     assert found["rest_unlabelled"].value == 0
 
 
+def test_up_to_how_many_prompts_like_these_could_be_broken() -> None:
+    none = chosen(study(lambda item, _: "ab"[item % 2]))["broken_prompts"]
+    assert (none.value, none.n, none.unit) == (0.0, 5, "prompt")
+    assert none.high == pytest.approx(1 - 0.05 ** (1 / 5))
+    one = chosen(study(odd))["broken_prompts"]
+    assert one.value == 0.2
+    assert one.high == pytest.approx(0.657, abs=1e-3)  # where one or none of five has a chance of 5%
+
+
 def test_prompts_that_are_alike_are_not_chosen_among() -> None:
     """Of forty studies of five prompts that are equally noisy hardly one has an odd or a better prompt."""
     studies = []  # "v" to "z" are 3, 4, 0, 1 and 2 modulo 5

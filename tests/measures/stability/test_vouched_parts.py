@@ -69,6 +69,21 @@ def test_coders_are_compared_with_most_of_the_others() -> None:
     assert found["coders_differ",].value == pytest.approx(2 / 5)
 
 
+def test_on_a_scale_each_group_is_held_against_all_texts_and_steps_that_are_never_given_are_named() -> None:
+    scale = LabelSet(tuple(Label(code, code) for code in "123"), "ordinal")
+    labels: list[str | None] = ["1", "1", "3", "3", "3", "1", None]
+    party: list[str | None] = [*"xxxyyy", None]
+    found = by_name(
+        vouched_parts(frame(labels, "1231132", party=party), labels=scale, compared=["party"], resamples=0)
+    )
+    # of the pairs a label and the label of another text, by chance: 1 is two steps from 3, one from 2
+    chance = sum((int(one or 0) - int(other)) ** 2 / 4 for one in labels[:-1] for other in "123113") / 36
+    assert found["step_given", "2"].details["texts"] == 2
+    assert found["group_agreement", "party", "x"].value == pytest.approx(1 - (1 / 4) / 3 / chance)
+    assert found["group_agreement", "party", "y"].value == pytest.approx(1 - (4 / 4) * 3 / 3 / chance)
+    assert not [name for name in found if name[0] in ("class_found", "group_wrong")]
+
+
 @pytest.mark.parametrize(
     ("level", "expected"),
     [("ordinal", [1.0, 0.75, 0.0]), ("interval", [1.0, 1 - 1 / 81, 0.0]), ("ratio", [1.0, 0.834, 0.0])],

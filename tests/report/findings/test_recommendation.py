@@ -206,6 +206,17 @@ EXCEPTIONS: dict[str, tuple[list[Estimate], str, tuple[str, ...]]] = {
         "use except for",
         ("x",),
     ),
+    "a group far from the gold labels on a scale": (
+        [part("group_agreement", -0.1, 0.66, group="party", level="x")],
+        "use except for",
+        ("x",),
+    ),
+    "a group that is perhaps far from them": (
+        [part("group_agreement", 0.3, 0.67, group="party", level="x")],
+        "use",
+        (),
+    ),
+    "a step of a scale that is never given": ([part("step_given", 0.0, 0.2, label="a")], "use", ()),
     "a group that is perhaps wrong": ([part("group_wrong", 0.1, 0.4, group="party", level="x")], "use", ()),
     "a class missed in one group": (
         [part("group_class_found", 0.0, 0.3, group="party", level="x", label="a")],
@@ -246,6 +257,58 @@ def test_labels_that_are_wrong_in_one_small_group_are_used_elsewhere() -> None:
     large = part("group_wrong", 0.6, 0.9, texts=400, group="party", level="w")
     assert recommendation(wrong, [*groups, large]).kind == "do not use"
     assert recommendation(wrong, groups).kind == "do not use"
+
+
+def test_labels_that_change_in_one_group_are_used_elsewhere() -> None:
+    bad = part("group_wrong", 0.3, 0.6, group="party", level="x")
+    rest = [
+        Estimate(f"elsewhere_{name}", sum(ends) / 2, *ends, n=40, cell={"model": "m"})
+        for name, ends in _STEADY.items()
+        if ends is not None
+    ]
+    used = Estimate("elsewhere_label_in_use", 0.6, 0.5, 0.7, n=40, cell={"model": "m"}, details={"labels": 2})
+    noise = [Estimate(f"elsewhere_{name}", None, cell={"model": "m"}) for name in ("flips_noise",)]
+    assert recommendation(_MOVED, [bad]).kind == "do not use"
+    found = recommendation(_MOVED, [bad, used, *noise, *rest])
+    assert (found.kind, found.elsewhere, found.groups) == ("use except for", True, (("party", "x"),))
+    moved = [replace(one, low=0.5, high=0.7) if "flips_agreement" in one.measure else one for one in rest]
+    assert recommendation(_MOVED, [bad, used, *noise, *moved]).kind == "do not use"
+
+
+def _of_authors(count: int) -> Estimate:
+    """Few wrong labels, in texts by so many authors."""
+    return Estimate("wrong_labels", 0.04, 0.02, 0.08, n=count, unit="author", cell={"model": "m"})
+
+
+def test_few_groups_may_miss_those_that_are_labelled_wrong_throughout() -> None:
+    known = {name: ends for name, ends in _STEADY.items() if name != "wrong_labels"}
+    few, many = (recommendation(known, [_of_authors(count)]) for count in (16, 17))
+    assert (few.kind, few.reason, few.needed) == ("cannot tell", "unclear gold", 17)
+    assert (many.kind, many.needed) == ("use", 0)
+
+
+def test_too_few_gold_labels_ask_for_as_many_as_would_decide() -> None:
+    known = {name: ends for name, ends in _STEADY.items() if name != "wrong_labels"}
+    few = Estimate("wrong_labels", 0.1, 0.02, 0.3, n=20, cell={"model": "m"})
+    found = recommendation(known, [few])
+    assert (found.next_step, found.needed) == ("label more by hand", 50)  # and no more than there are
+    fewer = replace(few, low=0.05, high=0.21)  # (0.11 / 0.1)² as many
+    assert recommendation(known, [fewer]).needed == 25
+    assert recommendation(known, [replace(few, n=50)]).next_step == "add items"  # all texts have one
+    even = replace(few, value=0.2, low=0.06, high=0.4)  # (0.14 / 0.1)² as many show that they are wrong
+    assert recommendation(known, [even]).needed == 40
+
+
+def test_labels_that_are_surely_wrong_are_not_used_however_stable_they_are() -> None:
+    unclear = _MOVED | {"flips_agreement": (0.6, 0.9)}
+    assert recommended(unclear) == ("cannot tell", "unclear")
+    assert recommended(unclear | {"wrong_labels": (0.11, 0.3)}) == ("do not use", "wrong")
+
+
+def test_prompts_like_these_stand_beside_what_may_be_used() -> None:
+    like_these = Estimate("broken_prompts", 0.0, 0.0, 0.45, n=5, unit="prompt", cell={"model": "m"})
+    assert like_these in recommendation(_STEADY, [like_these]).unvouched
+    assert not recommendation(_MOVED, [like_these]).unvouched
 
 
 def test_on_a_scale_agreement_and_bias_decide() -> None:

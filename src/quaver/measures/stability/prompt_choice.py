@@ -22,7 +22,7 @@ from quaver.estimation.bootstrap import Floats, Resampling, Units, Weighted
 from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.gathered import frame_of
 from quaver.estimation.grouped_items import item_groups
-from quaver.estimation.intervals import mean_within
+from quaver.estimation.intervals import clopper_pearson, mean_within
 from quaver.estimation.means import differing, ratio
 from quaver.estimation.statistic import Statistic
 from quaver.measures.stability.label_pairs import (
@@ -57,7 +57,12 @@ def prompt_choice(
 ) -> list[Estimate]:
     """The prompt to choose, model by model, and what speaks for it.
 
-    Calls that failed take no part. For each model with several prompts that has odd ones:
+    Calls that failed take no part. For each model with several prompts:
+
+    - ``broken_prompts``: the share of them that are odd. Its upper end is the exact one-sided bound on the
+      share of prompts like these that are, 1 − 0.05^(1/n) where none of n is.
+
+    For each that has odd ones:
 
     - ``rest_agreement``: agreement of the labels of all other prompts (`flips`: 1 − D_prompts / D_chance).
       In the details ``without``, the odd prompts; ``mute``, those of them without labels; ``prompts``, how
@@ -96,7 +101,7 @@ def prompt_choice(
     >>> frame = pl.DataFrame(rows, schema=["item", "variant", "label"], orient="row")
     >>> found = prompt_choice(frame, labels=LabelSet((Label("a", "a"), Label("b", "b"))))
     >>> [(one.measure, one.value, one.details.get("without")) for one in found]
-    [('rest_agreement', 1.0, ['z']), ('rest_unlabelled', 0.0, ['z'])]
+    [('broken_prompts', 0.25, None), ('rest_agreement', 1.0, ['z']), ('rest_unlabelled', 0.0, ['z'])]
     """
     given = frame_of(annotations)
     groups = item_groups(given, group)
@@ -119,6 +124,7 @@ def _rest(answers: PromptAnswers) -> Iterator[Estimate]:
     kept = [at for at in range(len(answers.variants)) if at not in mute]
     odd = _odd(answers, kept) if len(kept) >= _ODD else []
     kept = [at for at in kept if at not in odd]
+    yield _broken(answers, len(mute) + len(odd))
     if not (mute or odd) or len(kept) < 2:
         return
     pairs = LabelPairs(tuple(Pairs(one[:, kept, :-1]) for one in answers.strata), answers.alike)
@@ -145,6 +151,22 @@ def _rest(answers: PromptAnswers) -> Iterator[Estimate]:
     if answers.gold is not None:
         known = np.isfinite(answers.gold[:, :1])
         yield from _correct(answers, "rest", np.where(known, some[:, :-1], 0.0))
+
+
+def _broken(answers: PromptAnswers, odd: int) -> Estimate:
+    """The share of prompts that are odd, and of how many like these one could be."""
+    prompts, level = len(answers.variants), answers.resampling.confidence_level
+    return Estimate(
+        "broken_prompts",
+        odd / prompts,
+        0.0,
+        clopper_pearson(odd, prompts, 2 * level - 1).high,
+        confidence_level=level,
+        n=prompts,
+        unit="prompt",
+        method="share of prompts that are odd; exact one-sided bound",
+        cell={"model": answers.model},
+    )
 
 
 def _mute(answers: PromptAnswers) -> list[int]:

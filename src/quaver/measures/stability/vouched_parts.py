@@ -21,11 +21,13 @@ from quaver.estimation.gathered import frame_of
 from quaver.estimation.grouped_items import item_groups
 from quaver.estimation.intervals import Interval, mean_within
 from quaver.estimation.statistic import Statistic
-from quaver.measures.stability.label_pairs import NO_LABEL_CODE, PromptAnswers, prepared
+from quaver.measures.stability.label_pairs import NO_LABEL_CODE, PromptAnswers, likeness, prepared
 
 _RESAMPLES = 500
 _FOUND = "share of the answers to items of a class that give this class"
 _WRONG = "share of the answers to a group's items that are not the gold label"
+_OFF = "1 − disagreement of a group's labels and gold labels / that of all by chance"
+_GIVEN = "share of the answers to items of a step that give it"
 _BARE = "share of the items that have no label in any answer"
 _APART = "share of coders' labels that differ from the label that most of the others gave"
 _LEVELS = 50
@@ -53,11 +55,16 @@ def vouched_parts(
     - ``group_wrong`` (``group`` and ``level``): the share of answers to a group's items that are not the gold
       label.
     - ``group_class_found`` (``group``, ``level`` and ``label``): the recall of a class in a group.
+    - ``group_agreement`` (``group`` and ``level``), of labels that have an order, instead: 1 − D_group /
+      D_chance, how far a group's labels are from the gold labels, by the disagreement of their level, with
+      D_chance that of all items (`gold_agreement`).
+    - ``step_given`` (``label``), of each step of a scale that gold labels have and no answer gives: 0, with
+      ``texts`` in the details. A step that is given is not looked at by itself: its neighbour is nearly as
+      good.
     - ``unlabelled_texts``: the share of items that no answer labels; known without gold labels.
     - ``coders_differ``: the share of coders' labels that differ from what most other coders gave.
 
-    The intervals of classes and groups hold for all of a model at once. Labels that have an order are not
-    looked at class by class: a neighbour is not another class.
+    The intervals of classes and groups hold for all of a model at once.
 
     Args:
         annotations: A row an annotation, of one evaluator: ``item``, ``label``, ``variant``, and where they
@@ -84,13 +91,15 @@ def vouched_parts(
     of_items = given.select(pl.col("item", *columns, *people).cast(pl.String)).unique("item")
     found: list[Estimate] = []
     for (model,), part in prepared(given, labels).group_by("model", maintain_order=True):
-        answers = PromptAnswers(part, (*labels.codes, NO_LABEL_CODE), groups, str(model), resampling)
+        codes, alike = (*labels.codes, NO_LABEL_CODE), likeness(labels)
+        answers = PromptAnswers(part, codes, groups, str(model), resampling, alike)
         found.append(_unlabelled(answers))
         known = pl.DataFrame({"item": answers.items}).join(of_items, on="item", how="left")
         if len(people) > 1:
             found.append(_between_coders(answers, known.select(people)))
-        if answers.gold is not None and labels.level == "nominal":
-            found += _of_gold(answers, labels, known.select(columns))
+        if answers.gold is not None:
+            of_gold = _of_gold if alike is None else _on_a_scale
+            found += of_gold(answers, labels, known.select(columns))
     return found
 
 
@@ -124,14 +133,8 @@ def _of_gold(answers: PromptAnswers, labels: LabelSet, levels: pl.DataFrame) -> 
     right = (answers.counts.sum(1)[:, :-1] * gold).sum(1)
     everyone = np.ones(len(asked), dtype=bool)
     parts: list[tuple[str, dict[str, str], NDArray[np.bool_]]] = [("class_found", {}, everyone)]
-    for column in levels.columns:
-        known = levels[column].drop_nulls().unique().sort().to_list()
-        if not 1 < len(known) <= _LEVELS:
-            continue
-        for level in known:
-            where = {"group": column, "level": level}
-            own = (levels[column] == level).fill_null(value=False).to_numpy()
-            parts += [("group_wrong", where, own), ("group_class_found", where, own)]
+    for where, own in _groups(levels):
+        parts += [("group_wrong", where, own), ("group_class_found", where, own)]
     cells: list[tuple[str, dict[str, str], Floats, Floats]] = []
     for name, where, own in parts:
         if name == "group_wrong":
@@ -149,6 +152,47 @@ def _of_gold(answers: PromptAnswers, labels: LabelSet, levels: pl.DataFrame) -> 
             details["found"] = int((part > 0).sum())
         said = replace(said, details=details, where=where)
         yield answers.estimated(name, said, prompts=len(cells))
+
+
+def _groups(levels: pl.DataFrame) -> Iterator[tuple[dict[str, str], NDArray[np.bool_]]]:
+    """Each group of each column, and which items are in it."""
+    for column in levels.columns:
+        known = levels[column].drop_nulls().unique().sort().to_list()
+        if 1 < len(known) <= _LEVELS:
+            for level in known:
+                own = (levels[column] == level).fill_null(value=False).to_numpy()
+                yield {"group": column, "level": level}, own
+
+
+def _on_a_scale(answers: PromptAnswers, labels: LabelSet, levels: pl.DataFrame) -> Iterator[Estimate]:
+    """What gold labels show of each group where labels have an order, and which steps are never given."""
+    assert answers.gold is not None
+    assert answers.alike is not None
+    gold, given = np.nan_to_num(answers.gold)[:, :-1], answers.counts.sum(1)[:, :-1]
+    judged = np.where(np.isfinite(answers.gold[:, :1]), given, 0.0)
+    for at, code in enumerate(labels.codes):
+        texts = int((gold[:, at] > 0).sum())
+        if texts and not given[:, at].any():
+            nothing = answers.share(np.zeros(len(gold)), gold[:, at], _GIVEN)
+            yield answers.estimated(
+                "step_given", replace(nothing, where={"label": code}, details={"texts": texts})
+            )
+    like, each = gold @ answers.alike, judged.sum(1)
+    apart = each - (judged * like).sum(1)
+    chance = 1 - float((judged.sum(0) * (like * each[:, None]).sum(0)).sum()) / max(each.sum(), 1.0) ** 2
+    groups = [(where, own) for where, own in _groups(levels) if (own & (each > 0)).any()]
+    for where, own in groups:
+        if chance > 0:
+            off = answers.share(np.where(own, apart, 0.0), np.where(own, each, 0.0), _OFF)
+            details = {"texts": int((own & (each > 0)).sum()), "parts": len(groups)}
+            one = answers.estimated("group_agreement", replace(off, where=where), prompts=len(groups))
+            yield _turned(one, chance, details)
+
+
+def _turned(one: Estimate, chance: float, details: dict[str, int]) -> Estimate:
+    """The agreement of a disagreement that chance gives its own share of."""
+    value, low, high = (None if end is None else 1 - end / chance for end in (one.value, one.high, one.low))
+    return replace(one, value=value, low=low, high=high, details=details)
 
 
 def gold_agreement(said: Statistic, counts: Floats, gold: Floats, alike: Floats | None = None) -> Statistic:

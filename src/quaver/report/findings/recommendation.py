@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import log10
+from math import ceil, inf, isfinite, log, log10
 from typing import Final, Literal, NamedTuple, get_args
 
 from quaver.core.records import Estimate
@@ -125,16 +125,30 @@ _NEVER = 3
 _GROUP, _GROUP_SURELY = 0.2, 0.1
 """A group is excepted where as many of its answers are not the gold label, surely more than the second."""
 
-_EXCEPTED = 1 / 3
+EXCEPTED: Final = 1 / 3
 """No more of the texts than this may be in excepted classes or groups."""
 
 _REPEATED = 0.1
 """As many labels of one prompt may surely change when it is asked again."""
 
-_CHOICE = ("rest_", "best_prompt_", "gold_agreement", "gold_bias", "correct_answers", "coders_differ")
+_CHOICE = (
+    *("rest_", "best_prompt_", "broken_prompts"),
+    *("gold_agreement", "gold_bias", "correct_answers", "coders_differ"),
+)
 """What the estimates begin with that are known beside a verdict's own."""
 
-_PARTS: Final = ("class_found", "group_wrong", "group_class_found")
+_OF_GROUPS: Final = ("group_wrong", "group_agreement")
+_PARTS: Final = ("class_found", *_OF_GROUPS, "group_class_found", "step_given", "unlabelled_texts")
+
+_MOVES: Final = ("flips_prompts", "flips_agreement", "flips_repeats", "correct_answers")
+
+_OFF: Final = ("correct_answers", "wrong_labels", "gold_agreement", "gold_bias", "coders_differ")
+
+ELSEWHERE: Final = "elsewhere_"
+"""What the estimates begin with that are of texts outside the groups that go wrong."""
+
+_UNSEEN = 0.05
+"""Groups that are all wrong are as many as may be with this chance that none of them was drawn."""
 
 _ORDERS: Final = ("label_order", "option_order", "order", "treatment", "treatments")
 _FORMATS: Final = ("answer", "answer_format", "answers", "format", "output")
@@ -160,6 +174,9 @@ class Recommendation:
         exceptions: The classes and groups whose labels are not to be used, as estimates with their cells.
         unvouched: What the recommendation says nothing about: classes with too few gold labels, texts that
             never got a label, prompts like these.
+        elsewhere: Whether the evidence is of the texts outside the excepted groups.
+        needed: About how many gold labels (or groups of texts with them) would show whether the labels are
+            right; 0 where that is not the question, or no number would.
     """
 
     kind: Recommended
@@ -173,6 +190,8 @@ class Recommendation:
     field: str = ""
     exceptions: tuple[Estimate, ...] = ()
     unvouched: tuple[Estimate, ...] = ()
+    elsewhere: bool = False
+    needed: int = 0
 
     @property
     def subject(self) -> str:
@@ -206,11 +225,42 @@ def recommendations(estimates: Sequence[Estimate]) -> tuple[Recommendation, ...]
         known = _Known.of(verdict, estimates)
         empty = [one for one in known.unfilled if _ends(one)[0] > _USELESS]
         first = str(empty[0].details["first"]) if empty else ""
-        found.append(replace(known.qualified(_recommended(known)), field=first))
+        whole = known.qualified(_recommended(known))
+        found.append(replace(_but_for_groups(whole, estimates) or whole, field=first))
         for one in empty:
             refused = known.said("do not use", "empty field")
             found.append(replace(refused, evidence=(one,), field=one.cell["field"]))
     return tuple(found)
+
+
+def wrong_groups(estimates: Sequence[Estimate]) -> list[Estimate]:
+    """The groups, of those that the study compares, whose labels surely go wrong, model by model."""
+    return [
+        one
+        for one in estimates
+        if one.measure in _OF_GROUPS
+        and not one.details.get("undeclared")
+        and "variant" not in one.cell
+        and _is_wrong(one)
+    ]
+
+
+def _but_for_groups(whole: Recommendation, estimates: Sequence[Estimate]) -> Recommendation | None:
+    """What is recommended for the texts outside groups that go wrong, where their labels may be used."""
+    own = [one for one in estimates if one.cell.get("model") == whole.model]
+    elsewhere = [
+        replace(one, measure=one.measure.removeprefix(ELSEWHERE))
+        for one in own
+        if one.measure.startswith(ELSEWHERE)
+    ]
+    if not elsewhere:
+        return None
+    known = _Known.of(verdicts(elsewhere)[0], elsewhere)
+    rest = known.qualified(_recommended(known))
+    if rest.kind not in ("use", "use except for"):
+        return None
+    exceptions = (*wrong_groups(own), *rest.exceptions)
+    return replace(rest, kind="use except for", exceptions=exceptions, elsewhere=True)
 
 
 class _Known(NamedTuple):
@@ -228,7 +278,7 @@ class _Known(NamedTuple):
         own = [one for one in estimates if one.cell.get("model", verdict.model) == verdict.model]
         chosen = {one.measure: one for one in own if one.measure.startswith(_CHOICE)}
         profiles = [one for one in own if one.measure == "readiness" and "verdict" in one.details]
-        parts = [one for one in own if one.measure in (*_PARTS, "unlabelled_texts")]
+        parts = [one for one in own if one.measure in _PARTS]
         unfilled = [one for one in own if one.measure == "unfilled_field"]
         bars = (one.details.get("threshold") for one in own if one.measure == "readiness_accuracy")
         return cls(verdict, {**verdict.evidence, **chosen}, profiles, parts, unfilled, next(bars, None))
@@ -240,6 +290,18 @@ class _Known(NamedTuple):
     def high(self, name: str) -> float:
         """The upper end."""
         return _ends(self.estimates.get(name))[1]
+
+    def worst(self, name: str) -> float:
+        """The upper end of a share; of groups of texts, no less than where others like them are all wrong.
+
+        That none of n groups is wrong throughout has a chance of 5% or more where up to 1 − 0.05^(1/n) of
+        groups like these are.
+        """
+        one = self.estimates.get(name)
+        if one is None or one.value is None or one.unit == "item" or not one.n:
+            return self.high(name)
+        unseen = 1 - _UNSEEN ** (1 / one.n)
+        return max(self.high(name), one.value + unseen * (1 - one.value))
 
     def has(self, name: str) -> bool:
         """Whether there is such an estimate with a value."""
@@ -258,40 +320,92 @@ class _Known(NamedTuple):
         evidence = tuple(self.estimates[name] for name in names if self.has(name))
         if reason in ("right", "wrong", "unclear gold"):
             evidence = (*self.profiles, *evidence)
-        step = next_step or STEPS[reason]
+        step, needed = next_step or STEPS[reason], 0
+        if reason in ("unclear gold", "one prompt") and self.has("wrong_labels"):
+            needed = self.needed()
+            labelled, texts = self.estimates["wrong_labels"].n, self.estimates["label_in_use"].n
+            if step == "label more by hand" and labelled >= texts:
+                step = "add items"
+            elif self.estimates["wrong_labels"].unit == "item":
+                needed = min(needed, texts)
         if kind == "cannot tell" and any("grouped" in one.details for one in evidence):
-            step = "declare the groups"
+            step, needed = "declare the groups", 0
         return Recommendation(
-            kind, self.verdict.model, prompt, self.verdict, reason, evidence, step, correctness
+            kind,
+            self.verdict.model,
+            prompt,
+            self.verdict,
+            reason,
+            evidence,
+            step,
+            correctness,
+            needed=needed,
         )
+
+    def needed(self) -> int:
+        """How many gold labels would decide, were the values what they are: intervals shrink as 1/√n does."""
+        wrong, agreement = self.estimates["wrong_labels"], self.estimates.get("gold_agreement")
+        value, bar = wrong.value or 0.0, ON_A_SCALE if self.has("gold_bias") else _INFORMED
+        useless, right = self.bars
+        as_right = [_times(agreement, bar)] if self.has("gold_agreement") else []
+        as_wrong = _times(agreement, bar, high=True)
+        if not self.has("gold_bias"):
+            as_right.append(_times(wrong, right, high=True))
+            as_wrong = min(as_wrong, _times(wrong, useless))
+        times = min(max(as_right, default=inf), as_wrong)
+        if self.profiles or not isfinite(times):
+            return 0
+        unseen = 0.0
+        if wrong.unit != "item" and value < right:
+            unseen = log(_UNSEEN) / log(1 - (right - value) / (1 - value))
+        return ceil(max(wrong.n * max(times, 1.0), unseen))
+
+    @property
+    def bars(self) -> tuple[float, float]:
+        """Where surely more are wrong, labels are wrong; where surely no more than the second are, right."""
+        return (_USELESS, _RIGHT) if self.threshold is None else (1 - self.threshold,) * 2
 
     def qualified(self, one: Recommendation) -> Recommendation:
         """A recommendation with its exceptions, and what it does not vouch for."""
-        but_for_parts = one.kind == "do not use" and one.correctness == "wrong" and not self.profiles
+        but_for_parts = one.kind == "do not use" and one.reason == "wrong" and not self.profiles
         if one.kind not in ("use", "use one prompt only") and not but_for_parts:
             return one
         prompt = one.prompt if one.reason != "only prompt" else ""
         own = [part for part in self.parts if part.cell.get("variant", "") == prompt]
         classes = [part for part in own if part.measure == "class_found"]
         missed = [part for part in classes if _is_missed(part)]
-        wrong = [part for part in own if part.measure == "group_wrong" and _is_wrong(part)]
+        wrong = [part for part in own if part.measure in _OF_GROUPS and _is_wrong(part)]
         named = {part.cell["label"] for part in missed}, {_group(part) for part in wrong}
         for part in own:
             is_new = part.measure == "group_class_found" and part.cell["label"] not in named[0]
             if is_new and _group(part) not in named[1] and _is_missed(part):
                 wrong.append(part)
         unsure = [part for part in classes if part not in missed and _ends(part)[0] < _FOUND]
+        never = [part for part in own if part.measure == "step_given"]
         bare = [part for part in own if part.measure == "unlabelled_texts" and part.value]
-        found = replace(one, exceptions=(*missed, *wrong), unvouched=(*bare, *unsure))
+        like_these = [] if prompt or not self.has("broken_prompts") else [self.estimates["broken_prompts"]]
+        beside = (*bare, *never, *unsure, *like_these)
+        found = replace(one, exceptions=(*missed, *wrong), unvouched=beside)
         if but_for_parts:
             some = [part for part in own if part.measure == ("class_found" if missed else "group_wrong")]
             if not found.exceptions or not _right_elsewhere(some, found.exceptions):
                 return one
+            if self.low("flips_agreement") < STEADY:  # these texts may be why labels change, or not
+                return self.said("cannot tell", "unclear", *_MOVES)
             found = replace(found, kind="use", reason="right", correctness="right", next_step=STEPS["right"])
         if not found.exceptions:
             return found
         kind: Recommended = "use except for" if found.kind == "use" or not prompt else found.kind
         return replace(found, kind=kind, next_step="define the classes" if missed else found.next_step)
+
+
+def _times(one: Estimate | None, bar: float, *, high: bool = False) -> float:
+    """How many times as many units take one end of an interval to this side of a bar."""
+    end = _ends(one)[high]
+    if one is None or one.value is None or not isfinite(end):
+        return inf
+    room = (bar - one.value) if high else (one.value - bar)
+    return float(((end - one.value) / room) ** 2) if room > 0 else inf
 
 
 def _group(part: Estimate) -> tuple[str, str]:
@@ -305,7 +419,9 @@ def _is_missed(part: Estimate) -> bool:
 
 
 def _is_wrong(part: Estimate) -> bool:
-    """Whether too many of a group's answers are not the gold label."""
+    """Whether too many of a group's answers are not the gold label, or on a scale too far from it."""
+    if part.measure == "group_agreement":
+        return _ends(part)[1] < ON_A_SCALE
     return (part.value or 0.0) >= _GROUP and _ends(part)[0] > _GROUP_SURELY
 
 
@@ -317,7 +433,7 @@ def _right_elsewhere(parts: Sequence[Estimate], exceptions: Sequence[Estimate]) 
     own = [one for one in parts if one.cell.get("group") in of]
     others = [one for one in own if one not in exceptions]
     texts, left = (sum(int(one.details["texts"]) for one in some) for some in (own, others))
-    if not left or (texts - left) / texts > _EXCEPTED:
+    if not left or (texts - left) / texts > EXCEPTED:
         return False
     wrong = 0.0
     for one in others:
@@ -377,7 +493,7 @@ def _one_prompt(known: _Known) -> Recommendation | None:
     if known.low("flips_repeats") > _REPEATED:
         return known.said("do not use", "repetition", "flips_repeats")
     correctness = _correctness(known, "wrong_labels", "gold_agreement")
-    names = ("correct_answers", "wrong_labels", "gold_agreement", "gold_bias", "flips_repeats")
+    names = (*_OFF, "flips_repeats")
     if correctness in ("wrong", "biased"):
         return known.said("do not use", _refused(correctness), *names, correctness=correctness)
     if correctness in ("right", "as good as coders"):
@@ -397,10 +513,7 @@ def _steady(known: _Known) -> Recommendation | None:
     if known.low("flips_agreement") < STEADY:
         return None
     correctness = _correctness(known, "wrong_labels", "gold_agreement")
-    names = (
-        *("correct_answers", "wrong_labels", "gold_agreement", "gold_bias", "coders_differ"),
-        *("flips_prompts", "flips_agreement"),
-    )
+    names = (*_OFF, "flips_prompts", "flips_agreement")
     if correctness in ("wrong", "biased"):
         return known.said("do not use", _refused(correctness), *names, correctness=correctness)
     if correctness == "unclear":
@@ -414,9 +527,11 @@ def _moved(known: _Known) -> Recommendation:
     """Labels that change with the prompt: those of one prompt may do."""
     if found := _chosen(known):
         return found
-    names: tuple[str, ...] = ("flips_prompts", "flips_agreement", "flips_repeats", "correct_answers")
+    names: tuple[str, ...] = _MOVES
     correctness = _correctness(known, "wrong_labels", "gold_agreement")
     if known.high("flips_agreement") >= STEADY:
+        if correctness in ("wrong", "biased"):  # however stable they are
+            return known.said("do not use", _refused(correctness), *_OFF, correctness=correctness)
         return known.said("cannot tell", "unclear", *names, correctness=correctness)
     if known.verdict.kind == "flips on repetition" or known.low("flips_noise") > _INFORMED:
         names = "flips_repeats", "flips_prompts", "flips_agreement"
@@ -466,11 +581,11 @@ def _correctness(known: _Known, wrong: str, agreement: str) -> Correctness:
         return "unknown"
     if known.has("gold_bias"):
         return _on_a_scale(known, agreement, whole=whole)
-    useless, right = (_USELESS, _RIGHT) if known.threshold is None else (1 - known.threshold,) * 2
+    useless, right = known.bars
     if known.low(wrong) > useless or known.high(agreement) < _INFORMED:
         return _beside_coders(known) if whole else "wrong"
     informed = not known.has(agreement) or known.low(agreement) >= _INFORMED
-    return "right" if known.high(wrong) <= right and informed else "unclear"
+    return "right" if known.worst(wrong) <= right and informed else "unclear"
 
 
 def _on_a_scale(known: _Known, agreement: str, *, whole: bool) -> Correctness:

@@ -15,6 +15,7 @@ from quaver.report.findings.recommendation import NextStep, Recommendation, Reco
 from quaver.report.findings.verdict_words import (
     advice,
     best_of,
+    gold_command,
     headline,
     limits,
     movement,
@@ -40,6 +41,7 @@ class Card(Rows):
         next_step: What to do next, in one sentence.
         lines: All of it in three sentences.
         recommendations: One for each model, typed, with the estimates that decided.
+        command: What to type for the next step, after ``quaver``, where that depends on numbers; else empty.
         facts: What the study was: model, texts, prompts, calls, date, cost, as far as they are known.
     """
 
@@ -50,6 +52,7 @@ class Card(Rows):
     next_step: str
     lines: tuple[str, str, str]
     recommendations: tuple[Recommendation, ...]
+    command: str
     facts: tuple[tuple[str, str], ...]
 
     @property
@@ -110,6 +113,7 @@ def card(results: Results) -> Card:
         next_step(results, found),
         three_lines(results, found),
         tuple(found),
+        gold_command(results, best_of(found)),
         tuple(_facts(results)),
     )
 

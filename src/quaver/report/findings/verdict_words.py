@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+import polars as pl
+
 from quaver.core.column_names import in_words
 from quaver.core.number_format import count, enumeration, percent, points, rounded, with_interval
 from quaver.core.records import AND_PROMPT, Estimate
@@ -34,7 +36,7 @@ def because(results: Results, one: Recommendation) -> str:
         results: The study, for the names of labels and prompts.
         one: The recommendation.
     """
-    return _WHY[one.reason](results, one)
+    return f"{'elsewhere ' if one.elsewhere else ''}{_WHY[one.reason](results, one)}"
 
 
 def without_intervals(one: Recommendation) -> Recommendation:
@@ -90,8 +92,10 @@ def units(one: Estimate) -> str:
     >>> units(Estimate("accuracy", 0.9, 0.8, 1.0, n=15, unit="author"))
     '15 authors'
     """
-    unit = one.unit.removesuffix(AND_PROMPT)
-    return count(one.n, "text" if unit == "item" else unit)
+    column = one.details.get("grouped", one.unit.removesuffix(AND_PROMPT))
+    if column == _COPIES:
+        return f"{count(one.details['groups'], 'group')} of texts that are nearly the same"
+    return count(one.details.get("groups", one.n), "text" if column == "item" else in_words(column))
 
 
 def _correct(one: Recommendation, name: str) -> str:
@@ -353,10 +357,21 @@ def limits(results: Results, found: Sequence[Recommendation]) -> str:
                 f"{with_interval(part)} are not the gold label"
             )
             continue
+        if part.measure == "group_agreement":
+            clauses.append(
+                f"the labels of texts whose {part.cell['group']} is {quoted(part.cell['level'])} agree with "
+                f"the gold labels at {rounded_with_interval(part)}"
+            )
+            continue
         clauses.append(_recall(results, part))
     for part in one.unvouched:
         if part.measure == "unlabelled_texts":
             clauses.append(f"{part.details['texts']:,} of {count(part.n, 'text')} never got a label")
+        elif part.measure == "step_given":
+            label, texts = label_in_words(results, part.cell["label"]), count(part.details["texts"], "text")
+            clauses.append(
+                f"{label} was never given, not even to the {texts} that have it by the gold labels"
+            )
     few = [part for part in one.unvouched if part.measure == "class_found"]
     if len(few) > _NAMED:
         clauses.append(f"too few gold labels show how often {len(few)} of the classes are found")
@@ -369,7 +384,16 @@ def limits(results: Results, found: Sequence[Recommendation]) -> str:
             "texts that are nearly the same" if column == _COPIES else f"texts of one {shortened(column, 60)}"
         )
         clauses.append(f"{who} are labelled alike, which these intervals allow for")
+    clauses += [_broken(part) for part in one.unvouched if part.measure == "broken_prompts"]
     return _sentence("; ".join(clauses)) if clauses else ""
+
+
+def _broken(part: Estimate) -> str:
+    """How many of the prompts were broken, and up to how many of prompts like these could be."""
+    odd = round((part.value or 0.0) * part.n)
+    were = f"{odd if odd else 'none'} {'were' if odd > 1 else 'was'} broken"
+    most = percent(part.high or 0.0)
+    return f"of {count(part.n, 'prompt')} {were}, but up to {most} of prompts like these could be"
 
 
 def _recall(results: Results, part: Estimate) -> str:
@@ -415,11 +439,47 @@ def reasons(results: Results, found: Sequence[Recommendation]) -> str:
 
 def next_step(results: Results, found: Sequence[Recommendation]) -> str:
     """What to do next, for the model whose labels can best be used."""
-    step = best_of(found).next_step
+    best = best_of(found)
+    step = best.next_step
+    if step in ("label more by hand", "add items") and best.needed:
+        return _more_gold(results, best)
     decodings = results.lock.get("decodings", {}).values()
     if step == "lower the temperature" and decodings and not any(one.get("temperature") for one in decodings):
         return "Ask several times and take the most frequent answer to each text."
     return _NEXT[step]
+
+
+def _more_gold(results: Results, one: Recommendation) -> str:
+    """How many gold labels would do, and the command that draws the texts."""
+    wrong = known(one, "wrong_labels")
+    assert wrong is not None
+    if wrong.unit != "item":
+        of = count(one.needed, in_words(wrong.unit.removesuffix(AND_PROMPT)))
+        return f"Label texts of about {of} by hand: {units(wrong)} show too little of how they differ."
+    if one.next_step == "add items":
+        return f"Add texts with gold labels, about {one.needed:,} in all; answers that you have are kept."
+    command = f"`quaver {gold_command(results, one)}`"
+    if waiting := _awaited(results):
+        return f"Label the texts of your gold sample: {waiting:,} still wait. {command} names the sheets."
+    return (
+        f"Label about {one.needed:,} texts by hand instead of {wrong.n:,}, drawn by chance from all of them: "
+        f"{command}."
+    )
+
+
+def gold_command(results: Results, one: Recommendation) -> str:
+    """What draws the gold labels that are missing; empty where that is not the next step."""
+    if one.next_step != "label more by hand" or not one.needed:
+        return ""
+    return "gold" if _awaited(results) else f"gold --n {one.needed} --design simple"
+
+
+def _awaited(results: Results) -> int:
+    """How many texts of a gold sample have been drawn and are not labelled yet."""
+    frame = results.annotations
+    if "gold_drawn" not in frame.columns:
+        return 0
+    return frame.filter(pl.col("gold_drawn") & pl.col("gold").is_null())["item"].n_unique()
 
 
 def _sentence(clause: str) -> str:

@@ -102,8 +102,7 @@ def _vouched(
     experiment: Experiment, frame: pl.DataFrame, chosen: list[Estimate], **shared: Unpack[_Shared]
 ) -> list[Estimate]:
     """The choice of a prompt; and what may be vouched for, of all prompts and of each that may be chosen."""
-    names = dict.fromkeys(name for item in experiment.items for name in item.groups)
-    compared = [name for name in names if name not in shared["coders"]]
+    compared = [name for name in compared_in(experiment) if name not in shared["coders"]]
     parts = partial(vouched_parts, labels=experiment.labels, compared=compared, **shared)
     found = [*chosen, *parts(frame)]
     prompts = {str(one.cell.get("variant", one.details.get("prompt", ""))) for one in chosen} - {""}
@@ -111,6 +110,11 @@ def _vouched(
         own = frame.filter(pl.col("variant").cast(pl.String) == prompt)
         found += [replace(one, cell={**one.cell, "variant": prompt}) for one in parts(own)]
     return found
+
+
+def compared_in(experiment: Experiment) -> list[str]:
+    """The columns whose groups of items the study compares."""
+    return [*dict.fromkeys(name for item in experiment.items for name in item.groups)]
 
 
 def group_of(measurements: Sequence[Measurement], frame: pl.DataFrame) -> str | None:

@@ -175,6 +175,8 @@ def widened(found: Sequence[Estimate], again: Sequence[Estimate], column: str, g
     wider = []
     for one in found:
         other = over.get((one.measure, *one.cell.items()))
+        if one.cell.get("group") == column:  # one of these groups: its items are all there is of it
+            other = None
         if other is None or one.low is None or one.high is None:
             wider.append(one)
             continue

@@ -187,29 +187,26 @@ def _as_judged(
     details names the column, and ``groups`` says how many there are.
     """
     from quaver.measures.stability.vouched_parts import vouched_parts
-    from quaver.study.analysis.chart_estimates import answered, judged, of_first  # as above
+    from quaver.study.analysis.chart_estimates import answered, compared_in, of_first  # as above
 
     if frame.is_empty():
         return found
-    evaluators = evaluators_of(study)
+    evaluators, seed = evaluators_of(study), study.spec.seed
+    declared = {NEAR_DUPLICATES, group, *compared_in(study.experiment)}
     hidden = clusters_of(study, frame, in_passing=True)
-    for one in clustered(hidden):
-        column = one.cell["column"]
-        joined = with_column(study, frame, column)
-        coders = study.spec.items.coders
-        again = judged(study.experiment, evaluators, joined, study.spec.seed, column, coders)
-        found = widened(found, again, column, int(one.details["groups"]))
+    found = _allowing_for(study, found, frame, hidden)
     of_groups = sorted((one for one in hidden if one.value is not None), key=lambda one: one.details["p"])
     for one in of_groups[:_COLUMNS]:
         column = one.cell["column"]
-        if column != NEAR_DUPLICATES and column != group:
+        if column not in declared:
             own = with_column(study, of_first(evaluators, frame), column)
-            labels, seed = study.experiment.labels, study.spec.seed
-            each = vouched_parts(own, labels=labels, compared=[column], seed=seed)
-            found += [part for part in each if part.cell.get("group") == column]
+            each = vouched_parts(own, labels=study.experiment.labels, compared=[column], seed=seed)
+            parts = [part for part in each if part.cell.get("group") == column]
+            found += [replace(part, details={**part.details, "undeclared": True}) for part in parts]
+    found += _elsewhere(study, found, frame, group)
     for name in _other_fields(study):
         own = frame.filter(pl.col("evaluator").cast(pl.String) == name)
-        quality = answered(study.experiment, [name], own, study.spec.seed, group)
+        quality = answered(study.experiment, [name], own, seed, group)
         found += [
             replace(
                 one,
@@ -221,6 +218,42 @@ def _as_judged(
             if one.measure == "unlabelled_answers"
         ]
     return found
+
+
+def _allowing_for(
+    study: StudySource, found: list[Estimate], frame: pl.DataFrame, hidden: Sequence[Estimate]
+) -> list[Estimate]:
+    """What a verdict rests on, with intervals that hold hidden groups of items together."""
+    from quaver.study.analysis.chart_estimates import judged  # as above
+
+    for one in clustered(hidden):
+        column, coders = one.cell["column"], study.spec.items.coders
+        joined = with_column(study, frame, column)
+        again = judged(study.experiment, evaluators_of(study), joined, study.spec.seed, column, coders)
+        found = widened(found, again, column, int(one.details["groups"]))
+    return found
+
+
+def _elsewhere(
+    study: StudySource, found: Sequence[Estimate], frame: pl.DataFrame, group: str | None
+) -> list[Estimate]:
+    """What a verdict on the texts outside the groups that go wrong rests on, where these have few texts."""
+    from quaver.report.findings.recommendation import ELSEWHERE, EXCEPTED, wrong_groups
+    from quaver.study.analysis.chart_estimates import judged  # as above
+
+    wrong = wrong_groups(found)
+    models = {one.cell["model"] for one in wrong}
+    known = pl.col("model").cast(pl.String)
+    whole = rest = frame.filter(known.is_in(models))
+    for one in wrong:
+        inside = pl.col(one.cell["group"]).cast(pl.String) == one.cell["level"]
+        rest = rest.filter(~((known == one.cell["model"]) & inside).fill_null(value=False))
+    if not wrong or rest.height < (1 - EXCEPTED) * whole.height:
+        return []
+    coders = study.spec.items.coders
+    again = judged(study.experiment, evaluators_of(study), rest, study.spec.seed, group, coders)
+    again = _allowing_for(study, again, rest, clusters_of(study, rest, in_passing=True))
+    return [replace(one, measure=f"{ELSEWHERE}{one.measure}") for one in again]
 
 
 def _other_fields(study: StudySource) -> list[str]:
