@@ -12,7 +12,7 @@ ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export UV_SYSTEM_CERTS = 1
 endif
 
-.PHONY: demo test test-heavy test-ray test-vllm simulate conformance mutants certify lint docs bench numerics release setup setup-heavy lock browser clean
+.PHONY: demo test test-all test-heavy test-ray test-vllm simulate conformance mutants certify lint docs bench numerics release setup setup-heavy lock browser clean
 
 setup: $(VENV)/ready
 
@@ -44,7 +44,11 @@ demo: setup
 	$(BIN)/quaver demo
 
 # Two at a time, a file as a whole: what a file's tests share is made once.
-test: setup browser
+test: setup
+	$(BIN)/pytest --numprocesses 2 --dist loadfile -m "not long"
+
+# With kills, simulations, browsers and real models, which take most of the time.
+test-all: setup browser
 	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 # The tests that need one of the heavy extras; without these, `make test` says that it skipped them.

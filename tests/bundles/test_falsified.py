@@ -31,6 +31,8 @@ from quaver.study.imports.label_import import import_annotations
 from quaver.study.sources.archive import Opened
 from quaver.study.sources.bundle_source import Bundle
 
+pytestmark = pytest.mark.long
+
 STUDY = """\
 task: {labels: [positive, negative]}
 items: {source: items.csv, id: id, text: "{{ text }}", gold: truth, groups: [party]}

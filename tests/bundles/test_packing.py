@@ -188,6 +188,7 @@ def content(path: Path, name: str) -> bytes | None:
             return None
 
 
+@pytest.mark.long
 def test_any_changed_byte_is_found(bare: Path, tmp_path: Path) -> None:
     path = bare
     whole = path.read_bytes()

@@ -52,6 +52,7 @@ def refused(done: subprocess.CompletedProcess[str]) -> str:
     return done.stderr
 
 
+@pytest.mark.long
 def test_the_whole_way(folder: Path) -> None:
     planned = quaver(folder, "plan", "study.yaml", *SAME)
     assert planned.returncode == 0, planned.stderr
@@ -215,6 +216,7 @@ def test_hostile_texts_do_not_become_markup_or_control(folder: Path, command: Co
     assert "\x1b" not in message
 
 
+@pytest.mark.long
 def test_an_interrupt_finishes_what_is_in_flight_and_says_how_to_go_on(folder: Path) -> None:
     items = "id,text,truth\n" + "".join(f"{n},t{n},\n" for n in range(500))
     written(folder, STUDY, items)
@@ -243,6 +245,7 @@ def test_an_interrupt_finishes_what_is_in_flight_and_says_how_to_go_on(folder: P
     assert (found["answered"], found["total"]) == (count, 500)
 
 
+@pytest.mark.long
 def test_a_second_process_is_refused_with_the_first_ones_pid(folder: Path) -> None:
     items = "id,text,truth\n" + "".join(f"{n},t{n},\n" for n in range(500))
     written(folder, STUDY, items)

@@ -10,6 +10,7 @@ from tests.cli.commands import FUNCTIONS, here
 from tests.studies import written
 
 
+@pytest.mark.long
 def test_a_model_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -32,6 +33,7 @@ def test_a_model_by_name(
     ]
 
 
+@pytest.mark.long
 def test_a_model_that_does_not_repeat_itself_is_told_how_it_would(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

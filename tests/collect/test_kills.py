@@ -14,6 +14,8 @@ import pytest
 from tests.collect.kills import KILLS
 from tests.studies import written
 
+pytestmark = pytest.mark.long
+
 REPEATS = 7
 STUDY = f"""\
 task:

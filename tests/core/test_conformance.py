@@ -21,6 +21,8 @@ from typing import Any
 import pytest
 from tests.core.persistent import CASES, REFUSED, Case
 
+pytestmark = pytest.mark.long
+
 ALL = os.environ.get("QUAVER_CONFORMANCE") == "all"
 SEED = int(os.environ.get("QUAVER_CONFORMANCE_SEED", "1"))
 SEPARATORS = [

@@ -63,6 +63,7 @@ def damaged(path: Path, pages: list[int], how: str = "zeros") -> Path:
 VALUES = st.none() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.text() | st.binary()
 
 
+@pytest.mark.long
 @given(rows=st.lists(st.lists(VALUES | st.text(min_size=3000), min_size=3, max_size=3), max_size=20))
 @settings(max_examples=40, deadline=None)
 def test_the_rows_of_any_table_are_those_that_sqlite_reads(
@@ -102,6 +103,7 @@ def test_what_is_in_the_journal_alone_is_found(tmp_path: Path) -> None:
     assert [row[5] for _, row in sorted(found.responses.items())] == [str(item) for item in range(10)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["zeros", "noise"])
 def test_each_damaged_page_costs_its_own_rows_alone(tmp_path: Path, how: str) -> None:
     path = made(tmp_path)
@@ -151,6 +153,7 @@ def test_a_store_without_its_first_page(tmp_path: Path) -> None:
     assert len(salvaged(broken, tmp_path / "new.db").responses) == 400
 
 
+@pytest.mark.long
 def test_a_row_whose_byte_was_flipped_is_lost_and_the_others_are_not(tmp_path: Path) -> None:
     path = made(tmp_path)
     content = path.read_bytes()

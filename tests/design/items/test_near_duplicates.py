@@ -102,6 +102,7 @@ def test_most_texts_with_two_words_of_fifteen_changed_are_found() -> None:
     assert (found[100:600] == -1).all()
 
 
+@pytest.mark.long
 def test_five_thousand_texts_take_a_second_or_two() -> None:
     texts = [" ".join(text) for text in _texts(5_000, 15)]
     start = time.process_time()

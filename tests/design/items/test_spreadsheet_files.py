@@ -140,6 +140,7 @@ def test_a_study_reads_its_items_from_a_sheet(tmp_path: Path) -> None:
     assert "items.sheet" in str(caught.value.where)
 
 
+@pytest.mark.long
 @settings(max_examples=30, deadline=None)
 @given(
     st.lists(

@@ -130,6 +130,7 @@ def test_columns_have_letters() -> None:
     assert [letters(number) for number in (1, 26, 27, 703, 16_384)] == ["A", "Z", "AA", "AAA", "XFD"]
 
 
+@pytest.mark.long
 def test_small_files_that_would_take_gigabytes_end_in_rows_or_an_error(tmp_path: Path) -> None:
     """In a process with 1 GB; ``python -m tests.spreadsheet_bombs`` tries more of them."""
     found = ending(*(bomb(seed, tmp_path) for seed in range(10)))

@@ -76,6 +76,7 @@ def smollm2() -> Iterator[LlamaCpp]:
     model.close()
 
 
+@pytest.mark.long
 def test_the_real_model_gives_as_many_as_are_asked_for(smollm2: LlamaCpp) -> None:
     draft = Draft("Is this opinion positive or negative?")
     engine = Llm(model="any", temperatures=[0.7, 1.2], k=2, max_tokens=40)
