@@ -323,3 +323,34 @@ def test_size_stands_against_spread_by_task_with_the_models_named(tmp_path: Path
     assert (page.parent / "figures" / "size-against-spread.svg").is_file()
     text = page.read_text(encoding="utf-8")
     assert all(f">{model}<" in text for model in functions)
+
+
+PROMPTS = """\
+shared: {prompt: {instruction: "Label this."}}
+studies: {colour: {task: {labels: [red, blue]}}}
+"""
+
+
+def test_texts_of_another_file_take_their_places(tmp_path: Path) -> None:
+    path = written(tmp_path, COLLECTION.replace("shared:", "prompts: own.yaml\nshared:", 1))
+    (tmp_path / "own.yaml").write_text(PROMPTS, encoding="utf-8")
+    collection = Collection.open(path, functions={"fake": annotator})
+    assert [one.spec.prompt.instruction for one in collection.studies.values()] == ["Label this."] * 2
+    assert collection.studies["mood"].spec.variants[0].use == "factors", "what it does not name stays"
+
+
+@pytest.mark.parametrize(
+    ("texts", "where", "fix"),
+    [
+        ("shared: {prompt: {instructions: x}}", "own.yaml:1: shared.prompt.instructions", "instruction"),
+        ("studies:\n  moods: {}", "own.yaml:2: studies.moods", "mood"),
+        ("- x", "own.yaml", None),
+    ],
+)
+def test_a_text_without_a_place_is_one_error(tmp_path: Path, texts: str, where: str, fix: str | None) -> None:
+    path = written(tmp_path, COLLECTION.replace("shared:", "prompts: own.yaml\nshared:", 1))
+    (tmp_path / "own.yaml").write_text(texts, encoding="utf-8")
+    with pytest.raises(SpecError) as caught:
+        Collection.open(path)
+    assert caught.value.where == where
+    assert fix is None or fix in str(caught.value.fix)

@@ -13,7 +13,7 @@ from quaver.design.calls.lock_file import merge, write_made
 from quaver.design.spec import BudgetSpec
 from quaver.design.spec.study_file import Positions, read_document
 from quaver.design.spec.yaml_file import Part, read_yaml
-from quaver.errors import SpecError
+from quaver.errors import SpecError, nearest
 from quaver.study.sources.archive import form_of, is_archive
 
 _HEAD = "# One study of {}: change that file, not this one.\n"
@@ -37,6 +37,11 @@ class CollectionSpec(Part):
         description="Each study by name: what it has of its own, or the path of its study file.", min_length=1
     )
     budget: BudgetSpec = Field(BudgetSpec(), description="What all studies together may take.")
+    prompts: str | None = Field(
+        None,
+        description="A YAML file of texts for places of this one, such as a paper's own prompts.",
+        examples=["prompts.yaml"],
+    )
 
 
 def is_packed(path: Path) -> bool:
@@ -88,7 +93,45 @@ def read_collection(path: Path) -> tuple[CollectionSpec, dict[str, Path]]:
         problem="this is not a collection",
         expected="keys name, shared and studies",
     )
+    if spec.prompts is not None:
+        document = _with_texts(document, source.path_of(spec.prompts), path.name)
     return spec, {name: _file_of(name, path, document, source) for name in spec.studies}
+
+
+def _with_texts(document: Mapping[str, Any], file: Path, collection: str) -> dict[str, Any]:
+    """A collection with the texts of another file in their places, which have the same keys in both files.
+
+    Raises:
+        SpecError: The other file cannot be read, or names a place that the collection does not have.
+    """
+    texts = read_yaml(file)
+    where = Positions(file, texts).where
+    if not isinstance(texts, Mapping):
+        raise SpecError(
+            "these are no texts with their places",
+            where=where(),
+            expected="the collection's keys, such as shared: {prompt: {system: …}}",
+        )
+
+    def check(known: Any, given: Any, *loc: str) -> None:
+        if not isinstance(given, Mapping) or not isinstance(known, Mapping):
+            return
+        for key, value in given.items():
+            if key not in known:
+                guess = nearest(str(key), map(str, known))
+                raise SpecError(
+                    f"{collection} has no such place",
+                    where=where(*loc, key),
+                    expected=f"one of {', '.join(map(str, known))}",
+                    found=str(key),
+                    fix=f"did you mean {guess!r}?" if guess else f"write the place into {collection} first",
+                )
+            check(known[key], value, *loc, key)
+
+    check(document, texts)
+    placed: dict[str, Any] = deepcopy(dict(document))
+    merge(placed, texts)
+    return placed
 
 
 def _file_of(name: str, path: Path, document: Any, source: Positions) -> Path:
