@@ -1,27 +1,43 @@
-"""The gallery's reports, made from the bundles in ``docs/gallery`` whenever the site is built.
+"""The gallery's reports and bundles, made from those in ``docs/gallery`` whenever the site is built.
 
 A bundle holds the answers, so its report is always today's report, and the gallery shows no old one.
 """
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from quaver.study.session import Study
+from quaver.bundles.derived_files import made_with, write_derived, write_json
+from quaver.study.sources.archive import extract, pack
+from quaver.study.sources.bundle_source import FORM, PACKED, Bundle
 
 GALLERY = Path(__file__).parent / "gallery"
 
 
-def pages() -> Iterator[tuple[str, str]]:
-    """Each report: its path in the site and its HTML."""
+def pages() -> Iterator[tuple[str, str | bytes]]:
+    """Each report and each bundle that holds it: its path in the site and its content."""
     for bundle in sorted(GALLERY.glob("*.quaver.zip")):
-        yield f"gallery/{bundle.name.removesuffix('.quaver.zip')}.html", _report(bundle)
+        report, packed = made_again(bundle)
+        yield f"gallery/{bundle.name.removesuffix('.quaver.zip')}.html", report
+        yield f"gallery/{bundle.name}", packed
 
 
 @cache  # a server that shows the site while you write builds it again and again
-def _report(bundle: Path) -> str:
-    with TemporaryDirectory() as folder:
-        return Study.open(bundle).report(folder).read_text(encoding="utf-8")
+def made_again(bundle: Path) -> tuple[str, bytes]:
+    """A bundle's report as today's Quaver writes it, and the bundle with it."""
+    with TemporaryDirectory() as home:
+        opened, folder = Path(home) / "opened", Path(home) / "packed"
+        found = extract(bundle, opened, FORM)
+        shutil.copytree(opened, folder)
+        source = Bundle(bundle, found, opened)
+        facts = json.loads((opened / PACKED).read_text(encoding="utf-8"))
+        write_json(folder / PACKED, facts | {"made_with": made_with()})
+        write_derived(source, folder)
+        about = {name: value for name, value in found.items() if name not in ("files", "bytes")}
+        pack(Path(home) / "again", {one.name: one for one in folder.iterdir()}, about)
+        return (folder / "report.html").read_text(encoding="utf-8"), (Path(home) / "again").read_bytes()

@@ -25,6 +25,8 @@ from quaver.measures._stub import stub
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages; the site generator calls this."""
     for path, text in (*pages(), *gallery_reports.pages()):
+        if former := files.get_file_from_path(path):  # a bundle, packed again
+            files.remove(former)
         files.append(File.generated(config, path, content=text))
     return files
 

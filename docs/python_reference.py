@@ -98,7 +98,7 @@ GROUPS = (
     Group(
         "bundles",
         "Pack and verify a study",
-        "One archive with everything in it, and the command that computes every number again.",
+        "One archive with everything in it, and the command that makes again what follows from the answers.",
         ("freeze", "frozen", "bundle", "verify"),
         (
             "quaver.bundles.verification.Verification",

@@ -8,7 +8,7 @@ Start here; ``help(quaver.NAME)`` says more of each:
 - ``import_annotations``: a study of labels that you already have; ``measure_agreement``: how far they agree;
 - ``compare``, ``worst``: what a change did, and which items to look at first;
 - ``freeze``, ``frozen``: the design, written down before its results are known;
-- ``bundle``, ``verify``: pack a study into one archive, and compute every number in it again;
+- ``bundle``, ``verify``: pack a study into one archive, and make again what follows from its answers;
 - ``quaver.measures``: every measure by the name that study files use (``quaver.measures.inter_pss``), and
   what follows from the labels of all prompts together (``conclusion``, ``consensus`` …);
 - ``quaver.agreement``: coefficients of items × raters (``quaver.agreement.krippendorff_alpha``);

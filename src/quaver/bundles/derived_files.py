@@ -10,12 +10,14 @@ import zlib
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
+from hashlib import blake2b
 from importlib.metadata import version
 from math import isclose
 from pathlib import Path
 from typing import Any
 
+import quaver
 from quaver.bundles.reviewer_readme import NAME as README
 from quaver.bundles.reviewer_readme import reviewer_readme
 from quaver.core.records import Estimate
@@ -27,6 +29,7 @@ from quaver.study.study_report import shown_with
 
 DERIVED = ("report.html", "estimates.csv", "estimates.json", README)
 
+_OWN = (".py", ".html", ".css", ".js", ".bib", ".yaml")
 _DRAWN_WITH = ("quaver", "altair", "vl-convert-python", "numpy", "polars", "scipy")
 
 _PICTURE = re.compile(r"(<svg\b.*?</svg>)", re.DOTALL)
@@ -37,8 +40,18 @@ _SHOWN = 60
 
 
 def made_with() -> dict[str, str]:
-    """What decides where something stands in a picture: versions, and the kind of machine."""
-    return {name: version(name) for name in _DRAWN_WITH} | {"machine": platform.machine()}
+    """What decides what derived files say, and where something stands in a picture."""
+    versions = {name: version(name) for name in _DRAWN_WITH}
+    return versions | {"code": _code(), "machine": platform.machine()}
+
+
+@cache
+def _code() -> str:
+    """A digest of Quaver's own files: between two releases, its version says nothing of them."""
+    home, found = Path(quaver.__file__).parent, blake2b(digest_size=8)
+    for file in sorted(one for one in home.rglob("*") if one.suffix in _OWN):
+        found.update(file.relative_to(home).as_posix().encode() + file.read_bytes())
+    return found.hexdigest()
 
 
 def write_json(path: Path, document: Any) -> None:
@@ -91,11 +104,13 @@ def check_derived(packed: Path, again: Path, maker: Mapping[str, str], found: Ch
     """
     here = made_with()
     other = ", ".join(f"{key} {value}" for key, value in maker.items() if here.get(key) != value)
-    for name in (one for one in DERIVED if (again / one).is_file()):
-        if maker.get("quaver") != here["quaver"]:
-            by = f"Quaver {maker['quaver']}" if "quaver" in maker else "an unknown version of Quaver"
-            found.not_compared.append(f"{name}, made by {by} (this is {here['quaver']})")
-            continue
+    names = [one for one in DERIVED if (again / one).is_file()]
+    if any(maker.get(key) != here[key] for key in ("quaver", "code")):
+        by = f"Quaver {maker['quaver']}" if "quaver" in maker else "an unknown version of Quaver"
+        by += ", of other code" * (maker.get("quaver") == here["quaver"])
+        found.not_compared.append(f"{', '.join(names)}: made by {by} (this is {here['quaver']})")
+        return
+    for name in names:
         texts, pictures = _differences(packed / name, again / name)
         if texts or (pictures and not other):
             found.differing.append(f"{name}: {texts or pictures}")

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from inspect import getdoc
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -77,6 +78,8 @@ def _study_file(source: Bundle, found: Checked) -> StudySource | None:
     except QuaverError as error:
         found.not_compared.append(f"{path.name}, which cannot be read here: {error.problem}")
         return None
+    names = [name for name in _tables(written) if name not in _absent(source, written)]
+    written.positions.keep({name: source.folder / Path(name).name for name in names})
     asked, kept = _plain(written.spec.model_dump(mode="json")), source.lock()["study"]
     for name in dict.fromkeys([*asked, *kept]):
         if asked.get(name) != kept.get(name) and "[left out]" not in json.dumps(kept.get(name)):
@@ -92,9 +95,16 @@ def _tables(written: StudySource) -> Iterator[str]:
         yield own.examples.source
 
 
+def _absent(source: Bundle, written: StudySource) -> list[str]:
+    """The tables that are not in the bundle, which holds a file by its last name, wherever it was."""
+    names = [Path(name).name for name in _tables(written)]
+    there = [one in source.opened["files"] and names.count(one) == 1 for one in names]
+    return [name for name, is_there in zip(_tables(written), there, strict=True) if not is_there]
+
+
 def _check_resolved(source: Bundle, written: StudySource, found: Checked) -> None:
     """Items, prompts and conditions, resolved anew from the study file and its tables."""
-    if absent := [name for name in _tables(written) if name not in source.opened["files"]]:
+    if absent := _absent(source, written):
         found.not_compared.append(f"items and prompts with {', '.join(absent)}, not in the bundle")
         return
     try:
@@ -110,7 +120,8 @@ def _check_resolved(source: Bundle, written: StudySource, found: Checked) -> Non
         found.differing += [f"{kind} {name}: not as the study file has it" for name in other[:_MOST]]
     if isinstance(written, Labels) and not _alike(source, written):
         found.differing.append("annotations.parquet: not the labels that stand in the table")
-    found.compared.append(", ".join(["items and prompts", *_tables(written)]))
+    tables = [Path(name).name for name in _tables(written)]
+    found.compared.append(", ".join(["items and prompts", *tables]))
 
 
 def _alike(source: Bundle, written: Labels) -> bool:
@@ -143,7 +154,7 @@ def _check_calls(source: Bundle, written: StudySource | None, found: Checked) ->
             experiment = written.experiment if written else experiment
         except QuaverError:
             written = None
-        if written is None or any(name not in source.opened["files"] for name in _tables(written)):
+        if written is None or _absent(source, written):
             found.not_compared.append(
                 "prompts and calls: the examples that prompts show are not in the bundle"
             )

@@ -73,8 +73,9 @@ def reviewer_readme(
     parts = [
         f"# {markdown_text(name)}",
         f"This archive holds a whole study of labels that a language model gave to texts: {_size(lock)}. You "
-        f"can read its results, check that nothing was changed, and compute every number again. You need no "
-        f"model, no key and no account. It was packed by Quaver {markdown_text(version)}.".replace(" .", "."),
+        "can read its results, check that nothing was changed since it was packed, and have every number "
+        "that follows from the answers computed again. You need no model, no key and no account. It was "
+        f"packed by Quaver {markdown_text(version)}.".replace(" .", "."),
         *(markdown_text(line) for line in departures(lock)),
         "## Read the results",
         "Extract `report.html` and open it in a browser. It is whole by itself: tables, charts and the data "
@@ -140,7 +141,7 @@ def _left_out(source: Bundle, lock: Mapping[str, Any]) -> str:
     if stayed := source.facts.get("stayed"):
         parts.append(markdown_text(f"What the study does not use was left out: {'; '.join(stayed)}."))
     if source.has_texts:
-        parts.append("The items' texts, the prompts and every answer of the study are in it.")
+        parts.append("The items' texts, the prompts and every stored answer of the study are in it.")
         return "\n\n".join(parts)
     answers = (
         f" {count(withheld, 'answer')} that {'quotes' if withheld == 1 else 'quote'} a text "

@@ -139,7 +139,7 @@ def _unknown(source: Bundle) -> Iterator[str]:
     known = {
         "texts": not source.has_texts,
         "withheld": source.withheld > 0,
-        "table": own not in source.opened["files"],
+        "table": Path(own).name not in source.opened["files"],
         "noise": bool(source.files.read("noise.json")),
         "certified": bool(source.files.read("certified.json")),
         "frozen": True,

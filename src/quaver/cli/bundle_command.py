@@ -37,9 +37,9 @@ def command(
 ) -> None:
     """Pack a study or a collection into one archive with checksums.
 
-    It holds answers, annotations, estimates and report, and a reader can verify every number. Of the items,
-    it holds the rows and columns that the study uses. Of a collection, it holds a bundle of each study.
-    Publish the digest that it prints: `quaver verify --digest` compares it.
+    It holds answers, annotations, estimates and report; of the items, the rows and columns that the study
+    uses. `quaver verify` makes again what follows from the answers. Of a collection, it holds a bundle of
+    each study. Publish the digest that it prints: `quaver verify --digest` compares it.
 
     Examples:
       quaver bundle study.yaml

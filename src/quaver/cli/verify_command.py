@@ -1,4 +1,4 @@
-"""``quaver verify``: compute every number of a bundle again."""
+"""``quaver verify``: make again what follows from a bundle's answers, and compare it."""
 
 from __future__ import annotations
 

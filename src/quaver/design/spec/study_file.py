@@ -243,7 +243,11 @@ class Positions:
     def __init__(self, path: Path | None, document: Any, kept: Mapping[str, Path] | None = None) -> None:
         self.path = path
         self._document = document
-        self._kept = kept or {}
+        self._kept = {**(kept or {})}
+
+    def keep(self, kept: Mapping[str, Path]) -> None:
+        """Find files elsewhere than where the study says."""
+        self._kept.update(kept)
 
     @property
     def home(self) -> Path:

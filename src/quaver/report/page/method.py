@@ -303,12 +303,19 @@ def _collected(collection: Mapping[str, Any]) -> list[str]:
     ]
     if collection.get("outside"):
         parts.append(collection["outside"])
-    missing = collection.get("total", 0) - collection.get("answered", 0)
-    if missing > 0 and not collection.get("rounds"):
-        parts.append(f"{missing:,} calls of the design have no answer yet.")
-    elif collection.get("total") and not collection.get("rounds"):
-        parts.append("The whole design was collected; no rule ended it early.")
+    if collection.get("total") and not collection.get("rounds"):
+        parts.append(f"{completeness(collection)}.")
     return parts + [f"Warning: {one}." for one in collection.get("warnings", ())]
+
+
+def completeness(collection: Mapping[str, Any]) -> str:
+    """Whether every call of the design has an answer, and whether the design is what was asked."""
+    missing = collection.get("total", 0) - collection.get("answered", 0)
+    if missing > 0:
+        return f"{count(missing, 'call')} of the design {'have' if missing > 1 else 'has'} no answer yet"
+    if collection.get("outside"):
+        return "Every call of the design as it now is has an answer; more was asked than it holds"
+    return "The whole design was collected; no rule ended it early"
 
 
 def _bundled(results: Results) -> list[str]:

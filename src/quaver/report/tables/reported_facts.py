@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
+from quaver.report.page.method import completeness
 from quaver.report.table_rows import Table
 
 Answer = tuple[str, str]
@@ -48,10 +49,8 @@ def stopping(results: Results) -> Answer:
         return "not applicable", "the labels were imported"
     if collection.get("rounds"):
         return "yes", str(collection["rounds"])
-    missing = collection.get("total", 0) - collection.get("answered", 0)
-    if missing > 0:
-        return "in part", f"{missing:,} calls of the design have no answer; no stopping rule was set"
-    return "yes", "the whole design was collected; no rule ended it early"
+    whole = collection.get("total", 0) <= collection.get("answered", 0) and not collection.get("outside")
+    return "yes" if whole else "in part", f"no stopping rule was set; {completeness(collection)}"
 
 
 def cost(paid: Table | None) -> Answer:
