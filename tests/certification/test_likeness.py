@@ -76,3 +76,17 @@ def test_other_prompts_are_as_far_apart() -> None:
 @pytest.mark.parametrize("frame", [FRAME.with_columns(label=pl.lit(None, pl.Categorical)), FRAME.head(1)])
 def test_a_study_that_says_nothing_can_be_drawn_all_the_same(frame: pl.DataFrame) -> None:
     assert SimulatedStudies(frame, POPULATION.codes).study_like(1).height == frame.height
+
+
+def test_groups_in_which_labels_are_right_together_stay_so() -> None:
+    wrong = pl.col(GROUP).str.slice(1).cast(pl.Int32) % 4 == 0
+    label = pl.when(wrong).then(pl.lit("a")).otherwise(pl.lit("b"))
+    frame = first(FRAME).with_columns(gold=pl.lit("b"), label=label.cast(pl.Categorical))
+    studies = SimulatedStudies(frame, POPULATION.codes, GROUP)
+    assert studies.like.alike > 0.8 > STUDIES.like.alike
+
+    def spread(studies: SimulatedStudies) -> float:
+        made = first(studies.study_like(1)).select(GROUP, right=pl.col("label").eq(pl.col("gold")))
+        return float(str(made.group_by(GROUP).agg(pl.col("right").mean())["right"].std()))
+
+    assert spread(studies) > 0.35 > spread(STUDIES)  # 0 or 1 in nearly every group

@@ -132,6 +132,7 @@ class Likeness(NamedTuple):
         fresh: The shares of labels among the other answers, by condition.
         missing: The share of answers without a label, by condition.
         icc: The groups' share of the variance of labels and of difficulty.
+        alike: The groups' share of the variance of whether a label as read is right.
     """
 
     shares: Floats
@@ -142,6 +143,7 @@ class Likeness(NamedTuple):
     fresh: Floats
     missing: Floats
     icc: float
+    alike: float
 
     def document(self) -> dict[str, object]:
         """In a few numbers, for people."""
@@ -172,6 +174,7 @@ def likeness(study: Answered) -> Likeness:
     keeps = _mean_keeps(agreement, difficulty)[:, None]
     fresh = _pooled(np.clip(own - keeps * shares, 0, None), counts.sum((0, 2)), shares)
     read = np.where(labelled, mode.argmax(1), -1)
+    right = np.where((read >= 0) & (study.gold >= 0), read == study.gold, -1).astype(np.int64)
     return Likeness(
         shares=shares,
         gold=_gold(read, study.gold, shares),
@@ -181,6 +184,7 @@ def likeness(study: Answered) -> Likeness:
         fresh=fresh,
         missing=1 - given.sum(0) / np.maximum(asked, 1),
         icc=_icc(read, study.group, shares),
+        alike=_icc(right, study.group, np.bincount(right[right >= 0], minlength=2)),
     )
 
 
@@ -311,10 +315,14 @@ def drawn(
         Labels as read, gold labels, the probability that an answer is the label as read, and the cumulated
         shares of fresh draws.
     """
-    shared = rng.normal(0, 1, (2, int(group.max(initial=0)) + 1))[:, group]
-    latent, ease = np.sqrt(like.icc) * shared + np.sqrt(1 - like.icc) * rng.normal(0, 1, (2, group.size))
+    share = np.array([[like.icc], [like.icc], [like.alike]])
+    shared = rng.normal(0, 1, (3, int(group.max(initial=0)) + 1))[:, group]
+    latent, ease, luck = np.sqrt(share) * shared + np.sqrt(1 - share) * rng.normal(0, 1, (3, group.size))
     read = _at(special.ndtr(latent), np.cumsum(like.shares))
-    gold = _at(rng.random(group.size), np.cumsum(like.gold, axis=1)[read])
+    other = like.gold * (1 - np.eye(like.shares.size))
+    other /= np.maximum(other.sum(1, keepdims=True), 1e-300)
+    wrong = special.ndtr(luck) >= np.diag(like.gold)[read]
+    gold = np.where(wrong, _at(rng.random(group.size), np.cumsum(other, axis=1)[read]), read)
     gold = np.where(rng.random(group.size) < like.known, gold, -1)
     keeps = special.expit(agreement + like.difficulty * ease[:, None])
     return read, gold, keeps, np.cumsum(fresh, axis=1)
