@@ -127,3 +127,15 @@ def test_longer_answers_are_reported(before: quaver.Study, tmp_path: Path) -> No
     after = study(tmp_path / "after", lambda text, _: f"I should say that it is this: {right(text, '')}")
     (note,) = compare(before, after).notes
     assert note.startswith("Characters of an answer: ")
+
+
+def test_answers_without_a_label_are_counted_as_in_the_verdict(before: quaver.Study, tmp_path: Path) -> None:
+    after = study(tmp_path / "after", lambda text, _: "" if text.startswith("9 ") else right(text, ""))
+    found = compare(before, after)
+    assert any(note.startswith("0 answers before and 1 after have no label") for note in found.notes)
+    (accuracy,) = found.differences
+    assert accuracy.details["after"] == pytest.approx(119 / 120)
+    answered = next(
+        one for one in after.verdict().recommendations[0].evidence if one.measure == "correct_answers"
+    )
+    assert answered.value == accuracy.details["after"]

@@ -114,9 +114,20 @@ def two_studies(
     asked = _asked(whole, measures, bounds)
     if cells is not None:
         asked = [one._replace(options={**one.options, "by": (*cells, "evaluator")}) for one in asked]
+    notes += _unlabelled(judged, asked)
     names = called(before, after), called(after, before)
     pair = Pair(sides, asked, family, judged, labels, place or {})
     return Task(*names, [pair], common, left_out, notes, (frames[0], frames[1]))
+
+
+def _unlabelled(sides: Sides, asked: Sequence[Measurement]) -> list[str]:
+    """How accuracy takes the answers without a label, where there are any."""
+    before, after = (frame["label"].null_count() for frame in (sides.before, sides.after))
+    own = next((one for one in asked if one.measure == "accuracy"), None)
+    if own is None or not before + after:
+        return []
+    how = "leaves them out" if own.options.get("missing") == "drop" else "counts them as wrong"
+    return [f"{before:,} answers before and {after:,} after have no label: accuracy {how}."]
 
 
 def levels_of_one(

@@ -354,3 +354,12 @@ def test_what_interval_allows_for_groups_asks_to_declare_them() -> None:
     known = {name: ends for name, ends in _STEADY.items() if name != "wrong_labels"}
     found = recommendation(known, [few])
     assert (found.kind, found.next_step) == ("cannot tell", "declare the groups")
+
+
+def test_too_few_texts_ask_for_as_many_as_would_decide() -> None:
+    agreement = Estimate("flips_agreement", 0.7, 0.5, 0.85, n=100, cell={"model": "m"})
+    known = {name: ends for name, ends in _MOVED.items() if name != "flips_agreement"}
+    found = recommendation(known, [agreement])
+    assert (found.reason, found.next_step, found.needed) == ("unclear", "add items", 225)  # (0.15 / 0.1)²
+    at_the_bar = replace(agreement, value=0.8)
+    assert recommendation(known, [at_the_bar]).needed == 0

@@ -128,6 +128,9 @@ _GROUP, _GROUP_SURELY = 0.2, 0.1
 EXCEPTED: Final = 1 / 3
 """No more of the texts than this may be in excepted classes or groups."""
 
+_MANY_TIMES = 100
+"""More texts than so many times those that there are, nobody adds."""
+
 _REPEATED = 0.1
 """As many labels of one prompt may surely change when it is asked again."""
 
@@ -328,6 +331,8 @@ class _Known(NamedTuple):
                 step = "add items"
             elif self.estimates["wrong_labels"].unit == "item":
                 needed = min(needed, texts)
+        if reason == "unclear":
+            needed = self.texts_needed()
         if kind == "cannot tell" and any("grouped" in one.details for one in evidence):
             step, needed = "declare the groups", 0
         return Recommendation(
@@ -359,6 +364,12 @@ class _Known(NamedTuple):
         if wrong.unit != "item" and value < right:
             unseen = log(_UNSEEN) / log(1 - (right - value) / (1 - value))
         return ceil(max(wrong.n * max(times, 1.0), unseen))
+
+    def texts_needed(self) -> int:
+        """How many texts (or groups of them) would show whether labels are steady; 0 for too many."""
+        one = self.estimates["flips_agreement"]
+        times = min(_times(one, STEADY), _times(one, STEADY, high=True))
+        return ceil(one.n * max(times, 1.0)) if times <= _MANY_TIMES else 0
 
     @property
     def bars(self) -> tuple[float, float]:

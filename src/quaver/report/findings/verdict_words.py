@@ -441,6 +441,11 @@ def next_step(results: Results, found: Sequence[Recommendation]) -> str:
     """What to do next, for the model whose labels can best be used."""
     best = best_of(found)
     step = best.next_step
+    agreement = known(best, "flips_agreement")
+    if best.reason == "unclear" and best.needed and agreement is not None:
+        unit = agreement.unit.removesuffix(AND_PROMPT)
+        more = "texts" if unit == "item" else f"texts of more {in_words(unit)}s"
+        return f"Add {more}, about {best.needed:,} in all, and run again: answers that you have are kept."
     if step in ("label more by hand", "add items") and best.needed:
         return _more_gold(results, best)
     decodings = results.lock.get("decodings", {}).values()

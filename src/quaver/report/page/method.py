@@ -240,6 +240,8 @@ def _cited(results: Results) -> list[str]:
     asked = [str(one.get("use", "")) for one in results.lock.get("study", {}).get("measures") or ()]
     asked = asked or results.measures
     sentences = [f"The measures are {', '.join(dict.fromkeys(asked))}."] if asked else []
+    ways = dict.fromkeys(one.method for one in results.estimates if one.measure == "accuracy" and one.method)
+    sentences += [f"Accuracy is the {' or the '.join(ways)}."] if ways else []
     return sentences + ([f"Their definitions: {'; '.join(cited)}."] if cited else [])
 
 
@@ -249,7 +251,7 @@ def _measured_with(results: Results) -> list[str]:
     parts = []
     if levels:
         percents = " and ".join(f"{100 * level:g}%" for level in levels)
-        parts.append(f"Intervals are {percents} intervals{_over([*results.estimates, *results.audit])}.")
+        parts.append(f"Intervals are {percents} intervals{_over(results.estimates)}.")
         parts += [_too_narrow(one) for one in clusters(results.audit)[:_WIDEST]]
     software = ", ".join(f"{name} {version}" for name, version in results.lock.get("versions", {}).items())
     parts.append(f"The root seed is {results.seed}" + (f"; the software, {software}." if software else "."))
