@@ -184,7 +184,7 @@ def likeness(study: Answered) -> Likeness:
         fresh=fresh,
         missing=1 - given.sum(0) / np.maximum(asked, 1),
         icc=_icc(read, study.group, shares),
-        alike=_icc(right, study.group, np.bincount(right[right >= 0], minlength=2)),
+        alike=_icc(right, study.group, np.bincount(right[right >= 0], minlength=2).astype(np.float64)),
     )
 
 

@@ -304,7 +304,7 @@ class _Known(NamedTuple):
         if one is None or one.value is None or one.unit == "item" or not one.n:
             return self.high(name)
         unseen = 1 - _UNSEEN ** (1 / one.n)
-        return max(self.high(name), one.value + unseen * (1 - one.value))
+        return float(max(self.high(name), one.value + unseen * (1 - one.value)))
 
     def has(self, name: str) -> bool:
         """Whether there is such an estimate with a value."""
