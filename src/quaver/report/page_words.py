@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Mapping
-from typing import Final
+from typing import Any, Final
 
 from markupsafe import Markup
 
+from quaver.core.number_format import count, rounded
 from quaver.core.number_format import percent as in_percent
 from quaver.core.number_format import points as in_points
-from quaver.core.number_format import rounded
 from quaver.core.records import NO_LABEL, Estimate
 from quaver.core.rows import SECTIONS, Presentation, Section, presented
 from quaver.report.estimate_index import Results
@@ -292,3 +292,13 @@ def phrase(warning: str) -> str:
 def kind(warning: str) -> str:
     """A warning without its numbers: warnings that differ only in these are of one kind."""
     return _DIGITS.sub("#", warning)
+
+
+def completeness(collection: Mapping[str, Any]) -> str:
+    """Whether every call of the design has an answer, and whether the design is what was asked."""
+    missing = collection.get("total", 0) - collection.get("answered", 0)
+    if missing > 0:
+        return f"{count(missing, 'call')} of the design {'have' if missing > 1 else 'has'} no answer yet"
+    if collection.get("outside"):
+        return "Every call of the design as it now is has an answer; more was asked than it holds"
+    return "The whole design was collected; no rule ended it early"

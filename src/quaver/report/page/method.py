@@ -13,6 +13,7 @@ from quaver.core.number_format import count
 from quaver.core.records import AND_PROMPT, Estimate
 from quaver.report.estimate_index import Results
 from quaver.report.findings.effect_sentences import Clusters, clusters
+from quaver.report.page_words import completeness
 from quaver.report.table_rows import Table
 
 
@@ -308,16 +309,6 @@ def _collected(collection: Mapping[str, Any]) -> list[str]:
     if collection.get("total") and not collection.get("rounds"):
         parts.append(f"{completeness(collection)}.")
     return parts + [f"Warning: {one}." for one in collection.get("warnings", ())]
-
-
-def completeness(collection: Mapping[str, Any]) -> str:
-    """Whether every call of the design has an answer, and whether the design is what was asked."""
-    missing = collection.get("total", 0) - collection.get("answered", 0)
-    if missing > 0:
-        return f"{count(missing, 'call')} of the design {'have' if missing > 1 else 'has'} no answer yet"
-    if collection.get("outside"):
-        return "Every call of the design as it now is has an answer; more was asked than it holds"
-    return "The whole design was collected; no rule ended it early"
 
 
 def _bundled(results: Results) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
-from quaver.report.page.method import completeness
+from quaver.report.page_words import completeness
 from quaver.report.table_rows import Table
 
 Answer = tuple[str, str]
