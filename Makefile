@@ -12,7 +12,7 @@ ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export UV_SYSTEM_CERTS = 1
 endif
 
-.PHONY: demo test test-all test-heavy test-ray test-vllm simulate conformance mutants certify lint docs bench numerics release setup setup-heavy lock browser clean
+.PHONY: demo test test-all test-heavy test-ray test-vllm simulate conformance damage mutants certify lint docs bench numerics release setup setup-heavy lock browser clean
 
 setup: $(VENV)/ready
 
@@ -89,9 +89,17 @@ simulate: setup
 	$(if $(SEED),,$(BIN)/python -m tests.simulation.worker_run --first $(FIRST) --seeds $(SEEDS))
 	$(if $(SEED),,$(BIN)/python -m tests.simulation.shard_run --first $(FIRST) --seeds $(SEEDS))
 
-# Every byte and every line at which a kept file could lose something.
+# The bytes and lines at which a kept file could lose something: make conformance FIRST=7
 conformance: setup
-	QUAVER_CONFORMANCE=all $(BIN)/pytest -q tests/core/test_conformance.py
+	QUAVER_CONFORMANCE=all QUAVER_CONFORMANCE_SEED=$(FIRST) $(BIN)/pytest -q tests/core/test_conformance.py
+
+# Damaged folders and watches, odd study files and tables, spreadsheets that unpack to gigabytes: make damage FIRST=7
+damage: setup
+	$(BIN)/python -m tests.damaged_folders $(FIRST) 900
+	$(BIN)/python -m tests.damaged_folders $(FIRST) 300 watch
+	$(BIN)/python -m tests.spreadsheet_bombs $(FIRST) 200
+	QUAVER_FIRST_FILE=$(FIRST) QUAVER_STUDY_FILES=3000 QUAVER_TABLE_FILES=1500 \
+	  $(BIN)/pytest -q tests/design/test_study_files.py tests/test_table_files.py
 
 # Faults planted in the code, each of which the tests must find.
 mutants: setup

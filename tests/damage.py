@@ -21,7 +21,7 @@ import polars as pl
 
 from quaver.study.sources.archive import MANIFEST, pack
 
-__all__ = ["KINDS", "SQL", "damaged", "edit", "repacked"]
+__all__ = ["KINDS", "SQL", "damaged", "edit", "edited", "of_bytes", "repacked"]
 
 DATA = Path(__file__).with_name("data")
 SQL = (DATA / "damage.sql").read_text(encoding="utf-8").split(";\n")
@@ -65,8 +65,8 @@ def damaged(kind: str, seed: int, bundle: Path, home: Path) -> Path:
         home: An empty folder.
     """
     rng, target = random.Random(f"{kind} {seed}"), home / "damaged.zip"
-    if kind in _BYTES:
-        target.write_bytes(_BYTES[kind](rng, bundle.read_bytes()))
+    if kind in of_bytes:
+        target.write_bytes(of_bytes[kind](rng, bundle.read_bytes()))
         return target
     if kind == "manifest":
         return _manifest(rng, bundle, target)
@@ -115,21 +115,21 @@ def _manifest(rng: random.Random, bundle: Path, target: Path) -> Path:
         for member in old.infolist():
             content = old.read(member)
             if member.filename == MANIFEST:
-                content = _written(_edited(rng, json.loads(content)))
+                content = _written(edited(rng, json.loads(content)))
             new.writestr(member.filename, content)
     return target
 
 
 def _document(rng: random.Random, folder: Path) -> None:
     file = rng.choice(sorted(folder.glob("*.json")))
-    file.write_bytes(_written(_edited(rng, json.loads(file.read_text(encoding="utf-8")))))
+    file.write_bytes(_written(edited(rng, json.loads(file.read_text(encoding="utf-8")))))
 
 
 def _written(document: Any) -> bytes:
     return json.dumps(document).encode()
 
 
-def _edited(rng: random.Random, document: Any) -> Any:
+def edited(rng: random.Random, document: Any) -> Any:
     """A document with one part changed, left out, doubled, or renamed."""
     if rng.random() < 0.02:
         return rng.choice(VALUES)
@@ -214,7 +214,7 @@ def edit(store: Path, *statements: str, forget: bool = True) -> None:
 _FORGET = ("UPDATE responses SET checksum = NULL", "UPDATE prompts SET checksum = NULL")
 
 
-_BYTES: dict[str, Callable[[random.Random, bytes], bytes]] = {
+of_bytes: dict[str, Callable[[random.Random, bytes], bytes]] = {
     "flipped": _flipped,
     "truncated": _truncated,
     "cut out": _cut_out,
@@ -227,4 +227,4 @@ _INSIDE: dict[str, Callable[[random.Random, Path], None]] = {
     "table": _table,
     "store": _store,
 }
-KINDS = (*_BYTES, *_INSIDE, "manifest")
+KINDS = (*of_bytes, *_INSIDE, "manifest")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from random import Random
@@ -12,13 +13,14 @@ import quaver
 from quaver.errors import QuaverError
 from quaver.study.imports.label_import import Roles, import_annotations
 
+FIRST = int(os.environ.get("QUAVER_FIRST_FILE", "0"))
 COUNT = int(os.environ.get("QUAVER_TABLE_FILES", "150"))
-"""How many files; more of them: ``QUAVER_TABLE_FILES=5000 pytest tests/test_table_files.py``."""
+"""The first file's seed, and how many; `make damage` goes through 1,500."""
 
 
 def test_a_file_is_imported_and_measured_or_an_error(tmp_path: Path) -> None:
     studied = 0
-    for file in table_files(tmp_path, 0, COUNT):
+    for file in table_files(tmp_path, FIRST, COUNT):
         random = Random(file.path.parent.name)
         folder = file.path.parent / "study"
         try:
@@ -34,12 +36,31 @@ def test_a_file_is_imported_and_measured_or_an_error(tmp_path: Path) -> None:
 
 def test_a_file_agrees_or_is_an_error(tmp_path: Path) -> None:
     agreed = 0
-    for file in table_files(tmp_path, 0, COUNT):
+    for file in table_files(tmp_path, FIRST, COUNT):
         try:
             agreed += bool(quaver.measure_agreement(file.path, **_columns(file), resamples=0))
         except QuaverError as error:
             _names_the_file(error, file)
     assert agreed > COUNT // 20
+
+
+def test_a_file_is_a_table_of_items_or_an_error(tmp_path: Path) -> None:
+    planned = 0
+    for file in table_files(tmp_path, FIRST, COUNT):
+        items = {
+            "source": file.path.name,
+            "id": _columns(file)["item"],
+            "text": f"{{{{ {_columns(file)['label']} }}}}",
+        }
+        study = {"task": {"labels": ["a", "b"]}, "items": items, "prompt": {"instruction": "Which?"}}
+        study |= {"models": [{"name": "m", "use": "function"}]}
+        (file.path.parent / "study.yaml").write_text(json.dumps(study))
+        try:
+            opened = quaver.Study.open(file.path.parent, functions={"m": lambda text, prompt: "a"})
+            planned += opened.plan(compare=()).calls > 0
+        except QuaverError as error:
+            _says_where(error, file)
+    assert planned > COUNT // 20
 
 
 def _columns(file: TableFile) -> dict[str, str]:
@@ -64,4 +85,9 @@ def _roles(file: TableFile, random: Random) -> Roles:
 
 def _names_the_file(error: QuaverError, file: TableFile) -> None:
     assert file.path.name in (error.where or ""), (file, str(error))
+    _says_where(error, file)
+
+
+def _says_where(error: QuaverError, file: TableFile) -> None:
+    assert error.where, file
     assert len(str(error)) < 4000, file

@@ -1,6 +1,7 @@
 """What was acknowledged is read back, or one error says what is lost: for every file that Quaver keeps.
 
-The suite takes samples; ``QUAVER_CONFORMANCE=all`` goes through every byte and every line.
+The suite takes samples; ``QUAVER_CONFORMANCE=all`` goes through every byte and every line of all but the
+largest files, and tells how many points these were.
 """
 
 from __future__ import annotations
@@ -48,8 +49,9 @@ over_cases = pytest.mark.parametrize("case", CASES, ids=str)
 
 
 def some(of: range, most: int) -> list[int]:
-    """Places to look at: all of them, or a sample with both ends."""
-    if ALL or len(of) <= most:
+    """Places to look at: all of them, or a sample with both ends; twenty times as many where all is asked."""
+    most *= 20 if ALL else 1
+    if len(of) <= most:
         return list(of)
     return sorted({of[0], of[-1], *random.Random(SEED).sample(of, most)})
 
@@ -146,12 +148,13 @@ def _killed_at(line: int, folder: Path, into: Path, act: Callable[[], None]) -> 
     try:
         act()
     except _Killed:
-        return True
+        pass
     finally:
         sys.settrace(before)
-    return False
+    return into.exists()  # Python swallows what is raised at a generator's end
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @over_cases
 def test_a_kill_at_any_line_loses_nothing_that_was_acknowledged(case: Case, tmp_path: Path) -> None:
     first = tmp_path / "first"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 import threading
 import time
 from collections import Counter, defaultdict, deque
@@ -10,12 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from quaver.collect.run.progress import Price, Spent, kind_of
+from quaver.collect.store.disk_reserve import REPAIR
 from quaver.collect.store.response_store import Store
+from quaver.collect.store.response_tables import facts_of
 from quaver.collect.store.tallies import KEY, SUMS
 from quaver.core.meter import Traffic
 from quaver.core.model import Answered
 from quaver.core.number_format import moment
 from quaver.core.records import Request, Response
+from quaver.errors import StoreError
 
 _SOURCES = """SELECT id, model, reused,
     CASE WHEN json_valid(provenance) THEN json_extract(provenance, '$.batch') IS NOT NULL END FROM sources"""
@@ -103,6 +106,7 @@ def ledger(store: Store) -> list[Entry]:
     apart = {row[: len(KEY)]: row[len(KEY) :] for row in _unplaced(store)}
     found: list[Entry] = []
     for row in store.rows(f"SELECT {columns} FROM tallies ORDER BY first"):
+        _check_numbers(store, row[len(KEY) :])
         model, reused, batch = sources.get(row[0], (None, None, 0))
         of = (model or "", reused, row[1], row[2], bool(batch))
         everything, unplaced = row[len(KEY) :], apart.get(row[: len(KEY)])
@@ -114,6 +118,23 @@ def ledger(store: Store) -> list[Entry]:
             found.append(_entry(of, True, (*sums, *everything[-2:])))
         found.append(_entry(of, False, unplaced))
     return [*found, *_beside(store, sources)]
+
+
+def _check_numbers(store: Store, row: Sequence[Any]) -> None:
+    """Refuse totals that are no numbers.
+
+    Raises:
+        StoreError: One is none.
+    """
+    odd = [one for one in row if not isinstance(one, int | float) or not math.isfinite(one)]
+    if odd:
+        raise StoreError(
+            "the totals of the stored answers are damaged",
+            where=str(store.path),
+            expected="numbers",
+            found=repr(odd[0])[:80],
+            fix=REPAIR,
+        )
 
 
 def _unplaced(store: Store) -> list[tuple[Any, ...]]:
@@ -141,6 +162,7 @@ def _beside(store: Store, sources: Mapping[int, Sequence[Any]]) -> Iterator[Entr
     """The traffic that became no answer, by source."""
     columns = ", ".join(Traffic._fields)
     for source, *row in store.rows(f"SELECT source, {columns} FROM traffic ORDER BY source, part"):
+        _check_numbers(store, row)
         values: dict[str, Any] = Traffic(*row)._asdict()
         nothing: dict[str, Any] = dict.fromkeys(("calls", "errors", "thinking_tokens", "first", "last"), 0)
         model, _, batch = sources[source]
@@ -210,7 +232,8 @@ def done_without(store: Store) -> list[str]:
     reasons: dict[tuple[str, str], str] = {}
     answers: Counter[tuple[str, str]] = Counter()
     for source, model, provenance in store.rows("SELECT id, model, provenance FROM sources ORDER BY id"):
-        downgrades = json.loads(provenance).get("downgrades") or {}
+        downgrades = facts_of(provenance).get("downgrades")
+        downgrades = downgrades if isinstance(downgrades, dict) else {}
         sql = "SELECT count(*) FROM responses r JOIN calls a ON a.response = r.id WHERE r.source = ?"
         calls = store.rows(sql, (source,))[0][0] if downgrades else 0
         for feature, reason in downgrades.items() if calls else ():

@@ -6,7 +6,6 @@ collected anew. A key counts once; an answer replaces an error, as everywhere.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Container, Iterator
 from contextlib import closing, contextmanager
@@ -18,7 +17,7 @@ from quaver.collect.store.checksum import add_checksums
 from quaver.collect.store.database import is_without_tables
 from quaver.collect.store.disk_reserve import REPAIR
 from quaver.collect.store.read_only import copied, live_uri, open_to_read, read_only_uri
-from quaver.collect.store.response_tables import CHECKED, INSERT, STORED, SUMMED
+from quaver.collect.store.response_tables import CHECKED, INSERT, STORED, SUMMED, facts_of
 from quaver.core.meter import Traffic
 from quaver.errors import StoreError
 
@@ -136,7 +135,7 @@ class MergedStores(BatchRows):
     def _map_sources(self) -> None:
         sql = "SELECT id, model, identity, provenance, reused FROM part.sources ORDER BY id"
         for number, model, identity, provenance, reused in self._db.execute(sql).fetchall():
-            own = self.register(model, identity, json.loads(provenance), reused)
+            own = self.register(model, identity, facts_of(provenance), reused)
             self._db.execute("INSERT INTO temp.part_sources VALUES (?, ?)", (number, own))
 
     def _take_rows(self, *some: int) -> None:

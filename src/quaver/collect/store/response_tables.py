@@ -130,6 +130,15 @@ def written_prompt(messages: Sequence[Message]) -> str:
     return utf8(f"[{', '.join(said)}]")
 
 
+def facts_of(text: Any) -> dict[str, Any]:
+    """What is stored of an engine; nothing where that is damaged."""
+    try:
+        found = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def row_of(response: Response, keys: Keys | None = None) -> tuple[Any, ...]:
     """The values of ``COLUMNS``.
 

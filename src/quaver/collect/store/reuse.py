@@ -7,7 +7,6 @@ have been asked, under terms that differ from their key are not reused.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +21,7 @@ from quaver.collect.store.database import is_without_tables
 from quaver.collect.store.disk_reserve import REPAIR
 from quaver.collect.store.read_only import open_to_read
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.response_tables import SUMMED
+from quaver.collect.store.response_tables import SUMMED, facts_of
 from quaver.collect.store.responses import Adopted
 from quaver.core.records import Call, Request
 from quaver.core.variant_display import request_terms
@@ -146,7 +145,7 @@ class Elsewhere:
         """The identity and provenance of the engine that answered."""
         rows = self._rows("SELECT identity, provenance FROM sources WHERE id = ?", (number,))
         identity, provenance = rows[0] if rows else ("", "{}")
-        return identity, json.loads(provenance)
+        return identity, facts_of(provenance)
 
     def _rows(self, sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
         try:

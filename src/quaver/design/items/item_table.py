@@ -72,9 +72,9 @@ def _read(
     asked: ItemsSpec | ExamplesSpec, spec: StudySpec, source: Positions, loc: tuple[str, ...]
 ) -> list[Item]:
     rows = _rows(asked, source, loc)
-    if not rows:
-        raise ItemError("there are no items", where=source.where(*loc, "source"), found=asked.source)
     columns = {name for row in rows for name in row}
+    if not columns:
+        raise ItemError("there are no items", where=source.where(*loc, "source"), found=asked.source)
     named = _named(asked, loc) if isinstance(asked, ItemsSpec) else [((*loc, "id"), asked.id)]
     for place, name in named:
         if name is not None and name not in columns:

@@ -1,0 +1,44 @@
+"""Whatever is done to a study's folder or a watch, a command does its work or says one error."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.damaged_folders import damaged, fails, whole
+
+_DAMAGE = {
+    "UPDATE tallies SET speechless = 9e999": ("status", "study.yaml"),
+    "UPDATE tallies SET first = 'x'": ("status", "study.yaml"),
+    "UPDATE sources SET provenance = 'x'": ("status", "study.yaml"),
+    "PRAGMA user_version = -5": ("run", "study.yaml"),
+    "UPDATE responses SET received = 'x', checksum = NULL": ("export", "study.yaml", "out.jsonl"),
+    "UPDATE conditions SET variant = NULL": ("measure", "study.yaml", "accuracy"),
+    "UPDATE responses SET text = x'ff'": ("rescore", "study.yaml"),
+}
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return whole(tmp_path_factory.mktemp("whole"))
+
+
+@pytest.mark.parametrize("statement", _DAMAGE)
+def test_a_command_on_a_damaged_store(statement: str, source: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(source, tmp_path / "trial")
+    with closing(sqlite3.connect(folder / "responses.db", isolation_level=None)) as db:
+        try:
+            db.execute(statement)
+        except sqlite3.Error:
+            return
+    assert fails(folder, _DAMAGE[statement]) is None
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_damaged_watch(seed: int, source: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(source, tmp_path / "trial")
+    damage = damaged(folder, seed, "watch")
+    assert fails(folder, ("watch", "study.yaml")) is None, damage
