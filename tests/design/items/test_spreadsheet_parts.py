@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from random import Random
 
+import polars as pl
 import pytest
 from tests.spreadsheet_bombs import bomb, ending
 from tests.spreadsheets import replaced, write_ods, write_xlsx
@@ -172,3 +173,17 @@ def test_sheets_that_are_one_part_are_refused(tmp_path: Path) -> None:
     again = '<sheet name="again" sheetId="9" r:id="rId1"/></sheets>'
     with pytest.raises(ItemError):
         read_rows(replaced(path, "xl/workbook.xml", book.replace("</sheets>", again).encode()))
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pl.select(a=pl.repeat("x" * 1000, 600_000)),
+        pl.select(a=pl.repeat(None, 10_000_001, dtype=pl.Int8)),
+    ],
+    ids=["text", "cells"],
+)
+def test_a_small_parquet_file_of_many_cells_is_refused(table: pl.DataFrame, tmp_path: Path) -> None:
+    table.write_parquet(tmp_path / "a[1].parquet")
+    with pytest.raises(ItemError, match="unpacks to more"):
+        read_rows(tmp_path / "a[1].parquet")
