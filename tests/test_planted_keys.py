@@ -130,12 +130,8 @@ def test_a_bundle_is_refused_for_a_comment(key: str, tmp_path: Path, said: Calla
 def test_an_item_with_a_key_is_refused(tmp_path: Path, said: Callable[..., Done]) -> None:
     write_planted(tmp_path, "http://127.0.0.1:9/v1", None)
     items = tmp_path / "items.csv"
-    items.write_text(
-        items.read_text()
-        .replace("town 3", 'town 3, key zq7-plan""ted/Key+<Value>=42')
-        .replace("I like the river of town 3", '"I like')
-        .replace("=42.", '=42."')
-    )
+    doubled = KEY.replace('"', '""')
+    items.write_text(items.read_text().replace("I hate the river of town 3.", f'"The key {doubled}."'))
     with pytest.raises(ItemError, match=f"item i3: text: .*{VARIABLE}"):
         _ = quaver.Study.open(tmp_path).experiment
     assert leaks(tmp_path, said(FEW)) == []

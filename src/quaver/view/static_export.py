@@ -255,7 +255,8 @@ def _jsonl(path: Path, some: Iterator[pl.DataFrame], empty: pl.DataFrame) -> Non
 
 
 def _parquet(path: Path, some: Iterator[pl.DataFrame], empty: pl.DataFrame) -> None:
-    register_io_source(lambda *_: some, schema=empty.schema).sink_parquet(path)
+    with path.open("wb") as file:  # polars opens a file of that name later, even once this has failed
+        register_io_source(lambda *_: some, schema=empty.schema).sink_parquet(file)
 
 
 _WRITERS: dict[str, Callable[[Path, Iterator[pl.DataFrame], pl.DataFrame], None]] = {
