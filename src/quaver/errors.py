@@ -94,6 +94,10 @@ class QuaverError(Exception):
         lines += [f"  {name}: {text}" for name, text in parts if text]
         return "\n".join(lines)
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows: the message, without Quaver's own lines above it."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"

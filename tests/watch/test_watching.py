@@ -16,7 +16,7 @@ from tests.studies import STUDY
 
 import quaver
 from quaver.collect.store.response_store import Store
-from quaver.errors import QuaverError
+from quaver.errors import ModelError, QuaverError
 from quaver.watch.alarms import Looked, alarms_of
 from quaver.watch.drift import Change, Drift, Occasion
 from quaver.watch.occasions import Canary, CanaryOptions
@@ -217,6 +217,21 @@ def test_settings_stay_until_the_watch_is_renewed(
     assert found.number == 0
     assert len(model.asked) == 16
     assert len(list(tmp_path.glob("watch-*/responses.db"))) == 1
+
+
+def test_a_first_look_that_failed_locks_nothing(tmp_path: Path, model: Changing) -> None:
+    (tmp_path / "items.csv").write_text(ITEMS)
+    (tmp_path / "study.yaml").write_text(STUDY)
+
+    def breaks(text: str, prompt: str) -> str:
+        raise ValueError("not now")
+
+    with pytest.raises(ModelError):
+        watch(quaver.Study.open(tmp_path, functions={"fake": breaks}), SMALL)
+    (tmp_path / "study.yaml").write_text(STUDY.replace("Is this", "Say whether this is"))
+    opened = quaver.Study.open(tmp_path, functions={"fake": model})
+    assert watch(opened, CanaryOptions(prompts=4, parts=2, first=2)).number == 0
+    assert len(model.asked) == 16
 
 
 def test_a_look_that_was_cut_off_is_finished(

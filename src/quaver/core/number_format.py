@@ -236,6 +236,8 @@ def short_name(value: str) -> str:
 
 def _short(value: str) -> str:
     parts = re.findall(r"(?:^|,)[^=,]+=([^,]*)", value)
+    if {*parts} == {"original"}:  # of every factor
+        return "original"
     return " · ".join(parts) if parts else value
 
 

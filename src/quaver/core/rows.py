@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 SHOWN = 10
 """The most rows that a short text shows."""
 
+_MOST_ROWS = 200
+"""The most rows that a notebook shows."""
+
 
 class Rows:
     """The base of results that hold rows; each has ``rows``."""
@@ -51,6 +54,16 @@ class Rows:
             ) from None
         return pd.DataFrame(self.to_polars().to_dict(as_series=False))
 
+    def _repr_html_(self) -> str:
+        """Its first line and its rows, for a notebook."""
+        rows = self.rows()
+        heads = list(dict.fromkeys(name for row in rows for name in row))
+        cells = [[_cell(row.get(name)) for name in heads] for row in rows[:_MOST_ROWS]]
+        line = str(self).partition("\n")[0].strip("<>")
+        left = len(rows) - _MOST_ROWS
+        table = html_table(heads, cells, f"{left:,} more are not shown." if left > 0 else "") if rows else ""
+        return f"<p>{escape(line)}</p>{table}"
+
 
 def short_lines(lines: Sequence[str], noun: str) -> str:
     """The first of many lines, and how many are left out.
@@ -61,9 +74,6 @@ def short_lines(lines: Sequence[str], noun: str) -> str:
     left = len(lines) - SHOWN
     more = [f"… and {left:,} more {noun}; to_polars() has all of them"] if left > 0 else []
     return "\n".join([*lines[:SHOWN], *more])
-
-
-_MOST_ROWS = 200
 
 
 class Estimates(list[Estimate], Rows):
@@ -97,6 +107,10 @@ class Estimates(list[Estimate], Rows):
         return html_table(heads, rows, f"{left:,} more are not shown." if left > 0 else "")
 
 
+def _cell(value: object) -> object:
+    return "" if value is None else decimals(value) if isinstance(value, float) else value
+
+
 def _numbers(one: Estimate) -> tuple[str, ...]:
     value = "undefined" if one.value is None else decimals(one.value)
     ends = "" if one.low is None or one.high is None else f"{decimals(one.low)} to {decimals(one.high)}"
@@ -111,11 +125,14 @@ def html_table(heads: Sequence[str], rows: Sequence[Sequence[object]], note: str
     '<table><thead><tr><th>a</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'
     """
     head = "".join(f"<th>{escape(name)}</th>" for name in heads)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows
-    )
+    body = "".join("<tr>" + "".join(_td(str(cell)) for cell in row) + "</tr>" for row in rows)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return table + (f"<p>{escape(note)}</p>" if note else "")
+
+
+def _td(text: str) -> str:
+    lines = ' style="white-space: pre-wrap; text-align: left"' if "\n" in text else ""
+    return f"<td{lines}>{escape(text)}</td>"
 
 
 Unit = Literal["share", "difference", "coefficient", "number"]

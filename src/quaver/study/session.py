@@ -6,6 +6,7 @@ The composers beside it, a file each, put the stages together.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO, overload
 
@@ -114,6 +115,10 @@ class Study:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.spec.name!r} in {str(self.folder)!r}>"
+
+    def _repr_html_(self) -> str:
+        head = f"<h3>{escape(self.spec.name)}</h3><p>{escape(str(self.folder))}</p>"
+        return head if self.source.lacks_paraphrases else head + self.status()._repr_html_()
 
     # -------------------------------------------------------------------- design
 

@@ -227,6 +227,7 @@ def answers(
     total = int(view.margins.matched[view.order].sum())
     documents = [
         _answer(study, view, row, cell, text, marks, blind=blind)
+        | {"of": study.index.item_text(cell[0], excerpt)}
         for (row, _), cell, text in zip(found, cells_of, texts, strict=True)
     ]
     return {"total": total, "version": study.version, "answers": documents}

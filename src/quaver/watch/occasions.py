@@ -247,7 +247,7 @@ class Occasions:
         store: Store,
         annotator: Annotator,
     ) -> None:
-        self._experiment, self._models, self._store = experiment, models, store
+        self._experiment, self._models, self.store = experiment, models, store
         self._annotator = annotator
         self._known: dict[tuple[str, int], list[CanaryAnswer]] = {}
         self._read = 0
@@ -289,7 +289,7 @@ class Occasions:
         total = sum(map(len, asked.values()))
         if total:
             requests = {one: iter(some) for one, some in asked.items() if some}
-            collect(requests, self._models, self._store, Progress(total, 0))
+            collect(requests, self._models, self.store, Progress(total, 0))
 
     def _requests(
         self, plan: Plan, model: str, occasion: int, prompts: Collection[int], numbers: range
@@ -298,7 +298,7 @@ class Occasions:
         for number in numbers:
             for request in wanted:
                 (call,) = request.calls[number : number + 1]
-                if not self._store.answered([call.key], errors=False):
+                if not self.store.answered([call.key], errors=False):
                     kept = call._replace(repeat=occasion * _ROOM + number)
                     yield request._replace(calls=(kept,), seed=request.seed + number)
 
@@ -313,7 +313,7 @@ class Occasions:
         Only what was stored since the last call is read and annotated.
         """
         failed, self._failed = self._failed, []  # an error's row may hold an answer by now
-        chunk = self._store.read_after(self._read, _CHUNK, failed)
+        chunk = self.store.read_after(self._read, _CHUNK, failed)
         while chunk:
             self._read = max(self._read, *(stored for stored, _ in chunk))
             try:
@@ -326,7 +326,7 @@ class Occasions:
                     found=error_line(error).partition("\n")[0],
                     fix="put back a copy of the folder `watch`, or begin anew with quaver watch --renew",
                 ) from None
-            chunk = self._store.read_after(self._read, _CHUNK)
+            chunk = self.store.read_after(self._read, _CHUNK)
         return sorted(self._known.get((model, occasion), ()), key=lambda one: (one.number, one.prompt))
 
     def _take_in(self, chunk: Sequence[tuple[int, Row]]) -> None:

@@ -8,11 +8,12 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from quaver.collect.run.ledger import errors_by_kind
 from quaver.collect.run.progress import Price
 from quaver.collect.store.disk_reserve import sole_writer
 from quaver.core.arguments import guarded
 from quaver.design.calls.experiment import Experiment
-from quaver.errors import QuaverError
+from quaver.errors import ModelError, QuaverError
 from quaver.study.session import Study
 from quaver.study.sources.study_file_source import StudyFile, asking
 from quaver.study.sources.study_folder import StudyFolder
@@ -35,7 +36,7 @@ def watch(study: Study, options: CanaryOptions | None = None, *, renew: bool = F
 
     Args:
         study: The study whose items and prompts are watched.
-        options: How the canary is asked; it cannot change once the canary is locked.
+        options: How the canary is asked; it cannot change once the first look is finished.
         renew: Begin a new watch; the old one stays beside it.
 
     Returns:
@@ -48,9 +49,9 @@ def watch(study: Study, options: CanaryOptions | None = None, *, renew: bool = F
     """
     source = asking(study.source)
     folder = source.files.watch
-    if renew and folder.exists():
-        folder.rename(folder.with_name(f"{folder.name}-{_now():%Y%m%dT%H%M%S}"))
     files = StudyFolder(folder)
+    if folder.exists() and (renew or _begins_anew(files, source, options)):
+        folder.rename(folder.with_name(f"{folder.name}-{_now():%Y%m%dT%H%M%S}"))
     files.make()
     with sole_writer(folder), files.store() as store:
         store.take_in()
@@ -64,6 +65,16 @@ def watch(study: Study, options: CanaryOptions | None = None, *, renew: bool = F
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+def _begins_anew(files: StudyFolder, source: StudyFile, options: CanaryOptions | None) -> bool:
+    """Whether the first look was never finished, and this one asks something else."""
+    with sole_writer(files.path):
+        known, looks = files.read("canary.json"), files.read("occasions.json").get("occasions")
+        if not known or (looks and looks[0]["ended"]):
+            return False
+        canary = Canary.read(known)
+        return canary != locked(source.experiment, options or canary.options, source.spec.seed)
 
 
 def _canary(files: StudyFolder, source: StudyFile, options: CanaryOptions | None) -> Canary:
@@ -130,9 +141,19 @@ class _Look:
         prompts = self.canary.asked_at(number)
         times = range(options.first if number == 0 else 1)
         self.asked.ask(number, self.now["name"], prompts, times)
-        if number:
-            for model in self.source.models:
+        for model in self.source.models:
+            if number:
                 self._confirm(model)
+            elif not self.asked.answers(model, number):
+                self.known.clear()
+                self._write()
+                raise ModelError(
+                    "the first look got no answer, so nothing is locked",
+                    where=model,
+                    expected="answers to compare later looks with",
+                    found=", ".join(errors_by_kind(self.asked.store)) or "none",
+                    fix="see that the model answers, then take the look again",
+                )
         self.now["ended"] = True
         self._write()
 

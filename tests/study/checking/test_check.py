@@ -325,3 +325,12 @@ def test_a_budget_is_written_down(texts: Path) -> None:
 @pytest.mark.parametrize("model", ["ollama/llama3.2", "smollm2-135m-instruct", good])
 def test_what_runs_here_costs_nothing(texts: Path, model: Any) -> None:
     assert not prepared(texts, gold="stance", model=model).spends
+
+
+def test_in_python_an_error_names_arguments(texts: Path) -> None:
+    with pytest.raises(quaver.QuaverError) as caught:
+        quaver.check(texts, gold="hand_lable", model=lambda text: "favor")
+    assert caught.value.where == f"{texts.name}: gold="
+    with pytest.raises(quaver.QuaverError) as caught:
+        quaver.check(texts, labels=["favor"], model=lambda text: "favor")
+    assert "--" not in str(caught.value)

@@ -410,7 +410,7 @@ class Progress:
         """It in one line: calls, pace, tokens, money and the most frequent errors."""
         line = f"{self.before + self.done:,} of {self.total:,} calls"
         if self.done:
-            line += f", {self.rate:,.1f} calls/s, {duration(self.left)} left"
+            line += f", {self.rate:,.1f} calls/s" + (f", {duration(self.left)} left" if self.left else "")
         if self.tokens:
             line += f", {self.tokens:,.0f} tokens"
         if self.money:

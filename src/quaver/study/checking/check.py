@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -12,6 +13,7 @@ from pydantic import Field
 
 from quaver.core.arguments import guarded
 from quaver.core.label_values import Decision
+from quaver.errors import QuaverError
 from quaver.report.findings.verdict_card import Card
 from quaver.study.checking.check_design import BUNDLED, PreparedCheck, consent_missing, prepared_check
 from quaver.study.session import Study
@@ -106,28 +108,37 @@ def check(
             nor ``budget`` agrees to it.
     """
     options = {"encoding": encoding, "separator": separator, "sheet": sheet}
-    prepared = prepared_check(
-        data,
-        text=text,
-        labels=labels,
-        model=model,
-        gold=gold,
-        coders=coders,
-        instruction=instruction,
-        n=n,
-        prompts=prompts,
-        repeats=repeats,
-        temperature=temperature,
-        to=to,
-        budget=budget,
-        seed=seed,
-        written={name: value for name, value in options.items() if value is not None},
-    )
+    try:
+        prepared = prepared_check(
+            data,
+            text=text,
+            labels=labels,
+            model=model,
+            gold=gold,
+            coders=coders,
+            instruction=instruction,
+            n=n,
+            prompts=prompts,
+            repeats=repeats,
+            temperature=temperature,
+            to=to,
+            budget=budget,
+            seed=seed,
+            written={name: value for name, value in options.items() if value is not None},
+        )
+    except QuaverError as error:
+        error.where, error.fix = _in_python(error.where), _in_python(error.fix)
+        raise
     plan = prepared.plan()
     if prepared.spends and plan.stored < plan.calls and not (yes or budget):
         raise consent_missing(plan)
     prepared.study.run()
     return judged(prepared)
+
+
+def _in_python(text: str | None) -> str | None:
+    """A text in which options of the command are arguments."""
+    return text and re.sub(r"--([a-z]+)( (?=[\"A-Z]))?", r"\1=", text)
 
 
 def judged(prepared: PreparedCheck) -> Check:

@@ -7,7 +7,7 @@ import { Facets } from "./facets.js";
 import { columnWords } from "./grid_bands.js";
 import { ScrollWindow } from "./scroll_window.js";
 
-const HIGH = innerWidth < 672 ? 68 : 52; // pixels of a row, as in the style sheet
+const HIGH = innerWidth < 672 ? 88 : 72; // pixels of a row, as in the style sheet
 const BLOCK = 50;
 const MOST_BLOCKS = 40;
 const EXCERPT = 240;
@@ -148,6 +148,7 @@ export class AnswersView {
         "a",
         {href: addressOf(view, {...given, item: one.item, column: String(one.column), against: null}), class: "answer-row", "data-at": String(at), "aria-current": shown ? "true" : null, tabIndex: at === this.tabbed ? 0 : -1, onclick: (event) => this.#clicked(event, at)},
         made("span", {class: "row-label"}, this.legend.chip(one.legend), one.flip ? made("span", {class: "flips"}, "flip") : null),
+        one.of ? made("span", {class: "row-item"}, cut(one.of, EXCERPT)) : null,
         made("span", {class: "row-text"}, one.text === null || one.text === undefined ? made("i", {}, "no text") : cut(one.text, EXCERPT) || made("i", {}, "empty")),
         made("span", {class: "row-of"}, made("b", {}, one.item), ` · ${columnWords(column, this.design)}`, one.gold !== null && one.gold !== undefined ? [" · gold ", this.legend.labelName(one.gold)].join("") : null, one.mark ? made("span", {class: "marked"}, ` ● ${one.mark}`) : null),
       ),

@@ -57,11 +57,11 @@ function golden(app, said) {
         preview ? `${counted(items, "item")} would have a gold label from marks, ${count(known.new)} of them had none. ` : made("span", {}, `${counted(items, "gold label")} written to ${known.file}. Next: `, made("code", {}, known.how), ". "),
         disagreed ? made("a", {href: app.href("judge", {what: "items", q: `item:${conflicts.map((one) => quoted(one.item)).join(",")}`})}, `People disagree on ${counted(disagreed, "item")}`) : null,
         disagreed ? "; nothing changes there. " : null,
-        other.length ? `${counted(other.length, "item")} with another gold label ${replace ? "would lose it" : "would keep it"}: ${some}. ` : null,
+        other.length ? `${counted(other.length, "item")} with another gold label, which ${replace ? "is replaced" : "stays"}: ${some}. ` : null,
         twice ? `${counted(twice, "item")} labelled by several people: ${percent(agreement)} of the pairs agree${alpha === null ? "" : `, alpha ${alpha.toFixed(2)}`}. ` : null,
         seen ? `${counted(seen, "label")} given with the model’s label in sight. ` : null,
-        preview && items ? button("Write them", () => look(false, replace)) : null,
         preview && other.length ? tick("Replace those that items have", replace, (on) => look(true, on)) : null,
+        preview && items ? button("Write them", () => look(false, replace)) : null,
       );
     } catch (error) {
       said.textContent = error.words || error.message;
