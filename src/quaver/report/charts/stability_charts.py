@@ -252,27 +252,27 @@ def prompts(results: Results) -> Iterator[Figure]:
     every = prompts_drawn(results)
     if not every:
         return
-    factor = _factor(results, len(every))
-    shown = every
-    if len(every) > _MOST_ROWS and factor is None:
-        shown = every[: _MOST_ROWS // 2] + every[-_MOST_ROWS // 2 :]
+    names = list(dict.fromkeys(one.cell["variant"] for one in every))
+    factor = _factor(results, len(names))
+    kept = names
+    if len(names) > _MOST_ROWS and factor is None:
+        kept = names[: _MOST_ROWS // 2] + names[-_MOST_ROWS // 2 :]
+    shown = [one for one in every if one.cell["variant"] in kept]
     ends = f"the {_MOST_ROWS // 2} lowest and {_MOST_ROWS // 2} highest"
-    models = " Over all models." if len(results.models) > 1 else ""
     lines = "Lines are 95% intervals." if factor is None else "Each dot is a prompt."
     yield Figure(
         draw=partial(draw_forest, _forest(shown, results, factor)),
         estimates=every,
         subtitle="How often a prompt’s answer differs from the label that the same text gets most often, "
-        f"or has no label. All on the left: the prompts agree. {lines}{models}"
-        f"{cut(len(shown), len(every), 'prompts', ends)}",
+        f"or has no label. All on the left: the prompts agree. {lines}"
+        f"{cut(len(kept), len(names), 'prompts', ends)}",
     )
 
 
 def prompts_drawn(results: Results) -> list[Estimate]:
-    """The estimates of single prompts, the lowest first; none where there is nothing to compare."""
-    some = [
-        one for one in results.anywhere(_MOVEMENT_MEASURE) if "variant" in one.cell and one.value is not None
-    ]
+    """Each model's estimates of single prompts, the lowest first; none where there is nothing to compare."""
+    of = ["model", "variant"] if len(results.models) > 1 else ["variant"]
+    some = [one for one in results.anywhere(_MOVEMENT_MEASURE) if [*one.cell] == of and one.value is not None]
     return sorted(some, key=lambda one: one.value or 0.0) if len(some) > 1 else []
 
 
@@ -288,14 +288,16 @@ def _forest(shown: Sequence[Estimate], results: Results, factor: str | None) -> 
     marks = []
     for one in shown:
         variant, value, described = one.cell["variant"], one.value or 0.0, about(one, results)
+        model = one.cell.get("model", "")
         if factor is None:
             row = results.variant_name(variant)
-            marks.append(Mark(value, one.low, one.high, row=row, about=described))
+            marks.append(Mark(value, one.low, one.high, row=row, panel=model, about=described))
         else:
             row = results.factor_levels.get(variant, {}).get(factor, "")
-            marks.append(Mark(value, row=row, group=factor, about=described))
+            marks.append(Mark(value, row=row, group=factor, panel=model, about=described))
     if factor is not None:
         levels = results.factors[factor]
         marks.sort(key=lambda mark: levels.index(mark.row) if mark.row in levels else len(levels))
     step = max(_STEP, min(2 * _STEP, _HIGH / len({mark.row for mark in marks})))
-    return Forest(marks, "answers with another label", percent=True, domain=(0.0, 1.0), step=step)
+    axis = "answers with another label"
+    return Forest(marks, axis, percent=True, domain=(0.0, 1.0), order=results.models, step=step)

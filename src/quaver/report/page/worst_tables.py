@@ -101,7 +101,7 @@ def worst_paraphrases_table(results: Results, found: Deviations | None) -> Table
     ends = {
         one.cell["variant"]: interval(one)
         for one in results.anywhere("deviation_share")
-        if "variant" in one.cell
+        if [*one.cell] == ["variant"]
     }
     rows = []
     for row in found.variants.head(_WORST).iter_rows(named=True):

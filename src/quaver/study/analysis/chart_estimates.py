@@ -50,7 +50,8 @@ def moved(
 ) -> list[Estimate]:
     """How far each factor that has several levels moves the labels, the decoding and the model among them.
 
-    With it, how often answers deviate from their item's modal label, by variant, model and class; and what
+    With it, how often answers deviate from their item's modal label, by variant (of all models, and of each),
+    model and class; and what
     the verdict on the labels rests on (`judged`). All of it is for the labels of the first of the study's
     evaluators; ``group`` is the column whose groups of items are the units of the intervals (see `group_of`).
     """
@@ -60,6 +61,11 @@ def moved(
     several = _several(experiment, frame)
     found = deviations(frame, group=group)
     shares = [] if found is None else deviation_shares(found, seed=seed)
+    models = frame["model"].unique().cast(pl.String).sort() if "model" in several else ()
+    for model in models:
+        own = deviations(frame.filter(pl.col("model").cast(pl.String) == model), group=group)
+        prompts = [one for one in deviation_shares(own, seed=seed) if "variant" in one.cell] if own else []
+        shares += [replace(one, cell={"model": model, **one.cell}) for one in prompts]
     return [
         *label_movement(frame, several, labels=experiment.labels, group=group, seed=seed),
         *shares,
