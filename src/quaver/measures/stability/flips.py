@@ -166,7 +166,7 @@ def _flips(answers: pl.DataFrame, labels: LabelSet, groups: ItemGroups) -> _Grou
             reason=reason,
             n=units.count,
             column=column,
-            details={"prompts": len(variants)},
+            details={"prompts": len(variants), "level": labels.level},
         )
         for column, (name, reason) in enumerate(_REASONS.items())
     ]

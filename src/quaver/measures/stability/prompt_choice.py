@@ -39,6 +39,9 @@ _RESAMPLES = 500
 _MUTE = 0.1
 """A prompt is left out where surely more than this of its answers have no label."""
 
+_STEADY = 0.8
+"""An odd prompt that agrees with the others less than this is broken."""
+
 _ODD = 4
 """Of as many prompts one may be odd."""
 
@@ -59,8 +62,8 @@ def prompt_choice(
 
     Calls that failed take no part. For each model with several prompts:
 
-    - ``broken_prompts``: the share of them that are odd. Its upper end is the exact one-sided bound on the
-      share of prompts like these that are, 1 − 0.05^(1/n) where none of n is.
+    - ``broken_prompts``: the share of them that are odd and agree with the others below 0.8. Its upper end is
+      the exact one-sided bound on the share of prompts like these that are, 1 − 0.05^(1/n) where none is.
 
     For each that has odd ones:
 
@@ -124,7 +127,7 @@ def _rest(answers: PromptAnswers) -> Iterator[Estimate]:
     kept = [at for at in range(len(answers.variants)) if at not in mute]
     odd = _odd(answers, kept) if len(kept) >= _ODD else []
     kept = [at for at in kept if at not in odd]
-    yield _broken(answers, len(mute) + len(odd))
+    yield _broken(answers, mute, odd)
     if not (mute or odd) or len(kept) < 2:
         return
     pairs = LabelPairs(tuple(Pairs(one[:, kept, :-1]) for one in answers.strata), answers.alike)
@@ -153,18 +156,24 @@ def _rest(answers: PromptAnswers) -> Iterator[Estimate]:
         yield from _correct(answers, "rest", np.where(known, some[:, :-1], 0.0))
 
 
-def _broken(answers: PromptAnswers, odd: int) -> Estimate:
-    """The share of prompts that are odd, and of how many like these one could be."""
+def _broken(answers: PromptAnswers, mute: Sequence[int], odd: Sequence[int]) -> Estimate:
+    """The share of prompts that are broken, and of how many like these one could be."""
+    pairs = LabelPairs(tuple(Pairs(one[:, :, :-1], answers.alike) for one in answers.strata))
+    chance = float(pairs.under(np.ones((1, len(answers.items))))[0, 2])
+    each = [one.with_each for one in pairs.strata]
+    whole, agree = (sum(one[at].sum(0) for one in each) for at in (0, 1))
+    differ = 1 - agree / np.maximum(whole, 1)
+    broken = len(mute) + sum(bool(differ[at] > (1 - _STEADY) * chance) for at in odd)
     prompts, level = len(answers.variants), answers.resampling.confidence_level
     return Estimate(
         "broken_prompts",
-        odd / prompts,
+        broken / prompts,
         0.0,
-        clopper_pearson(odd, prompts, 2 * level - 1).high,
+        clopper_pearson(broken, prompts, 2 * level - 1).high,
         confidence_level=level,
         n=prompts,
         unit="prompt",
-        method="share of prompts that are odd; exact one-sided bound",
+        method="share of prompts that are odd and hardly agree with the others; exact one-sided bound",
         cell={"model": answers.model},
     )
 

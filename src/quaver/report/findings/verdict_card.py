@@ -11,7 +11,8 @@ from quaver.core.number_format import enumeration
 from quaver.core.records import Estimate
 from quaver.core.rows import Rows
 from quaver.report.estimate_index import Results
-from quaver.report.findings.recommendation import NextStep, Recommendation, Recommended, recommendations
+from quaver.report.findings.decision import recommendations
+from quaver.report.findings.recommendation import NextStep, Recommendation, Recommended
 from quaver.report.findings.verdict_words import (
     advice,
     best_of,

@@ -6,265 +6,30 @@ verdict says is said here and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import polars as pl
 
 from quaver.core.column_names import in_words
-from quaver.core.number_format import count, enumeration, percent, points, rounded, with_interval
+from quaver.core.number_format import count, enumeration, percent, with_interval
 from quaver.core.records import AND_PROMPT, Estimate
-from quaver.report.estimate_index import NO_LABEL, Results
+from quaver.report.estimate_index import Results
+from quaver.report.findings.reason_words import (
+    COPIES,
+    NAMED,
+    because,
+    known,
+    label_in_words,
+    on_a_scale,
+    quoted,
+    rounded_with_interval,
+    units,
+    without_intervals,
+)
 from quaver.report.findings.recommendation import NextStep, Reason, Recommendation, Recommended
 from quaver.report.findings.verdicts import beyond_chance
 from quaver.report.page_words import shortened
-
-_LONGEST = 60
-"""Characters of a name that are shown."""
-
-_NAMED = 3
-"""As many prompts are named."""
-
-Words = Callable[[Results, Recommendation], str]
-
-
-def because(results: Results, one: Recommendation) -> str:
-    """Why, as a clause with its numbers.
-
-    Args:
-        results: The study, for the names of labels and prompts.
-        one: The recommendation.
-    """
-    return f"{'elsewhere ' if one.elsewhere else ''}{_WHY[one.reason](results, one)}"
-
-
-def without_intervals(one: Recommendation) -> Recommendation:
-    """The same recommendation, whose estimates are said without their intervals."""
-    evidence = {name: _bare(own) for name, own in one.verdict.evidence.items()}
-    verdict = replace(one.verdict, evidence=evidence)
-    return replace(one, verdict=verdict, evidence=tuple(map(_bare, one.evidence)))
-
-
-def _bare(one: Estimate) -> Estimate:
-    return replace(one, low=None, high=None)
-
-
-def known(one: Recommendation, name: str) -> Estimate | None:
-    """An estimate of a recommendation or its verdict; None where it has no value."""
-    found = next((own for own in one.evidence if own.measure == name), one.verdict.evidence.get(name))
-    return found if found is not None and found.value is not None else None
-
-
-def share(one: Recommendation, name: str) -> str:
-    """An estimate with its interval."""
-    found = known(one, name)
-    return "some" if found is None else with_interval(found)
-
-
-def rounded_with_interval(one: Estimate) -> str:
-    """A number that is no share, with its interval.
-
-    >>> rounded_with_interval(Estimate("kappa", 0.5, 0.4, 0.6))
-    '0.50 [0.40 to 0.60]'
-    """
-    ends = "" if one.low is None or one.high is None else f" [{rounded(one.low)} to {rounded(one.high)}]"
-    return f"{rounded(one.value or 0.0)}{ends}"
-
-
-def label_in_words(results: Results, code: str) -> str:
-    """A label in quotation marks, or that there is none."""
-    return code if code == NO_LABEL else quoted(results.label_name(code))
-
-
-def quoted(name: object) -> str:
-    r"""A name in quotation marks, on one line and not too long.
-
-    >>> quoted("for\nor against")
-    '“for or against”'
-    """
-    return f"“{shortened(name, _LONGEST)}”"
-
-
-def units(one: Estimate) -> str:
-    """How many of what an estimate rests on: texts, or the groups that are resampled.
-
-    >>> units(Estimate("accuracy", 0.9, 0.8, 1.0, n=15, unit="author"))
-    '15 authors'
-    """
-    column = one.details.get("grouped", one.unit.removesuffix(AND_PROMPT))
-    if column == _COPIES:
-        return f"{count(one.details['groups'], 'group')} of texts that are nearly the same"
-    return count(one.details.get("groups", one.n), "text" if column == "item" else in_words(column))
-
-
-def _correct(one: Recommendation, name: str) -> str:
-    """The share of correct labels, from that of wrong ones."""
-    found = known(one, name)
-    if found is None or found.value is None:
-        return "enough"
-    sure = f" [{percent(1 - (found.high or 0.0))} to {percent(1 - (found.low or 0.0))}]"
-    return f"{percent(1 - found.value)}{sure if found.low is not None else ''}"
-
-
-def _against_gold(one: Recommendation, only: str = "") -> str:
-    """How the answers compare with the gold labels: by the measure accuracy, or on a scale by agreement."""
-    if bias := known(one, "gold_bias"):
-        agreement = known(one, "gold_agreement")
-        said = rounded_with_interval(agreement) if agreement else f"a bias of {rounded_with_interval(bias)}"
-        return f"they agree with the gold labels at {only}{said}"
-    bare = known(one, "unlabelled_answers")
-    wrong = ", one without a label being wrong" if bare is not None and bare.value else ""
-    return f"{only}{share(one, 'correct_answers')} of the answers are the gold label{wrong}"
-
-
-def _right(_: Results, one: Recommendation) -> str:
-    if known(one, "correct_answers") is None:
-        return "another prompt hardly changes a label, and the thresholds of the study are met"
-    return f"another prompt hardly changes a label, and {_against_gold(one)}"
-
-
-def _like_coders(_: Results, one: Recommendation) -> str:
-    return (
-        f"another prompt hardly changes a label; {share(one, 'wrong_labels')} differ from the gold labels, "
-        f"and {share(one, 'coders_differ')} of a coder’s labels differ from those of most others"
-    )
-
-
-def _steady(_: Results, one: Recommendation) -> str:
-    prompts = known(one, "flips_prompts")
-    said = f" in {count(prompts.details.get('prompts', 2), 'prompt')}" if prompts else ""
-    return f"the labels are nearly the same{said}, but nothing here shows that they are correct"
-
-
-def _best(results: Results, one: Recommendation) -> str:
-    better = known(one, "best_prompt_better")
-    gain = points(better.value or 0.0) if better is not None else "more"
-    name, right = quoted(results.variant_name(one.prompt)), _correct(one, "best_prompt_wrong")
-    return f"{name} gets {right} right, {gain} more than the others on average"
-
-
-def _odd(results: Results, one: Recommendation) -> str:
-    rest = known(one, "rest_agreement")
-    details = rest.details if rest is not None else {}
-    odd, mute = details.get("without", ()), details.get("mute", ())
-    names = [quoted(results.variant_name(name)) for name in odd]
-    others = enumeration(names) if 0 < len(names) <= _NAMED else count(len(names), "prompt")
-    does = ("gives", "does not") if len(odd) == 1 else ("give", "do not")
-    what = f"often {does[0]} no label" if list(odd) == list(mute) else does[1]
-    name, more = quoted(results.variant_name(one.prompt)), details.get("prompts", 2) - 1
-    right = (
-        "" if known(one, "rest_wrong") is None else f", {_correct(one, 'rest_wrong')} of their labels correct"
-    )
-    return f"{name} agrees with {count(more, 'other')}{right}; {others} {what}"
-
-
-def _only(_: Results, one: Recommendation) -> str:
-    return f"{_against_gold(one)}, though no other prompt was tried"
-
-
-def _too_few(_: Results, one: Recommendation) -> str:
-    texts = one.verdict.evidence["label_in_use"].n
-    return f"only {count(texts, 'text')} {'has' if texts == 1 else 'have'} a label"
-
-
-def _one_label(results: Results, one: Recommendation) -> str:
-    used = known(one, "label_in_use")
-    if used is None:
-        return "every label is the same"
-    label = label_in_words(results, str(used.details.get("label", "")))
-    who = "every label is" if used.value == 1 else f"{percent(used.value or 0.0)} of the labels are"
-    return f"{who} {label}, whatever the text"
-
-
-def _wrong(results: Results, one: Recommendation) -> str:
-    profile = next((own for own in one.evidence if own.measure == "readiness"), None)
-    if profile is not None:
-        criteria = count(profile.details["criteria"], "threshold")
-        return f"only {profile.details['met']} of the study’s {criteria} are met"
-    wrong = known(one, "wrong_labels")
-    said = _against_gold(one, "only ")
-    if known(one, "gold_bias") is None and wrong is not None and "label" in wrong.details:
-        said += f"; most often {label_in_words(results, str(wrong.details['label']))} stands in its place"
-    return said
-
-
-def _biased(_: Results, one: Recommendation) -> str:
-    bias = known(one, "gold_bias")
-    assert bias is not None
-    lower = (bias.value or 0.0) < 0
-    if lower and bias.low is not None and bias.high is not None:
-        bias = replace(bias, low=-bias.high, high=-bias.low)
-    size = rounded_with_interval(replace(bias, value=abs(bias.value or 0.0)))
-    return f"the labels are {size} standard deviations {'lower' if lower else 'higher'} than the gold labels"
-
-
-def _empty_field(_: Results, one: Recommendation) -> str:
-    (field,) = one.evidence
-    return f"{with_interval(field)} of the answers have no value for {quoted(field.cell['field'])}"
-
-
-def _cut_off(_: Results, one: Recommendation) -> str:
-    return f"{share(one, 'unlabelled_answers')} of the answers have no label, most of them cut off"
-
-
-def _by_factor(_: Results, one: Recommendation) -> str:
-    factor = quoted(one.verdict.factor)
-    return f"another prompt changes {share(one, 'flips_prompts')} of the labels, above all by {factor}"
-
-
-def _unclear_gold(_: Results, one: Recommendation) -> str:
-    correct = known(one, "correct_answers")
-    if correct is None or any(own.measure == "readiness" for own in one.evidence):
-        return "it is not clear whether the thresholds of the study are met"
-    return f"{_against_gold(one)}, as far as {units(correct)} can show"
-
-
-def _one_prompt(_: Results, one: Recommendation) -> str:
-    if one.correctness == "unknown":
-        return "only one prompt was tried, and there are no gold labels to compare with"
-    return f"only one prompt was tried, and {_against_gold(one)}"
-
-
-def _unclear(_: Results, one: Recommendation) -> str:
-    prompts = known(one, "flips_prompts")
-    texts = units(prompts) if prompts is not None else "so few texts"
-    changed = share(one, "flips_prompts")
-    return f"another prompt changes {changed} of the labels, and {texts} are too few to be sure"
-
-
-def _sharing(words: str, name: str) -> Words:
-    """Words with an estimate in their place."""
-    return lambda _, one: words.format(share(one, name))
-
-
-_WHY: Final[Mapping[Reason, Words]] = {
-    "right": _right,
-    "as good as coders": _like_coders,
-    "steady": _steady,
-    "best prompt": _best,
-    "odd prompts": _odd,
-    "only prompt": _only,
-    "no answers": lambda *_: "there are no answers yet",
-    "failed": _sharing("{} of the calls failed", "failed_calls"),
-    "unreadable": _sharing("{} of the answers have no label", "unlabelled_answers"),
-    "too few items": _too_few,
-    "one label": _one_label,
-    "one prompt": _one_prompt,
-    "cut off": _cut_off,
-    "empty field": _empty_field,
-    "wrong": _wrong,
-    "biased": _biased,
-    "moved by order": _by_factor,
-    "moved by format": _by_factor,
-    "unclear gold": _unclear_gold,
-    "repetition": _sharing("asking again with the same prompt changes {} of the labels", "flips_repeats"),
-    "unsteady": _sharing("another prompt changes {} of the labels", "flips_prompts"),
-    "unclear": _unclear,
-}
-
-
-"""As many models are spoken of one by one."""
 
 _BEST: Final = ("use", "use except for", "use one prompt only", "cannot tell", "do not use")
 
@@ -291,16 +56,18 @@ _NEXT: Final[Mapping[NextStep, str]] = {
     "make answers readable": "Read some answers without a label, then say in the prompt how to answer.",
     "add items": "Add texts and run again: answers that you have are kept.",
     "add prompts": "Reword the prompt a few times, to see whether the labels stay the same.",
-    "declare the groups": "Name the column of these groups as `group:` in the study, and label texts of more "
-    "of them by hand: texts of one group tell less than as many of others.",
+    "declare the groups": "Name the column of these groups as `group:` where the study file names the texts, "
+    "and label texts of more of them by hand: texts of one group tell less than as many of others.",
     "label by hand": "Label a random sample of the texts by hand and compare: labels that never change can "
     "still be wrong.",
     "label more by hand": "Label more of the texts by hand, to see more exactly how many labels are right.",
     "correct the prompt": "Read the texts whose labels differ from the gold labels. If these are right, "
     "define the labels more clearly in the prompt, or try another model.",
     "define the scale": "Say in the prompt what each step of the scale means, with an example of each.",
-    "define the classes": "Define the classes named here in the prompt, with texts that went wrong, and ask "
-    "again; until then leave these labels out.",
+    "define the classes": "Define the classes named here in the prompt, with texts that went wrong{}, and "
+    "ask again; until then leave these labels out.",
+    "read the groups": "Read the texts of these groups whose labels differ from the gold labels, and say in "
+    "the prompt how to decide such cases; until then leave the labels of these groups out.",
     "name the labels": "Read some answers: does the prompt name every label, and do the texts need them all?",
     "revise the prompt": "Define each label in the prompt and say how to decide doubtful cases.",
     "vote over orders": "Ask with the labels in several orders and take the most frequent label, or fix one "
@@ -365,7 +132,9 @@ def limits(results: Results, found: Sequence[Recommendation]) -> str:
             continue
         clauses.append(_recall(results, part))
     for part in one.unvouched:
-        if part.measure == "unlabelled_texts":
+        if part.measure == "failed_calls":
+            clauses.append(f"{percent(part.value or 0.0)} of the calls failed")
+        elif part.measure == "unlabelled_texts":
             clauses.append(f"{part.details['texts']:,} of {count(part.n, 'text')} never got a label")
         elif part.measure == "step_given":
             label, texts = label_in_words(results, part.cell["label"]), count(part.details["texts"], "text")
@@ -373,7 +142,7 @@ def limits(results: Results, found: Sequence[Recommendation]) -> str:
                 f"{label} was never given, not even to the {texts} that have it by the gold labels"
             )
     few = [part for part in one.unvouched if part.measure == "class_found"]
-    if len(few) > _NAMED:
+    if len(few) > NAMED:
         clauses.append(f"too few gold labels show how often {len(few)} of the classes are found")
     else:
         clauses += [_recall(results, part) for part in few]
@@ -381,7 +150,7 @@ def limits(results: Results, found: Sequence[Recommendation]) -> str:
     if grouped is not None:
         column = grouped.details["grouped"]
         who = (
-            "texts that are nearly the same" if column == _COPIES else f"texts of one {shortened(column, 60)}"
+            "texts that are nearly the same" if column == COPIES else f"texts of one {shortened(column, 60)}"
         )
         clauses.append(f"{who} are labelled alike, which these intervals allow for")
     clauses += [_broken(part) for part in one.unvouched if part.measure == "broken_prompts"]
@@ -433,7 +202,7 @@ def reasons(results: Results, found: Sequence[Recommendation]) -> str:
     """Why: a sentence for each of a few models; of many, for the one whose labels can best be used."""
     if len(found) == 1:
         return _sentence(because(results, found[0]))
-    shown = found if len(found) <= _NAMED else [best_of(found)]
+    shown = found if len(found) <= NAMED else [best_of(found)]
     return " ".join(f"{quoted(one.subject)}: {because(results, one)}." for one in shown)
 
 
@@ -448,10 +217,25 @@ def next_step(results: Results, found: Sequence[Recommendation]) -> str:
         return f"Add {more}, about {best.needed:,} in all, and run again: answers that you have are kept."
     if step in ("label more by hand", "add items") and best.needed:
         return _more_gold(results, best)
+    if step == "declare the groups" and any(own.details.get("grouped") == COPIES for own in best.evidence):
+        return (
+            "Add texts that differ from each other: those that are nearly the same tell little more than one."
+        )
     decodings = results.lock.get("decodings", {}).values()
     if step == "lower the temperature" and decodings and not any(one.get("temperature") for one in decodings):
         return "Ask several times and take the most frequent answer to each text."
-    return _NEXT[step]
+    return _NEXT[step].format(_examples(results, best)) if step == "define the classes" else _NEXT[step]
+
+
+def _examples(results: Results, one: Recommendation) -> str:
+    """Two texts of an excepted class that got another label, by their ids."""
+    frame = results.annotations
+    if not one.classes or "gold" not in frame.columns:
+        return ""
+    gold, label = (pl.col(name).cast(pl.String) for name in ("gold", "label"))
+    wrong = frame.filter(gold.is_in(one.classes) & (label != gold))["item"].unique(maintain_order=True)
+    names = [quoted(item) for item in wrong.head(2).to_list()]
+    return f" ({enumeration(names)})" if names else ""
 
 
 def _more_gold(results: Results, one: Recommendation) -> str:
@@ -501,7 +285,7 @@ _COUNTED: Final[Mapping[str, str]] = {
 
 
 def _names(models: Sequence[str], of: int) -> str:
-    if len(models) > _NAMED:
+    if len(models) > NAMED:
         return f"{len(models)} of the {of} models"
     return enumeration(map(quoted, models))
 
@@ -522,7 +306,7 @@ def _compared(seen: Sequence[Recommendation]) -> str:
         for name in ("flips_prompts", "flips_repeats")
     )
     clauses = []
-    if 0 < len(prompts) <= _NAMED:
+    if 0 < len(prompts) <= NAMED:
         each = (f"{with_interval(own)} of the labels of {quoted(model)}" for model, own in prompts.items())
         clauses.append(f"another prompt changes {enumeration(each)}")
     elif prompts:
@@ -549,8 +333,9 @@ def _moved(results: Results, one: Recommendation) -> str:
         return by
     prompts, repeats = known(one, "flips_prompts"), known(one, "flips_repeats")
     clauses = []
-    if prompts is not None and one.reason not in _SAID:
-        clauses.append(f"another prompt changes {with_interval(prompts)} of the labels")
+    if prompts is not None and (one.reason not in _SAID or on_a_scale(one)):
+        however = ", near or far" if on_a_scale(one) else ""
+        clauses.append(f"another prompt changes {with_interval(prompts)} of the labels{however}")
     if repeats is None:
         clauses.append("" if clauses else "no prompt was asked twice, so part of that may be chance")
     elif one.reason != "repetition":
@@ -595,8 +380,6 @@ _MISSING: Final = frozenset({"failed", "unreadable", "cut off", "empty field"})
 
 _APART = 0.1
 """Where the share of missing answers differs by this much between levels, these are named."""
-
-_COPIES: Final = "near_duplicates"
 
 _SAID: Final = frozenset({"unsteady", "unclear", "moved by order", "moved by format"})
 """Reasons that say already how often another prompt changes a label."""

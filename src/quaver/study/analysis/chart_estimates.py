@@ -83,7 +83,7 @@ def judged(
 ) -> list[Estimate]:
     """What verdict and recommendation rest on: the answers' quality, how labels flip, and with which prompt.
 
-    See `findings.verdicts` and `findings.recommendation`; the arguments are those of `moved`.
+    See `findings.verdicts` and `findings.decision`; the arguments are those of `moved`.
     """
     if frame.is_empty():
         return []

@@ -238,7 +238,7 @@ def _elsewhere(
     study: StudySource, found: Sequence[Estimate], frame: pl.DataFrame, group: str | None
 ) -> list[Estimate]:
     """What a verdict on the texts outside the groups that go wrong rests on, where these have few texts."""
-    from quaver.report.findings.recommendation import ELSEWHERE, EXCEPTED, wrong_groups
+    from quaver.report.findings.decision import ELSEWHERE, EXCEPTED, wrong_groups
     from quaver.study.analysis.chart_estimates import judged  # as above
 
     wrong = wrong_groups(found)

@@ -10,7 +10,8 @@ import pytest
 from tests.report.findings.test_verdicts import CASES, answers, estimates
 
 from quaver.core.records import Estimate
-from quaver.report.findings.recommendation import Recommendation, Recommended, recommendations
+from quaver.report.findings.decision import recommendations
+from quaver.report.findings.recommendation import Recommendation, Recommended
 from quaver.report.findings.verdict_words import best_of
 
 EXPECTED: dict[str, Recommended] = {
@@ -249,14 +250,16 @@ def recommendation(known: dict[str, Ends | None], more: Sequence[Estimate]) -> R
     return found
 
 
-def test_labels_that_are_wrong_in_one_small_group_are_used_elsewhere() -> None:
-    wrong = _STEADY | {"wrong_labels": (0.11, 0.2)}
+def test_labels_that_are_wrong_in_one_small_undeclared_group_are_used_elsewhere() -> None:
+    def found(*parts: Estimate) -> str:
+        hidden = [replace(one, details={**one.details, "undeclared": True}) for one in parts]
+        return recommendation(_STEADY | {"wrong_labels": (0.11, 0.2)}, hidden).kind
+
     groups = [part("group_wrong", 0.01, 0.05, group="party", level=level) for level in "xyz"]
-    bad = part("group_wrong", 0.6, 0.9, group="party", level="w")
-    assert recommendation(wrong, [*groups, bad]).kind == "use except for"
+    assert found(*groups, part("group_wrong", 0.6, 0.9, group="party", level="w")) == "use except for"
     large = part("group_wrong", 0.6, 0.9, texts=400, group="party", level="w")
-    assert recommendation(wrong, [*groups, large]).kind == "do not use"
-    assert recommendation(wrong, groups).kind == "do not use"
+    assert found(*groups, large) == "do not use"
+    assert found(*groups) == "do not use"
 
 
 def test_labels_that_change_in_one_group_are_used_elsewhere() -> None:

@@ -1,0 +1,494 @@
+"""The decision: whether a model's labels may be used, with which prompt, and what to do next.
+
+A recommendation is a decision with declared inputs: the verdict (`findings.verdicts`), how many labels are
+correct where gold labels are known, how often each class is found and how each group is labelled, and how the
+labels of single prompts do. It is a pure function of estimates, and claims no more than their intervals:
+
+| kind | holds where |
+| --- | --- |
+| use | another prompt hardly changes a label, and nothing shows that the labels are wrong |
+| use except for | the same, but classes that are surely missed, or groups that are surely wrong, are named |
+| use one prompt only | they change with the prompt, but those of one prompt can be used |
+| do not use | calls failed, answers have no label, labels are wrong, all the same, or change too much |
+| cannot tell | the answers are too few for any of these |
+
+What it says nothing about stands beside it (`Recommendation.unvouched`). ``docs/verdicts.md`` has all rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import ceil, inf, isfinite, log, log10
+from typing import Final, NamedTuple
+
+from quaver.core.records import Estimate
+from quaver.report.findings.recommendation import (
+    STEPS,
+    Correctness,
+    NextStep,
+    Reason,
+    Recommendation,
+    Recommended,
+)
+from quaver.report.findings.verdicts import ON_A_SCALE, STEADY, Verdict, verdicts
+
+_USELESS = 0.1
+"""Where surely more of the answers than this are wrong, or have no label, they are of no use."""
+
+_RIGHT = 0.2
+"""Where surely fewer of the labels than this are wrong, they are right often enough."""
+
+_INFORMED = 0.5
+"""How far, from chance to perfect, labels must agree with the gold labels."""
+
+_BIASED, _UNBIASED = 0.4, 0.5
+"""On a scale: the bias, in standard deviations of the gold labels, that surely is one, and none."""
+
+_MISSED, _FOUND = 0.7, 0.5
+"""A class of which surely less than the first is found is excepted; one of which not surely the second is
+found is named beside the verdict."""
+
+_NEVER = 3
+"""So is one that is never given, though as many texts have it; one more for each tenfold of classes."""
+
+_GROUP, _GROUP_SURELY = 0.2, 0.1
+"""A group is excepted where as many of its answers are not the gold label, surely more than the second."""
+
+EXCEPTED: Final = 1 / 3
+"""No more of the texts than this may be in excepted classes or groups."""
+
+_MANY_TIMES = 100
+"""More texts than so many times those that there are, nobody adds."""
+
+_REPEATED = 0.1
+"""As many labels of one prompt may surely change when it is asked again."""
+
+_CHOICE = (
+    *("rest_", "best_prompt_", "broken_prompts"),
+    *("gold_agreement", "gold_bias", "correct_answers", "coders_differ"),
+)
+"""What the estimates begin with that are known beside a verdict's own."""
+
+_OF_GROUPS: Final = ("group_wrong", "group_agreement")
+_PARTS: Final = ("class_found", *_OF_GROUPS, "group_class_found", "step_given", "unlabelled_texts")
+
+_MOVES: Final = ("flips_prompts", "flips_agreement", "flips_repeats", "correct_answers")
+
+_OFF: Final = ("correct_answers", "wrong_labels", "gold_agreement", "gold_bias", "coders_differ")
+
+ELSEWHERE: Final = "elsewhere_"
+"""What the estimates begin with that are of texts outside the groups that go wrong."""
+
+_UNSEEN = 0.05
+"""Groups that are all wrong are as many as may be with this chance that none of them was drawn."""
+
+_ORDERS: Final = ("label_order", "option_order", "order", "treatment", "treatments")
+_FORMATS: Final = ("answer", "answer_format", "answers", "format", "output")
+"""Factors that stand for the order of labels, and for the form of the answer."""
+
+
+def recommendations(estimates: Sequence[Estimate]) -> tuple[Recommendation, ...]:
+    """A recommendation for each model; one of no model where there are no answers.
+
+    Args:
+        estimates: Those that `findings.verdicts.verdicts` needs, and where they are known those of
+            `quaver.measures.stability.prompt_choice`, of `vouched_parts` and of ``readiness``.
+
+    >>> [(one.kind, one.next_step) for one in recommendations([])]
+    [('cannot tell', 'run')]
+    """
+    found: list[Recommendation] = []
+    for verdict in verdicts(estimates):
+        known = _Known.of(verdict, estimates)
+        empty = [one for one in known.unfilled if _ends(one)[0] > _USELESS]
+        first = str(empty[0].details["first"]) if empty else ""
+        whole = known.qualified(_recommended(known))
+        found.append(replace(_but_for_groups(whole, estimates) or whole, field=first))
+        for one in empty:
+            refused = known.said("do not use", "empty field")
+            found.append(replace(refused, evidence=(one,), field=one.cell["field"]))
+    return tuple(found)
+
+
+def wrong_groups(estimates: Sequence[Estimate]) -> list[Estimate]:
+    """The groups, of those that the study compares, whose labels surely go wrong, model by model."""
+    return [
+        one
+        for one in estimates
+        if one.measure in _OF_GROUPS
+        and not one.details.get("undeclared")
+        and "variant" not in one.cell
+        and _is_wrong(one)
+    ]
+
+
+def _but_for_groups(whole: Recommendation, estimates: Sequence[Estimate]) -> Recommendation | None:
+    """What is recommended for the texts outside groups that go wrong, where their labels may be used."""
+    own = [one for one in estimates if one.cell.get("model") == whole.model]
+    elsewhere = [
+        replace(one, measure=one.measure.removeprefix(ELSEWHERE))
+        for one in own
+        if one.measure.startswith(ELSEWHERE)
+    ]
+    if not elsewhere:
+        return None
+    known = _Known.of(verdicts(elsewhere)[0], elsewhere)
+    rest = known.qualified(_recommended(known))
+    if rest.kind not in ("use", "use except for"):
+        return None
+    exceptions = (*wrong_groups(own), *rest.exceptions)
+    step: NextStep = "define the classes" if rest.classes else "read the groups"
+    return replace(rest, kind="use except for", exceptions=exceptions, elsewhere=True, next_step=step)
+
+
+class _Known(NamedTuple):
+    """A model's verdict, its estimates by measure, and the thresholds that the study states for it."""
+
+    verdict: Verdict
+    estimates: Mapping[str, Estimate]
+    profiles: Sequence[Estimate]
+    parts: Sequence[Estimate] = ()
+    unfilled: Sequence[Estimate] = ()
+    threshold: float | None = None
+
+    @classmethod
+    def of(cls, verdict: Verdict, estimates: Sequence[Estimate]) -> _Known:
+        own = [one for one in estimates if one.cell.get("model", verdict.model) == verdict.model]
+        chosen = {one.measure: one for one in own if one.measure.startswith(_CHOICE)}
+        profiles = [one for one in own if one.measure == "readiness" and "verdict" in one.details]
+        parts = [one for one in own if one.measure in _PARTS]
+        unfilled = [one for one in own if one.measure == "unfilled_field"]
+        bars = (one.details.get("threshold") for one in own if one.measure == "readiness_accuracy")
+        return cls(verdict, {**verdict.evidence, **chosen}, profiles, parts, unfilled, next(bars, None))
+
+    def low(self, name: str) -> float:
+        """The lower end of an interval; where there is none, it may lie anywhere."""
+        return _ends(self.estimates.get(name))[0]
+
+    def high(self, name: str) -> float:
+        """The upper end."""
+        return _ends(self.estimates.get(name))[1]
+
+    def worst(self, name: str) -> float:
+        """The upper end of a share; of groups of texts, no less than where others like them are all wrong.
+
+        That none of n groups is wrong throughout has a chance of 5% or more where up to 1 − 0.05^(1/n) of
+        groups like these are.
+        """
+        one = self.estimates.get(name)
+        if one is None or one.value is None or one.unit == "item" or not one.n:
+            return self.high(name)
+        unseen = 1 - float(_UNSEEN ** (1 / one.n))
+        return max(self.high(name), one.value + unseen * (1 - one.value))
+
+    def has(self, name: str) -> bool:
+        """Whether there is such an estimate with a value."""
+        return name in self.estimates and self.estimates[name].value is not None
+
+    def said(
+        self,
+        kind: Recommended,
+        reason: Reason,
+        *names: str,
+        prompt: str = "",
+        correctness: Correctness = "unknown",
+        next_step: NextStep | None = None,
+    ) -> Recommendation:
+        """A recommendation with the estimates of these names as its evidence."""
+        evidence = tuple(self.estimates[name] for name in names if self.has(name))
+        if reason in ("right", "wrong", "unclear gold"):
+            evidence = (*self.profiles, *evidence)
+        step, needed = next_step or STEPS[reason], 0
+        if reason in ("unclear gold", "one prompt") and self.has("wrong_labels"):
+            needed = self.needed()
+            labelled, texts = self.estimates["wrong_labels"].n, self.estimates["label_in_use"].n
+            if step == "label more by hand" and labelled >= texts:
+                step = "add items"
+            elif self.estimates["wrong_labels"].unit == "item":
+                needed = min(needed, texts)
+        if reason == "unclear":
+            needed = self.texts_needed()
+        if kind == "cannot tell" and any("grouped" in one.details for one in evidence):
+            step, needed = "declare the groups", 0
+        model = self.verdict.model
+        made = Recommendation(kind, model, prompt, self.verdict, reason, evidence, step, correctness)
+        return replace(made, needed=needed)
+
+    def needed(self) -> int:
+        """How many gold labels would decide, were the values what they are: intervals shrink as 1/√n does."""
+        wrong, agreement = self.estimates["wrong_labels"], self.estimates.get("gold_agreement")
+        value, bar = wrong.value or 0.0, ON_A_SCALE if self.has("gold_bias") else _INFORMED
+        useless, right = self.bars
+        as_right = [_times(agreement, bar)] if self.has("gold_agreement") else []
+        as_wrong = _times(agreement, bar, high=True)
+        if not self.has("gold_bias"):
+            as_right.append(_times(wrong, right, high=True))
+            as_wrong = min(as_wrong, _times(wrong, useless))
+        times = min(max(as_right, default=inf), as_wrong)
+        if self.profiles or not isfinite(times):
+            return 0
+        unseen = 0.0
+        if wrong.unit != "item" and value < right:
+            unseen = log(_UNSEEN) / log(1 - (right - value) / (1 - value))
+        return ceil(max(wrong.n * max(times, 1.0), unseen))
+
+    def texts_needed(self) -> int:
+        """How many texts (or groups of them) would show whether labels are steady; 0 for too many."""
+        one = self.estimates["flips_agreement"]
+        times = min(_times(one, STEADY), _times(one, STEADY, high=True))
+        return ceil(one.n * max(times, 1.0)) if times <= _MANY_TIMES else 0
+
+    @property
+    def bars(self) -> tuple[float, float]:
+        """Where surely more are wrong, labels are wrong; where surely no more than the second are, right."""
+        return (_USELESS, _RIGHT) if self.threshold is None else (1 - self.threshold,) * 2
+
+    def qualified(self, one: Recommendation) -> Recommendation:
+        """A recommendation with its exceptions, and what it does not vouch for."""
+        but_for_parts = one.kind == "do not use" and one.reason == "wrong" and not self.profiles
+        if one.kind not in ("use", "use one prompt only") and not but_for_parts:
+            return one
+        prompt = one.prompt if one.reason != "only prompt" else ""
+        own = [part for part in self.parts if part.cell.get("variant", "") == prompt]
+        classes = [part for part in own if part.measure == "class_found"]
+        missed = [part for part in classes if _is_missed(part)]
+        wrong = [part for part in own if part.measure in _OF_GROUPS and _is_wrong(part)]
+        named = {part.cell["label"] for part in missed}, {_group(part) for part in wrong}
+        for part in own:
+            is_new = part.measure == "group_class_found" and part.cell["label"] not in named[0]
+            if is_new and _group(part) not in named[1] and _is_missed(part):
+                wrong.append(part)
+        unsure = [part for part in classes if part not in missed and _ends(part)[0] < _FOUND]
+        never = [part for part in own if part.measure == "step_given"]
+        bare = [part for part in own if part.measure == "unlabelled_texts" and part.value]
+        if self.has("failed_calls") and self.estimates["failed_calls"].value:
+            bare.append(self.estimates["failed_calls"])
+        like_these = [] if prompt or not self.has("broken_prompts") else [self.estimates["broken_prompts"]]
+        beside = (*bare, *never, *unsure, *like_these)
+        found = replace(one, exceptions=(*missed, *wrong), unvouched=beside)
+        if but_for_parts:
+            some = [part for part in own if part.measure == ("class_found" if missed else "group_wrong")]
+            declared = any(not part.details.get("undeclared") for part in wrong)  # `_but_for_groups`
+            if not found.exceptions or declared or not _right_elsewhere(some, found.exceptions):
+                return one
+            if self.low("flips_agreement") < STEADY:  # these texts may be why labels change, or not
+                return self.said("cannot tell", "unclear", *_MOVES)
+            found = replace(found, kind="use", reason="right", correctness="right", next_step=STEPS["right"])
+        if not found.exceptions:
+            return found
+        kind: Recommended = "use except for" if found.kind == "use" or not prompt else found.kind
+        return replace(found, kind=kind, next_step="define the classes" if missed else "read the groups")
+
+
+def _times(one: Estimate | None, bar: float, *, high: bool = False) -> float:
+    """How many times as many units take one end of an interval to this side of a bar."""
+    end = _ends(one)[high]
+    if one is None or one.value is None or not isfinite(end):
+        return inf
+    room = (bar - one.value) if high else (one.value - bar)
+    return float(((end - one.value) / room) ** 2) if room > 0 else inf
+
+
+def _group(part: Estimate) -> tuple[str, str]:
+    return part.cell["group"], part.cell["level"]
+
+
+def _is_missed(part: Estimate) -> bool:
+    """Whether a class is surely missed more often than found, or never given though enough texts have it."""
+    never = part.details["found"] == 0 and part.details["texts"] >= _NEVER + log10(part.details["parts"])
+    return never or _ends(part)[1] < _MISSED
+
+
+def _is_wrong(part: Estimate) -> bool:
+    """Whether too many of a group's answers are not the gold label, or on a scale too far from it."""
+    if part.measure == "group_agreement":
+        return _ends(part)[1] < ON_A_SCALE
+    return (part.value or 0.0) >= _GROUP and _ends(part)[0] > _GROUP_SURELY
+
+
+def _right_elsewhere(parts: Sequence[Estimate], exceptions: Sequence[Estimate]) -> bool:
+    """Whether labels are right but for some classes, or groups of one column, that have few of the texts."""
+    of = {one.cell.get("group") for one in exceptions}
+    if len(of) > 1 or any(one.measure == "group_class_found" for one in exceptions):
+        return False
+    own = [one for one in parts if one.cell.get("group") in of]
+    others = [one for one in own if one not in exceptions]
+    texts, left = (sum(int(one.details["texts"]) for one in some) for some in (own, others))
+    if not left or (texts - left) / texts > EXCEPTED:
+        return False
+    wrong = 0.0
+    for one in others:
+        share = one.value or 0.0
+        wrong += one.details["texts"] * (1 - share if one.measure == "class_found" else share)
+    return wrong / left <= _USELESS
+
+
+def _recommended(known: _Known) -> Recommendation:
+    """The first rule that applies."""
+    for rule in (_without_answers, _unusable, _one_label, _one_prompt, _steady):
+        if found := rule(known):
+            return found
+    return _moved(known)
+
+
+def _without_answers(known: _Known) -> Recommendation | None:
+    """Too few answers to say anything."""
+    if known.verdict.kind == "no answers":
+        return known.said("cannot tell", "no answers")
+    if known.verdict.kind == "failed":
+        return known.said("do not use", "failed", "failed_calls")
+    if known.verdict.kind == "too few items":
+        return known.said("cannot tell", "too few items", "label_in_use")
+    return None
+
+
+def _unusable(known: _Known) -> Recommendation | None:
+    """Answers that are missing."""
+    if known.verdict.kind == "unreadable" or known.low("unlabelled_answers") > _USELESS:
+        names = "unlabelled_answers", "failed_calls"
+        bare, cut = (known.estimates.get(name) for name in ("unlabelled_answers", "truncated_answers"))
+        is_cut = bare is not None and cut is not None and (cut.value or 0.0) >= (bare.value or 0.0) / 2 > 0
+        reason: Reason = "cut off" if is_cut else "unreadable"
+        return _chosen(known) or known.said("do not use", reason, *names)
+    if known.low("failed_calls") > _USELESS:
+        return known.said("cannot tell", "failed", "failed_calls")
+    return None
+
+
+def _one_label(known: _Known) -> Recommendation | None:
+    """Labels that are all the same, or nearly: they say nothing of the texts, unless these are all alike."""
+    if known.verdict.kind != "one label":
+        return None
+    names = "label_in_use", "flips_agreement", "wrong_labels"
+    constant = known.estimates["label_in_use"].value == 1.0
+    alike = known.has("wrong_labels") and known.estimates["wrong_labels"].value == 0.0  # gold has no other
+    if not alike and (constant or known.high("flips_agreement") < _INFORMED):
+        return known.said("do not use", "one label", *names)
+    return known.said("cannot tell", "one label", *names, next_step="add items")
+
+
+def _one_prompt(known: _Known) -> Recommendation | None:
+    """One prompt only: repeats and gold labels are all there is."""
+    if known.verdict.kind != "one prompt":
+        return None
+    if known.low("flips_repeats") > _REPEATED:
+        return known.said("do not use", "repetition", "flips_repeats")
+    correctness = _correctness(known, "wrong_labels", "gold_agreement")
+    names = (*_OFF, "flips_repeats")
+    if correctness in ("wrong", "biased"):
+        return known.said("do not use", _refused(correctness), *names, correctness=correctness)
+    if correctness in ("right", "as good as coders"):
+        prompt = str(known.estimates["label_in_use"].details.get("prompt", ""))
+        return known.said(
+            "use one prompt only", "only prompt", *names, prompt=prompt, correctness=correctness
+        )
+    return known.said("cannot tell", "one prompt", *names, correctness=correctness)
+
+
+def _refused(correctness: Correctness) -> Reason:
+    return "biased" if correctness == "biased" else "wrong"
+
+
+def _steady(known: _Known) -> Recommendation | None:
+    """Labels that hardly change with the prompt: they are as good as they are right."""
+    if known.low("flips_agreement") < STEADY:
+        return None
+    correctness = _correctness(known, "wrong_labels", "gold_agreement")
+    names = (*_OFF, "flips_prompts", "flips_agreement")
+    if correctness in ("wrong", "biased"):
+        return known.said("do not use", _refused(correctness), *names, correctness=correctness)
+    if correctness == "unclear":
+        return known.said("cannot tell", "unclear gold", *names, correctness=correctness)
+    if correctness == "right" or correctness == "as good as coders":
+        return known.said("use", correctness, *names, correctness=correctness)
+    return known.said("use", "steady", *names)
+
+
+def _moved(known: _Known) -> Recommendation:
+    """Labels that change with the prompt: those of one prompt may do."""
+    if found := _chosen(known):
+        return found
+    names: tuple[str, ...] = _MOVES
+    correctness = _correctness(known, "wrong_labels", "gold_agreement")
+    if known.high("flips_agreement") >= STEADY:
+        if correctness in ("wrong", "biased"):  # however stable they are
+            return known.said("do not use", _refused(correctness), *_OFF, correctness=correctness)
+        return known.said("cannot tell", "unclear", *names, correctness=correctness)
+    if known.verdict.kind == "flips on repetition" or known.low("flips_noise") > _INFORMED:
+        names = "flips_repeats", "flips_prompts", "flips_agreement"
+        return known.said("do not use", "repetition", *names, correctness=correctness)
+    reason: Reason = "unsteady"
+    if known.verdict.factor in _ORDERS:
+        reason = "moved by order"
+    elif known.verdict.factor in _FORMATS:
+        reason = "moved by format"
+    return known.said("do not use", reason, *names, correctness=correctness)
+
+
+def _chosen(known: _Known) -> Recommendation | None:
+    """A prompt whose labels can be used, though those of others cannot."""
+    correctness = _correctness(known, "rest_wrong", "rest_gold_agreement")
+    if (
+        known.low("rest_agreement") >= STEADY
+        and not known.low("rest_unlabelled") > _USELESS
+        and correctness in ("right", "unknown")
+    ):
+        prompt = str(known.estimates["rest_agreement"].details["prompt"])
+        step: NextStep = "keep this prompt" if correctness == "right" else "label by hand"
+        names = "rest_agreement", "rest_wrong", "flips_prompts"
+        return known.said(
+            "use one prompt only",
+            "odd prompts",
+            *names,
+            prompt=prompt,
+            correctness=correctness,
+            next_step=step,
+        )
+    right = _correctness(known, "best_prompt_wrong", "best_prompt_gold_agreement")
+    if known.low("best_prompt_better") > 0 and right == "right":
+        prompt = known.estimates["best_prompt_better"].cell["variant"]
+        names = "best_prompt_wrong", "best_prompt_better", "flips_prompts"
+        return known.said("use one prompt only", "best prompt", *names, prompt=prompt, correctness=right)
+    return None
+
+
+def _correctness(known: _Known, wrong: str, agreement: str) -> Correctness:
+    """Whether labels are right: by the thresholds of the study's own profile, else by Quaver's."""
+    whole = wrong == "wrong_labels"
+    if known.profiles and whole:
+        found = {one.details["verdict"] for one in known.profiles}
+        return "wrong" if "not ready" in found else "right" if found == {"ready"} else "unclear"
+    if not known.has(wrong):
+        return "unknown"
+    if known.has("gold_bias"):
+        return _on_a_scale(known, agreement, whole=whole)
+    useless, right = known.bars
+    if known.low(wrong) > useless or known.high(agreement) < _INFORMED:
+        return _beside_coders(known) if whole else "wrong"
+    informed = not known.has(agreement) or known.low(agreement) >= _INFORMED
+    return "right" if known.worst(wrong) <= right and informed else "unclear"
+
+
+def _on_a_scale(known: _Known, agreement: str, *, whole: bool) -> Correctness:
+    """Whether labels that have an order are right: by how far they are off, and whether in one direction."""
+    if whole and (known.low("gold_bias") > _BIASED or known.high("gold_bias") < -_BIASED):
+        return "biased"
+    if known.high(agreement) < ON_A_SCALE:
+        return "wrong"
+    unbiased = not whole or (known.low("gold_bias") >= -_UNBIASED and known.high("gold_bias") <= _UNBIASED)
+    return "right" if known.low(agreement) >= ON_A_SCALE and unbiased else "unclear"
+
+
+def _beside_coders(known: _Known) -> Correctness:
+    """Whether labels that differ from the majority of coders do so more often than a coder does."""
+    if not known.has("coders_differ") or known.low("wrong_labels") > known.high("coders_differ"):
+        return "wrong"
+    model, coders = (known.estimates[name].value or 0.0 for name in ("wrong_labels", "coders_differ"))
+    return "as good as coders" if model <= coders else "unclear"
+
+
+def _ends(one: Estimate | None) -> tuple[float, float]:
+    if one is None or one.value is None or one.low is None or one.high is None:
+        return float("-inf"), float("inf")
+    return one.low, one.high
