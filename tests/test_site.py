@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import quaver
+from quaver.bundles.verification import verify
 from quaver.cli.main import COMMANDS
 from quaver.core import registry
 from quaver.design.spec.json_schema import json_schema
@@ -86,6 +87,9 @@ def test_the_gallery_shows_reports_that_open_from_the_site_alone(site: Path) -> 
         name = bundle.name.removesuffix(".quaver.zip")
         assert f'href="{name}.html"' in page
         assert "Content-Security-Policy" in (site / "gallery" / f"{name}.html").read_text(encoding="utf-8")
+    found = verify(site / "gallery" / "stability.quaver.zip")
+    assert found.holds
+    assert {"report.html", "README.md"} <= set(found.compared)  # packed again with the site
     assert page.count("<iframe") >= 3
 
 

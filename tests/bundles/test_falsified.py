@@ -313,6 +313,13 @@ WAYS: dict[str, tuple[Change, str]] = {
         ),
         "not compared",
     ),
+    "other code of Quaver, and a report of one's own": (
+        lambda folder: (
+            document("packed.json", lambda found: found["made_with"].update(code="0"))(folder),
+            text("report.html", "<h1>[^<]*</h1>", "<h1>You can use the labels.</h1>")(folder),
+        ),
+        "not compared",
+    ),
     "the answers of a dropped model taken out, and all that follows": (
         remade(
             store("DELETE FROM responses WHERE id NOT IN (SELECT response FROM calls)"),

@@ -9,8 +9,10 @@ from inspect import cleandoc
 from itertools import takewhile
 from typing import Any
 
+from quaver.core.column_names import in_words
 from quaver.core.number_format import count
 from quaver.core.records import AND_PROMPT, Estimate
+from quaver.core.rows import measure_of
 from quaver.report.estimate_index import Results
 from quaver.report.findings.effect_sentences import Clusters, clusters
 from quaver.report.page_words import completeness
@@ -65,7 +67,7 @@ def setting_in_words(results: Results) -> list[str]:
     lock = results.lock
     return [
         *_items(lock.get("study", {}).get("items") or {}),
-        *_models(lock.get("models", {})),
+        *([] if _bare(results) else _models(lock.get("models", {}))),
         *_paraphrases(results),
         *([] if results.imported else _decodings(lock)),
     ]
@@ -76,7 +78,8 @@ def _items(spec: Mapping[str, Any]) -> list[str]:
     if not source:
         return []
     drawn = f"; {sample:,} were drawn at random" if isinstance(sample, int) else ""
-    return [f"The items are those of {source}{drawn}."]
+    own = source.rpartition("/")[2] if source.startswith((".", "/")) else source
+    return [f"The items are those of {own}{drawn}."]
 
 
 def _models(models: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -173,14 +176,15 @@ def method_paragraph(results: Results, cost: Table) -> str:
     sample = gold_sentences(lock.get("gold_sample", {}))
     labels = ", ".join(results.label_names.values())
     repeats = sorted({c["repeats"] for c in conditions})
+    who = "annotator" if _bare(results) else "model"
     parts = [
         f"{_count(items.get('n', 0), 'item')}"
         + (f" ({gold} with a gold label)" if gold else "" if sample else " (none with a gold label)")
         + f" were labelled with {_count(len(results.label_names), 'label')} ({labels}; "
-        f"{lock['labels'].get('level', 'nominal')}) by {_count(len(results.models), 'model')}, in "
+        f"{lock['labels'].get('level', 'nominal')}) by {_count(len(results.models), who)}, in "
         f"{_count(len(results.variants), 'prompt variant')}"
         + (
-            f" ({' × '.join(f'{len(v)} of {k}' for k, v in results.factors.items())})"
+            f" ({' × '.join(f'{len(v)} of {in_words(k)}' for k, v in results.factors.items())})"
             if results.factors
             else ""
         )
@@ -188,13 +192,7 @@ def method_paragraph(results: Results, cost: Table) -> str:
         + _asked(results, repeats),
         *setting_in_words(results),
         *lock.get("notes", ()),
-        f"Each answer was parsed by {_count(len(results.evaluators), 'evaluator')}"
-        + (f" ({', '.join(results.evaluators)})" if len(results.evaluators) > 1 else "")
-        + (
-            f"; unless stated differently, figures use the labels of {results.evaluators[0]}."
-            if results.evaluators
-            else "."
-        ),
+        *([] if _bare(results) else [_parsed(results)]),
     ]
     followed = lock.get("follow_ups", {})
     if followed:
@@ -210,6 +208,20 @@ def method_paragraph(results: Results, cost: Table) -> str:
     return " ".join([*parts, *_bundled(results)])
 
 
+def _bare(results: Results) -> bool:
+    """Whether there are labels alone, which people may have given."""
+    return results.imported and not results.has_raw_answers
+
+
+def _parsed(results: Results) -> str:
+    """How labels were read in the answers."""
+    said = f"Each answer was parsed by {_count(len(results.evaluators), 'evaluator')}"
+    said += f" ({', '.join(results.evaluators)})" if len(results.evaluators) > 1 else ""
+    if results.evaluators:
+        said += f"; unless stated differently, figures use the labels of {results.evaluators[0]}"
+    return f"{said}."
+
+
 def departures(lock: Mapping[str, Any]) -> list[str]:
     """Where a study departs from the design that was written down, or leaves out answers that are stored."""
     frozen, outside = lock.get("frozen", {}), lock.get("collection", {}).get("outside")
@@ -221,8 +233,8 @@ def departures(lock: Mapping[str, Any]) -> list[str]:
 
 def _excluded(results: Results) -> list[str]:
     """What estimates exclude, by kind."""
-    kinds = dict.fromkeys(kind.replace("_", " ") for _, kind, *_ in left_out(results))
-    return [f"Some estimates exclude answers and count them: {', '.join(kinds)}."] if kinds else []
+    kinds = dict.fromkeys(f"“{kind.replace('_', ' ')}”" for _, kind, *_ in left_out(results))
+    return [f"Some estimates leave out answers, and count them, as {_listed([*kinds])}."] if kinds else []
 
 
 def _cited(results: Results) -> list[str]:
@@ -239,9 +251,10 @@ def _cited(results: Results) -> list[str]:
         authors = _BEFORE.split(reference[: year.start()])[-1]
         cited.append(f"{named} after {authors} {year.group().strip()}")
     asked = [str(one.get("use", "")) for one in results.lock.get("study", {}).get("measures") or ()]
-    asked = asked or results.measures
+    asked += [measure_of(name) or name for name in results.measures]
     sentences = [f"The measures are {', '.join(dict.fromkeys(asked))}."] if asked else []
-    ways = dict.fromkeys(one.method for one in results.estimates if one.measure == "accuracy" and one.method)
+    accurate = [one.method.partition(";")[0] for one in results.estimates if one.measure == "accuracy"]
+    ways = dict.fromkeys(filter(None, accurate))
     sentences += [f"Accuracy is the {' or the '.join(ways)}."] if ways else []
     return sentences + ([f"Their definitions: {'; '.join(cited)}."] if cited else [])
 
@@ -290,10 +303,10 @@ def _taken(cost: Table) -> list[str]:
         of = dict(zip(cost.columns, row, strict=True))
         money = of["US dollars"]
         paid = {"unknown": "at an unknown price", "0": "at no charge"}.get(money, f"for ${money}")
-        sentences.append(
-            f"“{of['model']}” answered {of['calls']} calls ({of['errors']} errors) with {of['tokens read']} "
-            f"tokens read and {of['tokens written']} written, {paid}."
-        )
+        tokens = f" with {of['tokens read']} tokens read and {of['tokens written']} written, {paid}"
+        if of["tokens read"] == of["tokens written"] == "0" and money == "unknown":
+            tokens = "; its tokens and their price are not known"
+        sentences.append(f"“{of['model']}” answered {of['calls']} calls ({of['errors']} errors){tokens}.")
     return sentences
 
 

@@ -50,7 +50,9 @@ def stopping(results: Results) -> Answer:
     if collection.get("rounds"):
         return "yes", str(collection["rounds"])
     whole = collection.get("total", 0) <= collection.get("answered", 0) and not collection.get("outside")
-    return "yes" if whole else "in part", f"no stopping rule was set; {completeness(collection)}"
+    said = completeness(collection)
+    said = said[:1].lower() + said[1:]
+    return ("yes", said) if whole else ("in part", f"{said}; no stopping rule was set")
 
 
 def cost(paid: Table | None) -> Answer:
