@@ -13,6 +13,7 @@ def test_an_error_says_where_what_and_what_to_do() -> None:
     lines = [line.strip() for line in str(error).splitlines()]
     assert lines == ["study.yaml:3: repeats: no", "expected: 1", "found: 0", "to do: say 1"]
     assert str(QuaverError("no")) == "no"
+    assert QuaverError("no")._render_traceback_() == ["QuaverError: no"]  # all that a notebook shows
 
 
 def test_the_nearest_name_is_suggested_and_a_far_one_is_not() -> None:

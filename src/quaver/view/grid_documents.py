@@ -30,7 +30,6 @@ def grid(study: ViewedStudy, asked: Asked, *, blind: bool = False) -> dict[str, 
     for column, group in zip(view.columns(), view.groups, strict=True):
         sums = [int(part[group].sum()) for part in margins]
         columns.append(column_document(column, len(group)) | _margin(sums, blind=blind))
-    searches = [one for one in view.scope.searches if one.searched]
     every = [int(part[view.order].sum()) for part in margins]
     return {
         "view": blake2b(repr((asked, study.version)).encode(), digest_size=8).hexdigest(),
@@ -44,13 +43,7 @@ def grid(study: ViewedStudy, asked: Asked, *, blind: bool = False) -> dict[str, 
         "margin": {name: value for name, value in _margin(every, blind=blind).items() if name in _SHARES},
         "counts": [] if blind else [[code, int(n)] for code, n in enumerate(view.counts) if n],
         "clusters": _clusters(view, design),
-        "text_search": {
-            "searched": max(one.searched for one in searches),
-            "seconds": round(max(one.seconds for one in searches), 3),
-            "complete": all(one.complete for one in view.scope.searches),
-        }
-        if searches
-        else None,
+        "searched": all(one.complete for one in view.scope.searches),
     }
 
 

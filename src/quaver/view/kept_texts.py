@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -116,8 +115,6 @@ class TextSearch:
 
     Attributes:
         found: Which texts hold what is sought, as far as they have been read.
-        searched: Bytes that have been read.
-        seconds: How long that took.
         complete: Whether all has been read.
     """
 
@@ -125,8 +122,6 @@ class TextSearch:
     ends: Path
     wanted: bytes
     found: Any = field(default_factory=lambda: np.zeros(0, bool))
-    searched: int = 0
-    seconds: float = 0.0
     complete: bool = False
     _thread: threading.Thread | None = None
 
@@ -139,7 +134,6 @@ class TextSearch:
         return self
 
     def _run(self) -> None:
-        begun = monotonic()
         ends = np.fromfile(self.ends, np.int64) if self.ends.exists() else np.zeros(0, np.int64)
         self.found = np.zeros(len(ends), bool)
         try:
@@ -149,9 +143,8 @@ class TextSearch:
                 for start in range(0, last, _PIECE):
                     piece = os.pread(file.fileno(), min(_PIECE + overlap, last - start), start)
                     self._note(piece, start, ends)
-                    self.searched, self.seconds = min(start + _PIECE, last), monotonic() - begun
         finally:
-            self.complete, self.seconds = True, monotonic() - begun
+            self.complete = True
 
     def _note(self, piece: bytes, start: int, ends: Any) -> None:
         """Mark the texts that a piece of the file shows to hold what is sought."""

@@ -75,7 +75,7 @@ def brief(study: ViewedStudy) -> dict[str, Any]:
     """A study in a line."""
     index, state = study.index_or_none(), index_state(study)
     found: dict[str, Any] = {"id": study.id, "name": study.id, "kind": "", "items": 0, "columns": 0}
-    found |= {"answers": 0, "total": 0, "has_answers": False, "has_texts": False, "index": state}
+    found |= {"answers": 0, "total": 0, "index": state}
     if index is None:
         return found
     design = index.design
@@ -86,8 +86,6 @@ def brief(study: ViewedStudy) -> dict[str, Any]:
         "columns": index.width,
         "answers": state["done"],
         "total": design.items * index.width if design.has["answers"] else state["done"],
-        "has_answers": design.has["answers"],
-        "has_texts": design.has["texts"],
     }
 
 
@@ -150,7 +148,6 @@ _NO_PROGRESS: dict[str, Any] = {
     "answered": 0,
     "total": 0,
     "errors": 0,
-    "by_kind": {},
     "rate": 0.0,
     "left": None,
     "last": None,
@@ -205,8 +202,7 @@ def design_document(study: ViewedStudy) -> dict[str, Any]:
         "legend": design.legend(),
         "cell_bytes": 1 if design.cell_type == "uint8" else 2,
         "labels": [
-            {"code": one.code, "name": one.name, "definition": one.definition, "legend": codes[one.code]}
-            for one in design.labels.labels
+            {"code": one.code, "name": one.name, "legend": codes[one.code]} for one in design.labels.labels
         ],
         "evaluators": list(design.evaluators),
         "models": list(dict.fromkeys(one[0] for one in design.conditions)),
@@ -224,7 +220,6 @@ def design_document(study: ViewedStudy) -> dict[str, Any]:
                 "model": one.model,
                 "prompt": one.prompt,
                 "decoding": one.decoding,
-                "follow_up": "",
                 "repeat": one.repeat,
             }
             for one in design.columns
@@ -254,11 +249,7 @@ def _has(index: Index) -> dict[str, bool]:
     return {
         "gold": bool((index.gold > 0).any()),
         "confidence": sure,
-        "logprobs": index.plane("tokens", "uint8").exists,
-        "thinking": index.plane("thought", "uint32").exists,
-        "texts": design.has["texts"],
         "answers": design.has["answers"],
-        "marks": True,
         "repeats": any(one[3] > 1 for one in design.conditions),
     }
 
@@ -299,7 +290,6 @@ def write_progress(study: StudySource, folder: Path) -> StudyStatus:
             "answered": now.answered,
             "total": now.total,
             "errors": now.errors,
-            "by_kind": dict(now.by_kind),
             "rate": now.rate,
             "left": now.left,
             "last": now.last,

@@ -67,6 +67,23 @@ def test_a_study_s_report_has_them_and_its_files_and_python_the_same_numbers(tmp
         assert json.loads(row["details"] or "{}") == json.loads(json.dumps(dict(one.details)))
 
 
+def test_prompts_are_compared_for_each_model_by_itself(tmp_path: Path) -> None:
+    both = STUDY.replace("  - {name: fake", "  - {name: steady, use: function}\n  - {name: fake")
+    functions = {
+        "steady": lambda text, prompt: "positive",
+        "fake": lambda text, prompt: "positive" if "Please" in prompt else "negative",
+    }
+    study = Study.open(written(tmp_path, both, ITEMS), functions=functions)
+    study.run()
+    shares = {
+        (one.cell["model"], one.cell["variant"].partition("=")[2]): one.value
+        for one in study.estimates(of="charts")
+        if one.measure == "deviation_share" and [*one.cell] == ["model", "variant"]
+    }
+    assert {shares["steady", prompt] for prompt in ("original", "curt", "kind")} == {0.0}
+    assert (shares["fake", "original"], shares["fake", "kind"]) == (0.0, 1.0)
+
+
 def test_the_group_that_the_measures_name_is_the_unit_of_the_charts_too(tmp_path: Path) -> None:
     grouped = STUDY.replace("gold: truth", "gold: truth, groups: [author]").replace(
         "by: [model]}\n  - {use: cons", "by: [model], group: author}\n  - {use: cons"

@@ -12,7 +12,7 @@ from quaver.collect.run.ledger import Entry
 from quaver.collect.run.progress import Price
 from quaver.core.batch import Batched
 from quaver.core.model import Model
-from quaver.core.rows import Rows, html_table
+from quaver.core.rows import Rows
 from quaver.design.calls.call_plan import Plan
 from quaver.design.paraphrase.paraphrase_draft import ToAsk
 from quaver.study.forecasts.plan_parts import (
@@ -198,32 +198,6 @@ class Forecast(Rows):
             }
             for one in self.models
         ]
-
-    def _repr_html_(self) -> str:
-        heads = (
-            "model",
-            "calls",
-            "answered",
-            "prompt tokens",
-            "read once",
-            "answers, at most",
-            "s left",
-            "cost",
-        )
-        rows = [
-            (
-                one.model,
-                f"{one.calls:,}",
-                f"{one.stored:,}",
-                f"{one.prompt_tokens:,}",
-                f"{one.new_tokens:,}",
-                f"{one.answer_tokens:,}",
-                "unknown" if one.seconds is None else f"{one.seconds:,.0f}",
-                "unknown" if one.cost is None else str(one.cost),
-            )
-            for one in self.models
-        ]
-        return html_table(heads, rows, str(self).partition("\n")[0])
 
 
 def forecast(

@@ -149,7 +149,7 @@ export class AnswerPanel {
     const others = [];
     const seen = new Set();
     for (const one of design.columns) {
-      if (one.model !== own.model || one.prompt === own.prompt || (one.follow_up || "") !== (own.follow_up || "") || seen.has(one.prompt)) continue;
+      if (one.model !== own.model || one.prompt === own.prompt || seen.has(one.prompt)) continue;
       seen.add(one.prompt);
       others.push([String(one.at), promptName(one.prompt, design)]);
     }

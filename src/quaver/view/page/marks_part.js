@@ -37,7 +37,7 @@ function incoming(app, said) {
     }
     try {
       const known = await app.source.importMarks(app.study, format, app.who, await chosen.arrayBuffer());
-      const skipped = known.skipped?.length ? ` ${counted(known.skipped.length, "row")} left out; the first: ${known.skipped[0].why}.` : "";
+      const skipped = known.left_out ? ` ${counted(known.left_out, "row")} left out; the first: ${known.skipped[0].why}.` : "";
       said.textContent = `${counted(known.read, "mark")} read, ${known.new} of them new.${skipped}`;
     } catch (error) {
       said.textContent = error.words || error.message;

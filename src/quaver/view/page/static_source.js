@@ -152,7 +152,7 @@ export class StaticSource {
       }
     }
     const columns = own.grid.columns.map((one, at) => ({...one, matched: matched[at]}));
-    return {...own.grid, columns, rows: order.length, matched: matched.reduce((sum, n) => sum + n, 0), counts: [...counts].sort((one, other) => one[0] - other[0]), clusters: null, text_search: null, partial: false};
+    return {...own.grid, columns, rows: order.length, matched: matched.reduce((sum, n) => sum + n, 0), counts: [...counts].sort((one, other) => one[0] - other[0]), clusters: null, searched: true, partial: false};
   }
 
   async rows(study, view, from, count) {
@@ -186,7 +186,7 @@ export class StaticSource {
     const line = own.rows[row];
     const facts = this.#facts(study, own, row, column);
     const answer = this.data.answers[study]?.[`${line.item}\u0000${head.column}`];
-    return {item: line.item, of: line.text, column: head.column, short: head.short, model: head.model, decoding: head.decoding, repeat: head.repeat, label: facts.label, status: facts.status, legend: own.codes[row * own.grid.columns.length + column], flip: facts.is.flip, gold: line.gold, confidence: facts.confidence, text: answer?.response?.text?.slice(0, 300) ?? null, length: facts.length, mark: line.mark};
+    return {item: line.item, of: this.data.items[study]?.[line.item]?.text ?? line.text, column: head.column, short: head.short, model: head.model, decoding: head.decoding, repeat: head.repeat, label: facts.label, status: facts.status, legend: own.codes[row * own.grid.columns.length + column], flip: facts.is.flip, gold: line.gold, confidence: facts.confidence, text: answer?.response?.text?.slice(0, 300) ?? null, length: facts.length, mark: line.mark};
   }
 
   async answers(study, view, from, count) {
