@@ -12,7 +12,7 @@ ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export UV_SYSTEM_CERTS = 1
 endif
 
-.PHONY: demo test test-all test-heavy test-ray test-vllm simulate conformance damage mutants certify lint docs bench numerics release setup setup-heavy lock browser clean
+.PHONY: demo test test-all test-heavy test-ray test-vllm simulate conformance damage mutants certify lint docs bench numerics release setup setup-heavy lock browser tex clean
 
 setup: $(VENV)/ready
 
@@ -48,7 +48,7 @@ test: setup
 	$(BIN)/pytest --numprocesses 2 --dist loadfile -m "not long"
 
 # With kills, simulations, browsers and real models, which take most of the time.
-test-all: setup browser
+test-all: setup browser tex
 	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 # The tests that need one of the heavy extras; without these, `make test` says that it skipped them.
@@ -133,6 +133,13 @@ browser:
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 	  && apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
 	  || echo "chromium is not installed: the report's browser tests will be skipped"
+
+# A test sets every table of the papers with pdfLaTeX; without it, it says that it did not.
+tex:
+	@command -v pdflatex >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	  && apt-get update -qq && apt-get install -y -qq --no-install-recommends texlive-latex-base \
+	  texlive-latex-recommended >/dev/null; } \
+	  || echo "pdflatex is not installed: the tables' LaTeX will not be compiled"
 
 # The extras that the default environment has, and those that heavy.lock adds: all but vllm.
 LIGHT := --extra demo --extra pandas --extra stats --extra view

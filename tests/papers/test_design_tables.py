@@ -10,7 +10,7 @@ import pytest
 from tests.papers.planted import asked, chance, items, tabled
 
 from quaver import Study
-from quaver.papers import table
+from quaver.papers import printed, table
 
 STUDY = """\
 name: sides
@@ -160,3 +160,45 @@ def test_tokens_and_money_for_each_call(study: Study, monkeypatch: pytest.Monkey
     row = {(row["factor"], row["level"]): row for row in tabled(study, "lengths")}["tone", "polite"]
     close(row, {"tokens read": 12.5, "read change": 0.25, "tokens written": 0.75, "written change": -0.25})
     close(row, {"US dollars per 1,000 calls": 1.125, "cost change": 0.125})
+
+
+def test_each_model_over_all_prompts(study: Study) -> None:
+    (row,) = tabled(study, "overall")
+    close(row, outcomes(answers(study)))
+
+
+def test_texts_classes_and_answers(study: Study) -> None:
+    made = {(row["data set"], row["class"]): row for row in tabled(study, "data-sets")}
+    whole = made["sides (2)", "all"]
+    assert [whole[name] for name in ("texts", "prompts", "models", "answers")] == [90, 4, 1, 360]
+    assert [made["sides (2)", side]["texts"] for side in ("Left", "Right")] == [45, 45]
+    assert made["all", "all"]["answers"] == 360
+
+
+def test_levels_as_the_paper_prints_them(study: Study) -> None:
+    """Bold where a level is better by more than 2%."""
+    for made, name in zip(
+        printed(study, "factor-levels"), ("compliance", "accuracy, labelled"), strict=False
+    ):
+        for row, cells in zip(made.rows(), made.table.rows, strict=True):
+            factor, level = row["factor"], row["level"]
+            own, other = (
+                outcomes(answers(study).filter((pl.col(factor) == level) == same))[name]
+                for same in (True, False)
+            )
+            assert row["sides, one"] == pytest.approx(own)
+            assert ("<b>" in cells[2]) == (own - other > 0.02)
+
+
+def test_answers_as_written_and_whether_they_comply(study: Study) -> None:
+    (row,) = tabled(study, "raw-outputs")
+    assert row["answer"] == "Well."
+    some = table(study, "raw-outputs", items=["7"]).rows()
+    assert len(some) == 4
+    assert all((row["answer"] == "Well.") != (row["complies, or why not"] == "valid") for row in some)
+
+
+def test_prompts_in_full_without_the_text(study: Study) -> None:
+    rows = tabled(study, "prompt-texts")
+    assert all("⟨text⟩" in row["text"] and "Which side is it?" in row["text"] for row in rows)
+    assert ["Please." in row["text"] for row in rows] == [False, True, False, True]

@@ -92,13 +92,6 @@ def test_kinds_and_papers_are_listed_with_what_they_are_about() -> None:
         assert len(line.split()) > 5
 
 
-def test_the_page_has_a_row_for_each_table_of_each_paper() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "papers.md").read_text(encoding="utf-8")
-    for paper in catalogue.PAPERS:
-        section = page.partition(f"## {paper.code}: ")[2].partition("\n## ")[0]
-        assert re.findall(r"^\| `([a-z-]+)`", section, re.MULTILINE) == [one.name for one in paper.tables]
-
-
 def test_the_command_lists_them_and_prints_one(tmp_path: Path) -> None:
     path = digits(tmp_path)
     listed = CliRunner().invoke(app(["table"]), ["table", str(path)], env={"COLUMNS": "200"})

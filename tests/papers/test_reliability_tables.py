@@ -13,7 +13,7 @@ from scipy import stats
 from tests.papers.planted import chance, items
 
 from quaver import Study
-from quaver.papers import confidence_tables, paper_figures, reliability_tables
+from quaver.papers import catalogue, confidence_tables, paper_figures, reliability_tables
 from quaver.papers.published_table import PublishedTable, StoredAnswers
 
 STUDY = """\
@@ -229,8 +229,6 @@ def spread_of(each: dict[str, float], prompts: tuple[str, ...]) -> float:
 
 
 def test_size_and_spread_are_correlated_by_rank(answers: list[StoredAnswers]) -> None:
-    points = {model: size for _, model, size, _ in reliability_tables.named_points(answers)}
-    assert points == {"small": 1.0, "middle": 3.0, "large": 8.0}
     for row in shown(reliability_tables.size_and_spread(answers)):
         kept = PAPER if row["prompts"] == "paper" else PROMPTS
         spread = [spread_of(accuracies(answers, model), kept) for model in MODELS]
@@ -243,6 +241,7 @@ def test_repairs_and_the_paired_drop(answers: list[StoredAnswers]) -> None:
         second = accuracies(answers, row["model"])
         prompt = row["prompt"]
         others = np.mean([first[name] for name in PAPER if name != prompt])
+        assert row["mean of the four"] == pytest.approx(np.mean([first[name] for name in PAPER]))
         assert row["accuracy by first_character"] == pytest.approx(first[prompt])
         assert row["accuracy by answer_markers"] == pytest.approx(second[prompt])
         if prompt == "paraphrase":
@@ -298,7 +297,74 @@ def test_the_curve_of_token_confidence_bin_by_bin(answers: list[StoredAnswers]) 
 
 
 def test_figures_name_the_models(answers: list[StoredAnswers], tmp_path: Path) -> None:
-    for drawn in (paper_figures.size_and_spread(answers), paper_figures.stated_over_token(answers)):
-        chart = paper_figures.shown(drawn, "figure")
+    for number in "1234":
+        kind = catalogue.figure_of(f"karmakar-2026:{number}")
+        made = catalogue.kind_of(kind.table).make(answers) if kind.table else None
+        chart = paper_figures.drawn(kind, answers, made, width=360)
         assert all(model in str(chart.to_dict(validate=False)) for model in MODELS)
         paper_figures.save(chart, tmp_path / "drawn.svg")
+
+
+def shifts(answers: list[StoredAnswers], prompt: str) -> np.ndarray:
+    """How far normalising moves ECE of each model at a prompt."""
+    found = []
+    for model in MODELS:
+        own = part(answers, "logprob", model, prompt)
+        sure, hit = own["confidence"].to_numpy(), right(own)
+        found.append(abs(ece(sure * own["mass_coverage"].to_numpy(), hit) - ece(sure, hit)))
+    return np.array(found)
+
+
+def test_what_normalising_moves_by_prompt(answers: list[StoredAnswers]) -> None:
+    rows = {row["prompt"]: row for row in shown(confidence_tables.ece_shifts(answers))}
+    assert list(rows) == [*PROMPTS, "all cells"]
+    for prompt, row in rows.items():
+        some = PROMPTS if prompt == "all cells" else (prompt,)
+        values = np.concatenate([shifts(answers, one) for one in some])
+        assert row["cells"] == values.size
+        assert [row["mean"], row["median"], row["maximum"]] == pytest.approx(
+            [values.mean(), np.median(values), values.max()]
+        )
+        assert row["over 0.05"] == pytest.approx((values > 0.05).mean())
+        assert row["over 0.20"] == pytest.approx((values > 0.2).mean())
+        assert row["95% interval low"] <= row["mean"] <= row["95% interval high"]
+
+
+def test_labels_among_the_likeliest_tokens(answers: list[StoredAnswers]) -> None:
+    (row,) = shown(confidence_tables.coverage(answers))
+    assert row["cells with full coverage"] == f"0 / {len(MODELS) * len(PROMPTS)}"
+    assert row["answers with full coverage"] == pytest.approx(0.75)
+
+
+def test_overconfidence_of_each_model_by_phrasing(answers: list[StoredAnswers]) -> None:
+    names = ("verbal minus accuracy", "verbal minus token", "ECE gap")
+    for row in shown(confidence_tables.phrasing_means(answers)):
+        each = [cell(answers, row["phrasing"], row["model"], prompt) for prompt in PAPER]
+        kept = [one for one in each if one["parse rate"] >= 0.8]
+        assert row["prompts kept"] == len(kept)
+        for name in names:
+            assert row[name] == pytest.approx(np.mean([one[name] for one in kept]))
+
+
+def test_repairs_as_the_paper_prints_them(answers: list[StoredAnswers]) -> None:
+    """A row a model at the prompt that asks for reasoning, and the mean of each column."""
+    kind = catalogue.kind_of("repairs")
+    (made,) = catalogue.as_printed(kind.make(answers), kind)
+    rows = made.rows()
+    assert [row["model"] for row in rows] == [*MODELS, ""]
+    for head in ("mean of the others", "answer_markers", "first_character"):
+        assert rows[-1][head] == pytest.approx(np.mean([row[head] for row in rows[:-1]]))
+
+
+def test_each_printed_table_has_its_rows(answers: list[StoredAnswers]) -> None:
+    for name, count in {
+        "spreads": 1,
+        "verbal": 2,
+        "thresholds": 1,
+        "verbal-pooled": 1,
+        "phrasing-means": 1,
+    }.items():
+        kind = catalogue.kind_of(name)
+        made = catalogue.as_printed(kind.make(answers), kind)
+        assert len(made) == count
+        assert all(one.table.rows and one.as_("latex") for one in made)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,8 @@ from tests.papers.planted import asked, items, noisy, tabled
 
 from quaver import Study
 from quaver.core.seeds import derive
-from quaver.errors import QuaverError
-from quaver.papers import figure, table
+from quaver.errors import QuaverError, UnknownName
+from quaver.papers import figure, printed, table
 from quaver.papers.paper_figures import save
 
 STUDY = """\
@@ -202,9 +203,9 @@ def test_each_strategy_has_its_own_items_in_the_columns(study: Study) -> None:
                 assert row[str(number)] == pytest.approx(1 - np.abs(p[item] - p[other]).sum() / 2)
 
 
-@pytest.mark.parametrize("name", ["classes", "items", "violins"])
+@pytest.mark.parametrize("name", ["2", "3", "4", "5", "6", "classes"])
 def test_figures_hold_a_mark_for_each_row(study: Study, name: str, tmp_path: Path) -> None:
-    chart = figure(study, name)
+    chart = figure(study, f"errica-2025:{name}", width=360)
     text = str(chart.to_dict(validate=False))
     for level in ("simple", "detailed"):
         assert f"sides, one, {level}" in text
@@ -214,7 +215,42 @@ def test_figures_hold_a_mark_for_each_row(study: Study, name: str, tmp_path: Pat
 
 
 def test_what_has_no_figure_or_format_says_so(study: Study, tmp_path: Path) -> None:
-    with pytest.raises(QuaverError, match="no figure"):
-        figure(study, "strategies")
+    with pytest.raises(UnknownName, match="errica-2025:6"):
+        figure(study, "errica-2025:7")
+    with pytest.raises(QuaverError, match="nothing to draw"):
+        figure(study, "barrie-2025:2")
     with pytest.raises(QuaverError, match="not written in this format"):
-        save(figure(study, "classes"), tmp_path / "drawn.gif")
+        save(figure(study, "errica-2025:classes"), tmp_path / "drawn.gif")
+
+
+def test_strategies_as_the_paper_prints_them(study: Study) -> None:
+    """A row a data set, S/C/F1 of each model and strategy in a cell, the best of a data set in bold."""
+    first, second = printed(study, "strategies")
+    long = {row["strategy"]: row for row in tabled(study, "strategies")}
+    (row,) = first.rows()
+    for strategy, own in long.items():
+        for name, head in (("S", "S"), ("C", "C"), ("micro-F1", "F1")):
+            assert row[f"one, {strategy} {head}"] == pytest.approx(own[name])
+    (cells,) = first.table.rows
+    for at, (name, more) in enumerate({"S": False, "C": True, "micro-F1": True}.items()):
+        values = [own[name] for own in long.values()]
+        best = max(values) if more else min(values)
+        bold = ["<b>" in re.split("/(?=<[bd])", cell)[at] for cell in cells[1:]]
+        assert bold == [value == best and min(values) < max(values) for value in values]
+    assert len(second.rows()) == 1
+    assert first.table.groups == ("", "one", "one")
+    assert r"\multicolumn{2}{c}{one}" in first.as_("latex")
+    assert '<th colspan="2">one</th>' in first.as_("html")
+
+
+def test_labels_of_items_over_paraphrases(study: Study) -> None:
+    labels, _ = block(study, "simple")
+    rows = [
+        row for row in table(study, "label-shares", items=["3", "5"]).rows() if row["strategy"] == "simple"
+    ]
+    assert [(row["item"], row["label"]) for row in rows] == [
+        (item, label) for item in ("3", "5") for label in ("left", "right", "N/A")
+    ]
+    for row in rows:
+        code = ["left", "right", "N/A"].index(row["label"])
+        assert row["share"] == pytest.approx((labels[int(row["item"])] == code).mean())

@@ -24,7 +24,7 @@ from tests.papers.planted import (
 from quaver import Study
 from quaver.collect.run.progress import Price
 from quaver.core.seeds import derive
-from quaver.papers import figure, stability_details, table
+from quaver.papers import figure, printed, stability_details, table
 from quaver.papers.published_table import NOTHING
 from quaver.report.page.figure_data import Cost
 
@@ -148,13 +148,35 @@ def test_other_words(study: Study) -> None:
         assert ends == pytest.approx(np.percentile(np.mean(drawn, 0), [2.5, 97.5]))
 
 
-def test_by_temperature_has_a_column_for_each_model(study: Study) -> None:
+def test_by_temperature_with_the_papers_interval(study: Study) -> None:
     rows = tabled(study, "inter-by-temperature")
-    assert [row["temperature"] for row in rows] == ["0.5", "5"]
+    assert [(row["model"], row["temperature"]) for row in rows] == [
+        (model, heat) for model in ("one", "two") for heat in ("0.5", "5")
+    ]
     for row in rows:
-        for model in ("one", "two"):
-            each = [alpha(r) for r in wordings(study, model, float(row["temperature"]))]
-            assert row[f"sides, {model}"] == pytest.approx(np.mean(each))
+        heat = float(row["temperature"])
+        given = wordings(study, row["model"], heat)
+        assert row["PSS"] == pytest.approx(np.mean([alpha(r) for r in given]))
+        filtered = wordings(study, row["model"], heat, missing=-1)
+        assert row["filtered PSS"] == pytest.approx(np.mean([alpha(r) for r in filtered]))
+        drawn = np.mean([rows_drawn(one, study.spec.seed) for one in given], 0)
+        half = 1.96 * drawn.std() / np.sqrt(2)
+        ends = [row[f"appendix A's interval {end}"] for end in ("low", "high")]
+        assert ends == pytest.approx([row["PSS"] - half, row["PSS"] + half])
+        assert row["distinct answers"] == 3
+    wide = printed(study, "inter-by-temperature")[0].rows()
+    assert wide[0]["sides, one, PSS"] == pytest.approx(rows[0]["PSS"])
+
+
+def test_by_repeat_with_the_papers_interval(study: Study) -> None:
+    for row in tabled(study, "intra-by-repeat"):
+        k = int(row["repeats"])
+        given = repeats(study, row["model"])[:, :k]
+        half = 1.96 * rows_drawn(given, study.spec.seed).std() / np.sqrt(k)
+        assert row["PSS"] == pytest.approx(alpha(given))
+        assert row["filtered PSS"] == pytest.approx(alpha(repeats(study, row["model"], -1)[:, :k]))
+        ends = [row[f"appendix A's interval {end}"] for end in ("low", "high")]
+        assert ends == pytest.approx([row["PSS"] - half, row["PSS"] + half])
 
 
 def test_original_filtered_and_balanced(study: Study) -> None:
@@ -217,7 +239,8 @@ def test_answers_as_written_in_several_spellings(tmp_path: Path) -> None:
 
 def test_subsamples_are_the_seeded_draws(study: Study) -> None:
     """Items whose keys are smallest, 1,000 times, without replacement; alpha of the labels of those alone."""
-    rows = {row["share of items"]: row for row in tabled(study, "subsamples")}
+    made = tabled(study, "subsamples")
+    rows = {(row["share of items"], row["model"], row["prompts"]): row for row in made}
     for model in ("one", "two"):
         blocks = {"intra": [repeats(study, model)], "inter": wordings(study, model)}
         for share in ("0.1", "0.25", "0.5", "0.75"):
@@ -231,25 +254,21 @@ def test_subsamples_are_the_seeded_draws(study: Study) -> None:
                     scores = np.array([alphas(one) for one in counts])
                 known = np.isfinite(scores)
                 drawn = np.where(known, scores, 0).sum(0)[known.any(0)] / known.sum(0)[known.any(0)]
-                row, name = rows[share], f"sides, {model}, {kind}"
-                assert row[name] == pytest.approx(drawn.mean()), (share, name)
-                ends = [row[f"{name} middle 95% {end}"] for end in ("low", "high")]
-                assert ends == pytest.approx(np.percentile(drawn, [2.5, 97.5])), (share, name)
+                row = rows[share, model, kind]
+                assert row["mean PSS"] == pytest.approx(drawn.mean())
+                ends = [row[f"middle 95% {end}"] for end in ("low", "high")]
+                assert ends == pytest.approx(np.percentile(drawn, [2.5, 97.5]))
 
 
 def test_subsamples_lie_about_the_whole(study: Study) -> None:
-    rows = tabled(study, "subsamples")
-    assert [row["share of items"] for row in rows] == ["0.02", "0.05", "0.1", "0.25", "0.5", "0.75"]
+    made = tabled(study, "subsamples")
     for model in ("one", "two"):
+        own = [row for row in made if (row["model"], row["prompts"]) == (model, "intra")]
+        assert [row["share of items"] for row in own] == ["0.02", "0.05", "0.1", "0.25", "0.5", "0.75"]
         whole = alpha(repeats(study, model))
-        last, half = rows[-1], rows[-2]
-        for row in (last, half):
-            assert row[f"sides, {model}, intra"] == pytest.approx(whole, abs=0.05)
-        width = [
-            row[f"sides, {model}, intra middle 95% high"] - row[f"sides, {model}, intra middle 95% low"]
-            for row in (half, last)
-        ]
-        assert width[1] < width[0]
+        assert [row["mean PSS"] for row in own[-2:]] == pytest.approx([whole] * 2, abs=0.05)
+        half, last = (row["middle 95% high"] - row["middle 95% low"] for row in own[-2:])
+        assert last < half
 
 
 def test_two_models(study: Study) -> None:
@@ -315,6 +334,19 @@ def test_costs_are_split_into_what_is_read_and_written() -> None:
     assert stability_details._parts(source, unknown) == (None, None, 3.0)  # type: ignore[arg-type]
 
 
-def test_the_curves_of_subsamples_are_those_of_the_table(study: Study) -> None:
-    text = str(figure(study, "subsamples").to_dict(validate=False))
-    assert all(f"sides, {model}, {kind}" in text for model in ("one", "two") for kind in ("intra", "inter"))
+def test_costs_of_a_part_of_the_items() -> None:
+    """Of 400 calls for 3 dollars, a quarter is 100 calls and 0.75 dollars."""
+    prices = {"one": Price(input=1.0, output=4.0, cached=0.1)}
+    spent = Cost("one", 400, 0, 0, 2000, 0, 500, 3.0)
+    own = SimpleNamespace(name="sides", study=SimpleNamespace(source=SimpleNamespace(prices=prices)))
+    own.costs = lambda: [spent]
+    row, total = stability_details.cost_shares([own]).rows()  # type: ignore[list-item]
+    assert [row[name] for name in ("input cost", "output cost", "total cost")] == [1.5, 1.5, 3.0]
+    assert [row[name] for name in ("2%", "5%", "10%", "25%", "50%", "75%")] == [8, 20, 40, 100, 200, 300]
+    assert total["25%"] == 0.75
+
+
+@pytest.mark.parametrize("number", ["1", "2", "3", "B.1", "B.2", "B.3", "B.4"])
+def test_the_curves_are_drawn_for_each_model(study: Study, number: str) -> None:
+    text = str(figure(study, f"barrie-2025:{number}", width=360).to_dict(validate=False))
+    assert all(f"sides, {model}" in text for model in ("one", "two"))

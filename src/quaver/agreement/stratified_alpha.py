@@ -90,7 +90,8 @@ def over_rows(made: Estimate, cell: Cell, level: Level, values: Floats | None) -
         values: The labels' numbers, for interval and ratio.
 
     Returns:
-        The estimate; ``details["mean_of_resamples"]`` is what promptstability reports as the score.
+        The estimate; ``details["mean_of_resamples"]`` is what promptstability reports as the score,
+        and ``sd_of_resamples`` their standard deviation.
     """
     made = replace(made, warnings=(*made.warnings, ROWS_WARNING))
     resampling = cell.resampling
@@ -109,7 +110,11 @@ def over_rows(made: Estimate, cell: Cell, level: Level, values: Floats | None) -
         high=ends.high,
         unit="row",
         method=f"{made.method.partition('; ')[0]}; {how}",
-        details={**made.details, "mean_of_resamples": float(np.nanmean(drawn))},
+        details={
+            **made.details,
+            "mean_of_resamples": float(np.nanmean(drawn)),
+            "sd_of_resamples": float(np.nanstd(drawn)),
+        },
     )
 
 

@@ -9,7 +9,7 @@ from quaver.core.number_format import count
 from quaver.core.records import Estimate
 from quaver.report.page.method import departures, measured
 from quaver.report.page_words import presentation_of
-from quaver.report.tables.written_tables import markdown_text
+from quaver.report.tables.printed_tables import markdown_text
 from quaver.study.sources.bundle_source import Bundle
 
 NAME = "README.md"

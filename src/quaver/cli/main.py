@@ -49,6 +49,7 @@ GROUPS = {
     "Share and check": (
         "paper",
         "table",
+        "figure",
         "export",
         "bundle",
         "verify",

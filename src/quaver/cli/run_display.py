@@ -262,7 +262,12 @@ def show_statuses(of: Collection) -> None:
 
 def show_measures(of: Collection, names: Sequence[str] | None) -> None:
     """The studies' measures beside each other, and effects pooled over studies."""
-    show(estimates_tables([one for one in of.estimates(names) if one.value is not None]))
+    from quaver.core.estimate_frame import undefined_because
+
+    estimates = of.estimates(names)
+    show(estimates_tables([one for one in estimates if one.value is not None]))
+    if because := undefined_because(estimates):
+        say(f"{because}.")
 
 
 def _money(spent: float | None) -> str:

@@ -43,6 +43,13 @@ def tables_of_papers(incomplete: str) -> list[str]:
     return [name for name in tables() if name.startswith(incomplete)]
 
 
+def figures_of_papers(incomplete: str) -> list[str]:
+    """Completes the papers' figures that ``quaver figure`` draws."""
+    from quaver.papers.catalogue import figures
+
+    return [name for name in figures() if name.startswith(incomplete)]
+
+
 def studies(incomplete: str) -> list[str]:
     """Completes study files and bundles: those of the folder, and ``study.yaml`` in the folders within it."""
     start = incomplete.rpartition("/")[0] + "/" if "/" in incomplete else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,7 +17,15 @@ class TableForm(StrEnum):
 
     markdown = "markdown"
     latex = "latex"
+    html = "html"
     csv = "csv"
+
+
+class TableLayout(StrEnum):
+    """How a table is laid out."""
+
+    long = "long"
+    paper = "paper"
 
 
 def command(
@@ -34,10 +41,9 @@ def command(
         list[str] | None,
         typer.Option(help="The id of an item that the table is about; may be repeated.", metavar="ID"),
     ] = None,
-    to: Annotated[
-        Path | None,
-        typer.Option("--figure", help="Draw its figure to this file: .svg, .png, .pdf.", metavar="FILE"),
-    ] = None,
+    layout: Annotated[
+        TableLayout, typer.Option(help="A row an answer to a question, or as the paper prints it.")
+    ] = TableLayout.long,
     small: Annotated[bool, typer.Option("--small", help="Of the small version.")] = False,
     function: FunctionOption = None,
 ) -> None:
@@ -52,10 +58,10 @@ def command(
       quaver table tasks.yaml stability-views --as latex > views.tex
       quaver table barrie-2025.yaml intra-stability --small
       quaver table study.yaml matrix --item 12 --item 45
-      quaver table study.yaml classes --figure plane.svg
+      quaver table study.yaml factor-levels --layout paper --as latex
       quaver table study.yaml poor-prompts --as csv > prompts.csv
     """
-    from quaver.papers.catalogue import PAPERS, kind_of
+    from quaver.papers.catalogue import PAPERS, as_printed, kind_of
     from quaver.papers.catalogue import table as published
 
     if name is not None:
@@ -65,12 +71,8 @@ def command(
         rows = [(one.name, one.title, paper.code) for paper in PAPERS for one in paper.tables]
         screen.print(table(("table", "what it shows", "paper"), rows))
         return
-    if to is not None:
-        from quaver.papers.catalogue import figure
-        from quaver.papers.paper_figures import save
-
-        save(figure(stored, name), to)
-        say(f"Wrote {to}")
-        return
-    text = published(stored, name, items=item or ()).as_(form.value)
+    made = [published(stored, name, items=item or ())]
+    if layout is TableLayout.paper:
+        made = as_printed(made[0], kind_of(name))
+    text = "\n".join(one.as_(form.value) for one in made)
     say(text.replace("\r\n", "\n").rstrip("\n"))

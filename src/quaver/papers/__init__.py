@@ -1,7 +1,7 @@
 """The tables of five papers on prompt stability, laid out as each paper prints them, from stored answers.
 
-``table(study, "intra-stability")`` makes one of a study or of a collection, ``tables()`` lists them all, and
-``figure`` draws those that have a figure; ``quaver table`` prints them.
+``table(study, "intra-stability")`` makes one of a study or of a collection, ``printed`` lays it out as the
+paper does, ``figure(study, "errica-2025:6")`` draws a figure; ``tables()`` and ``figures()`` list them all.
 """
 
 from __future__ import annotations
@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING
 from quaver.core.registry import lazy_names
 
 if TYPE_CHECKING:
-    from quaver.papers.catalogue import figure, table, tables
+    from quaver.papers.catalogue import figure, figures, printed, table, tables
     from quaver.papers.published_table import PublishedTable
 
-__all__ = ["PublishedTable", "figure", "table", "tables"]
+__all__ = ["PublishedTable", "figure", "figures", "printed", "table", "tables"]
 
 __getattr__ = lazy_names(
     __name__,
     {
         "PublishedTable": "quaver.papers.published_table",
         "figure": "quaver.papers.catalogue",
+        "figures": "quaver.papers.catalogue",
+        "printed": "quaver.papers.catalogue",
         "table": "quaver.papers.catalogue",
         "tables": "quaver.papers.catalogue",
     },

@@ -1,8 +1,9 @@
-"""The papers, their tables, and how to make one."""
+"""The papers, their tables and figures, and how to make one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
@@ -18,66 +19,422 @@ from quaver.papers import (
     stability_tables,
     treatment_tables,
 )
-from quaver.papers.published_table import PublishedPaper, PublishedTable, TableKind, answers_of
+from quaver.papers.paper_layout import FigureKind, Layout
+from quaver.papers.published_table import PublishedTable, answers_of
 
 if TYPE_CHECKING:
     from quaver.many_studies.collection import Collection
     from quaver.study.session import Study
 
+
+@dataclass(frozen=True, slots=True)
+class TableKind:
+    """One of a paper's tables.
+
+    Attributes:
+        name: What the command calls it.
+        title: What it shows, in a line.
+        make: Makes it of stored answers.
+        layouts: How the paper prints it, where that is otherwise: once for each of its tables.
+        chooses_items: Whether it is about some items, which `make` takes by id.
+    """
+
+    name: str
+    title: str
+    make: Callable[..., PublishedTable]
+    layouts: tuple[Layout, ...] = ()
+    chooses_items: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedPaper:
+    """A paper, its tables and its figures.
+
+    Attributes:
+        code: What recipes call it: ``barrie-2025``; `study_kinds.PAPERS` says more of it.
+        tables: Its tables, in its order.
+        figures: Its figures.
+    """
+
+    code: str
+    tables: tuple[TableKind, ...]
+    figures: tuple[FigureKind, ...]
+
+
+_SETS = ("data set", "model")
+_VIEWS = ("PSS", "filtered PSS", "balanced PSS")
+
 _STABILITY = PublishedPaper(
     "barrie-2025",
     (
         TableKind("intra-stability", "The same prompt again, by data set", stability_tables.intra_stability),
+        TableKind("intra-by-repeat", "The same prompt again, by repeat", stability_tables.by_repeat),
         TableKind("inter-stability", "Other words, by data set", stability_tables.inter_stability),
-        TableKind("inter-by-temperature", "Other words, by temperature", stability_tables.by_temperature),
+        TableKind(
+            "inter-by-temperature",
+            "Other words, by temperature",
+            stability_tables.by_temperature,
+            (
+                Layout(
+                    "figure 2",
+                    "Inter-prompt stability by temperature.",
+                    rows=("temperature",),
+                    groups=_SETS,
+                    values={"PSS": "PSS", "filtered PSS": "filtered"},
+                ),
+            ),
+        ),
         TableKind("stability-views", "Original, filtered and balanced annotations", stability_tables.views),
         TableKind("raw-answers", "Answers as written, and labels", stability_details.raw_answers_table),
         TableKind(
-            "subsamples", "Scores of subsamples of the items", stability_details.subsamples, figure="curves"
+            "subsamples",
+            "Scores of subsamples of the items",
+            stability_details.subsamples,
+            (
+                Layout(
+                    "figure 3",
+                    "Stability scores of subsamples of the items.",
+                    rows=("share of items",),
+                    groups=_SETS,
+                    columns=("prompts",),
+                    values={"mean PSS": ""},
+                ),
+            ),
         ),
         TableKind("models", "Agreement between models", stability_details.between_models),
         TableKind("poor-prompts", "Paraphrases unlike the original", stability_details.poor_prompts),
-        TableKind("costs", "Calls, tokens and money", stability_details.costs),
+        TableKind(
+            "costs",
+            "Calls, tokens and money",
+            stability_details.costs,
+            (
+                Layout(
+                    "table 4",
+                    "Size and tokens by data set.",
+                    rows=_SETS,
+                    values={
+                        "calls": "total rows",
+                        "tokens read": "input tokens",
+                        "tokens written": "output tokens",
+                        "tokens read per call": "tokens per call",
+                    },
+                ),
+            ),
+        ),
+        TableKind("cost-shares", "Cost of a part of the items", stability_details.cost_shares),
+        TableKind("other-prices", "Cost with other models", stability_details.other_prices),
+    ),
+    (
+        FigureKind(
+            "1",
+            "Intra-prompt stability, repeat by repeat",
+            "lines",
+            "intra-by-repeat",
+            "repeats",
+            _VIEWS,
+            _SETS,
+        ),
+        FigureKind(
+            "2",
+            "Inter-prompt stability by temperature",
+            "lines",
+            "inter-by-temperature",
+            "temperature",
+            _VIEWS,
+            _SETS,
+        ),
+        FigureKind(
+            "3",
+            "Stability of subsamples",
+            "lines",
+            "subsamples",
+            "share of items",
+            ("mean PSS",),
+            _SETS,
+            series=("prompts",),
+            ends="middle 95%",
+        ),
+        FigureKind(
+            "B.1",
+            "Intra-prompt stability with the paper's intervals",
+            "lines",
+            "intra-by-repeat",
+            "repeats",
+            ("PSS",),
+            _SETS,
+            ends="appendix A's interval",
+        ),
+        FigureKind(
+            "B.2",
+            "Different answers by repeat",
+            "lines",
+            "intra-by-repeat",
+            "repeats",
+            ("distinct answers",),
+            _SETS,
+        ),
+        FigureKind(
+            "B.3",
+            "Inter-prompt stability with the paper's intervals",
+            "lines",
+            "inter-by-temperature",
+            "temperature",
+            ("PSS",),
+            _SETS,
+            ends="appendix A's interval",
+        ),
+        FigureKind(
+            "B.4",
+            "Different answers by temperature",
+            "lines",
+            "inter-by-temperature",
+            "temperature",
+            ("distinct answers",),
+            _SETS,
+        ),
     ),
 )
+
+_STRATEGY = (*_SETS, "strategy")
+_BEST_SC = {"S": False, "C": True, "micro-F1": True}
 
 _SENSITIVITY = PublishedPaper(
     "errica-2025",
     (
-        TableKind("strategies", "S, C and micro-F1 by strategy", sensitivity_tables.strategies),
         TableKind(
-            "classes", "S and C by class, beside noise", sensitivity_tables.classes, figure="plane_by_class"
+            "strategies",
+            "S, C and micro-F1 by strategy",
+            sensitivity_tables.strategies,
+            (
+                Layout(
+                    "table 1",
+                    "Sensitivity (lower is better), consistency and micro-F1 (higher is better).",
+                    rows=("data set",),
+                    groups=("model",),
+                    columns=("strategy",),
+                    values={"S": "S", "C": "C", "micro-F1": "F1"},
+                    joined=True,
+                    best=_BEST_SC,
+                    beside=("data set",),
+                    note="Each cell: S/C/micro-F1. The best of a data set is bold.",
+                ),
+                Layout(
+                    "table 2",
+                    "Standard deviations of sensitivity, consistency and micro-F1.",
+                    rows=("data set",),
+                    groups=("model",),
+                    columns=("strategy",),
+                    values={
+                        "S SD over items": "S",
+                        "C SD over pairs": "C",
+                        "micro-F1 SD over paraphrases": "F1",
+                    },
+                    joined=True,
+                    note="Each cell: S over items/C over pairs/micro-F1 over paraphrases.",
+                ),
+            ),
         ),
-        TableKind("items", "S and C by item, beside noise", sensitivity_tables.items, figure="plane_by_item"),
+        TableKind(
+            "label-shares",
+            "Labels of some items over the paraphrases",
+            sensitivity_tables.label_shares,
+            (
+                Layout(
+                    "figure 2",
+                    "How often each label is given to an item over the paraphrases.",
+                    rows=(*_STRATEGY, "item", "class"),
+                    columns=("label",),
+                    values={"share": ""},
+                ),
+            ),
+            chooses_items=True,
+        ),
+        TableKind("classes", "S and C by class, beside noise", sensitivity_tables.classes),
+        TableKind("items", "S and C by item, beside noise", sensitivity_tables.items),
         TableKind("inconsistent-items", "Items that move, by consistency", sensitivity_tables.inconsistent),
-        TableKind("violins", "Distributions of S and C", sensitivity_tables.violins, figure="violins"),
+        TableKind("violins", "Distributions of S and C", sensitivity_tables.violins),
         TableKind("matrix", "C of each pair of some items", sensitivity_tables.matrix, chooses_items=True),
+    ),
+    (
+        FigureKind(
+            "2",
+            "Labels of some items over the paraphrases",
+            "bars",
+            "label-shares",
+            "label",
+            ("share",),
+            (*_STRATEGY, "item"),
+        ),
+        FigureKind("3", "Sensitivity by strategy and class", "sensitivities"),
+        FigureKind("4", "Consistency of pairs of items", "matrices"),
+        FigureKind("5", "Consistency by strategy", "consistencies"),
+        FigureKind("6", "Sensitivity and consistency of items, beside noise", "plane_by_item"),
+        FigureKind("classes", "Sensitivity and consistency of classes, beside noise", "plane_by_class"),
     ),
 )
 
 _RELIABILITY = PublishedPaper(
     "karmakar-2026",
     (
-        TableKind("spreads", "Accuracy by prompt, and spread", reliability_tables.spreads),
         TableKind(
-            "size-and-spread",
-            "Do larger models spread less?",
-            reliability_tables.size_and_spread,
-            figure="size_and_spread",
+            "repairs",
+            "Rules of reading and repairs",
+            reliability_tables.repairs,
+            (
+                Layout(
+                    "table 1",
+                    "Accuracy of the prompt that asks for reasoning, by rule of reading.",
+                    rows=_SETS,
+                    values={
+                        "mean of the four": "mean of the others",
+                        "accuracy by *": "",
+                        "recovered by *": "gap rec., ",
+                    },
+                    only={"prompt": ("reasoning",)},
+                    mean="Mean",
+                ),
+            ),
+        ),
+        TableKind(
+            "verbal-pooled",
+            "Stated and token confidence, prompts pooled",
+            confidence_tables.pooled,
+            (
+                Layout(
+                    "table 2",
+                    "Accuracy, token and stated calibration error.",
+                    rows=(*_SETS, "phrasing"),
+                    values={
+                        "accuracy": "accuracy",
+                        "token ECE": "ECE (token)",
+                        "verbal ECE": "ECE (stated)",
+                        "ECE gap": "ECE gap",
+                    },
+                ),
+            ),
+        ),
+        TableKind(
+            "spreads",
+            "Accuracy by prompt, and spread",
+            reliability_tables.spreads,
+            (
+                Layout(
+                    "table 3",
+                    "Spread of accuracy over the paper's four prompts.",
+                    rows=("model", "size (billions)"),
+                    columns=("data set",),
+                    values={"spread, paper": ""},
+                ),
+            ),
         ),
         TableKind("token-ece", "Token confidence, raw and normalised", confidence_tables.token_ece),
+        TableKind("ece-shifts", "What normalising moves", confidence_tables.ece_shifts),
+        TableKind("coverage", "Labels among the likeliest tokens", confidence_tables.coverage),
+        TableKind(
+            "thresholds",
+            "What the parse rate decides",
+            confidence_tables.thresholds,
+            (
+                Layout(
+                    "table 6",
+                    "Stated confidence less accuracy at other parse rates.",
+                    rows=(*_SETS, "phrasing"),
+                    groups=("threshold",),
+                    values={"mean verbal minus accuracy": "mean", "cells kept": "cells"},
+                ),
+            ),
+        ),
         TableKind(
             "verbal",
             "Stated confidence beside token confidence",
             confidence_tables.verbal,
-            figure="stated_over_token",
+            (
+                Layout(
+                    "table 7",
+                    "Parse rate by data set and prompt.",
+                    rows=("model", "phrasing", "data set"),
+                    columns=("prompt",),
+                    values={"parse rate": ""},
+                ),
+                Layout(
+                    "table 8",
+                    "Parse rate under each phrasing.",
+                    rows=(*_SETS, "prompt"),
+                    groups=("phrasing",),
+                    values={"parse rate": "parse rate", "parse rate 95% interval": "95% interval"},
+                ),
+            ),
         ),
-        TableKind("verbal-pooled", "Stated and token confidence, prompts pooled", confidence_tables.pooled),
-        TableKind("thresholds", "What the parse rate decides", confidence_tables.thresholds),
         TableKind("phrasings", "Both phrasings of the question", confidence_tables.phrasings),
-        TableKind("repairs", "Rules of reading and repairs", reliability_tables.repairs),
+        TableKind(
+            "phrasing-means",
+            "Both phrasings, by model",
+            confidence_tables.phrasing_means,
+            (
+                Layout(
+                    "table 9",
+                    "Overconfidence under each phrasing.",
+                    rows=_SETS,
+                    columns=("phrasing",),
+                    values={
+                        "prompts kept": "prompts kept",
+                        "verbal minus accuracy": "verbal minus accuracy",
+                        "verbal minus token": "verbal minus token",
+                        "ECE gap": "ECE gap",
+                    },
+                    by_value=True,
+                ),
+            ),
+        ),
+        TableKind(
+            "size-and-spread",
+            "Do larger models spread less?",
+            reliability_tables.size_and_spread,
+            (
+                Layout(
+                    "table 10",
+                    "Spearman's correlation of spread with size.",
+                    rows=("data set",),
+                    values={"ρ": "ρ", "p by Student's t": "p", "models": "n"},
+                    only={"prompts": ("paper",)},
+                ),
+            ),
+        ),
         TableKind("readiness", "Readiness for use", reliability_tables.readiness),
         TableKind("checklist", "The paper's checklist, filled in", reliability_tables.own_checklist),
+    ),
+    (
+        FigureKind(
+            "1",
+            "Accuracy where reasoning is asked for, by rule of reading",
+            "bars",
+            "repairs",
+            "model",
+            ("mean of the four", "accuracy by *"),
+            ("data set",),
+            only={"prompt": ("reasoning",)},
+        ),
+        FigureKind(
+            "2",
+            "Parse rate of stated confidence",
+            "heat",
+            "verbal",
+            "prompt",
+            ("parse rate",),
+            ("data set", "phrasing"),
+            series=("model",),
+        ),
+        FigureKind(
+            "3",
+            "Spread and size",
+            "points",
+            "spreads",
+            "size (billions)",
+            ("spread, paper",),
+            ("data set",),
+            name=("model",),
+        ),
+        FigureKind("4", "Reliability of stated and token confidence", "stated_over_token"),
     ),
 )
 
@@ -91,16 +448,137 @@ _TREATMENTS = PublishedPaper(
         TableKind("temperatures", "Temperature as a factor", treatment_tables.temperatures),
         TableKind("mixed-model", "Mixed model of a right answer", treatment_tables.mixed_model),
     ),
+    (
+        FigureKind(
+            "entropy",
+            "Accuracy and entropy of the configurations",
+            "points",
+            "configurations",
+            "entropy (bits)",
+            ("accuracy",),
+            _SETS,
+            name=("*",),
+        ),
+        FigureKind(
+            "stability",
+            "Accuracy and strict stability of the configurations",
+            "points",
+            "configurations",
+            "strict stability",
+            ("accuracy",),
+            _SETS,
+            name=("*",),
+        ),
+    ),
 )
+
+_LEVEL = ("factor", "level")
+
+
+def _by_level(number: str, what: str, column: str, *, bold: bool = True) -> Layout:
+    return Layout(
+        number,
+        f"{what} at each level of each part of the prompt.",
+        rows=_LEVEL,
+        groups=("data set",),
+        columns=("model",),
+        values={column: ""},
+        best={column: True} if bold else {},
+        beside=("data set", "model", "factor"),
+        least=0.02,
+        note="Bold: the better level where it is better by more than 2%." if bold else "",
+    )
+
 
 _DESIGN = PublishedPaper(
     "atreja-2025",
     (
-        TableKind("factor-levels", "Compliance, accuracy and F1 by level", design_tables.factor_levels),
+        TableKind(
+            "lengths",
+            "Length of prompts and answers, and cost",
+            design_tables.lengths,
+            (
+                Layout(
+                    "table 1",
+                    "Change in the words of the prompt, and so in the fixed cost of an answer.",
+                    rows=_LEVEL,
+                    columns=("data set",),
+                    values={"fixed change": ""},
+                ),
+            ),
+        ),
+        TableKind(
+            "data-sets",
+            "Texts, classes and answers of each data set",
+            design_tables.data_sets,
+            (
+                Layout(
+                    "table 2",
+                    "Texts, prompts, models and answers of each data set.",
+                    rows=("data set",),
+                    values={name: name for name in ("texts", "prompts", "models", "answers")},
+                    only={"class": ("all",)},
+                ),
+                Layout(
+                    "table 7",
+                    "The classes of each data set.",
+                    rows=("data set", "class"),
+                    values={name: name for name in ("texts", "prompts", "models", "answers")},
+                ),
+            ),
+        ),
+        TableKind(
+            "overall",
+            "Compliance, accuracy and F1 of each model",
+            design_tables.overall,
+            (
+                Layout(
+                    "table 3",
+                    "Accuracy and macro-F1 of each model, of labelled answers.",
+                    rows=("model",),
+                    groups=("data set",),
+                    values={"accuracy, labelled": "Acc", "macro-F1, labelled": "F1"},
+                ),
+            ),
+        ),
+        TableKind(
+            "factor-levels",
+            "Compliance, accuracy and F1 by level",
+            design_tables.factor_levels,
+            (
+                _by_level("table 4", "Compliance", "compliance"),
+                _by_level("table 5", "Accuracy of labelled answers", "accuracy, labelled"),
+                _by_level("table 9", "Macro-F1 of labelled answers", "macro-F1, labelled", bold=False),
+            ),
+        ),
         TableKind("factor-differences", "What changes between levels", design_tables.factor_differences),
-        TableKind("label-shift", "Shares of the classes by level", design_tables.label_shift),
+        TableKind(
+            "label-shift",
+            "Shares of the classes by level",
+            design_tables.label_shift,
+            (
+                Layout(
+                    "table 6",
+                    "The share of each class at two levels of a part of the prompt.",
+                    rows=("model", "data set", "factor", "class"),
+                    values={"share before": "first level", "share after": "second", "change in points": "Δ"},
+                ),
+            ),
+        ),
+        TableKind("raw-outputs", "Answers as written", design_tables.raw_outputs, chooses_items=True),
         TableKind("prompts", "Every prompt, a row each", design_tables.prompts),
-        TableKind("lengths", "Length of prompts and answers, and cost", design_tables.lengths),
+        TableKind("prompt-texts", "Every prompt in full", design_tables.prompt_texts),
+    ),
+    (
+        FigureKind(
+            "2",
+            "Compliance by data set and model",
+            "bars",
+            "overall",
+            "model",
+            ("compliance",),
+            ("data set",),
+        ),
     ),
 )
 
@@ -110,6 +588,11 @@ PAPERS: tuple[PublishedPaper, ...] = (_STABILITY, _SENSITIVITY, _RELIABILITY, _T
 def tables() -> dict[str, str]:
     """What each table shows, by its name, in the papers' order."""
     return {one.name: one.title for one in _all()}
+
+
+def figures() -> dict[str, str]:
+    """What each figure shows, by its paper and number: ``errica-2025:6``."""
+    return {f"{paper.code}:{one.number}": one.title for paper in PAPERS for one in paper.figures}
 
 
 def _all() -> list[TableKind]:
@@ -148,36 +631,65 @@ def table(stored: Any, name: str, *, items: Sequence[str] = ()) -> PublishedTabl
 
 
 @guarded
-def figure(stored: Any, name: str, *, width: Annotated[int, Field(ge=200)] = 720) -> Any:
-    """Draw the figure that goes with a table, as an Altair chart.
+def printed(stored: Any, name: str, *, items: Sequence[str] = ()) -> list[PublishedTable]:
+    """Make a table as the paper prints it: once for each of the paper's tables that it is in.
 
     Args:
         stored: As of `table`.
-        name: One of the tables that have a figure: subsamples, classes, items, violins, size-and-spread,
-            verbal.
-        width: In pixels.
+        name: One of `tables`.
+        items: As of `table`.
+
+    Returns:
+        The printed tables; the table itself where the paper prints it as it stands.
 
     Raises:
         UnknownName: There is no such table.
         StoreError: Nothing is stored yet.
-        QuaverError: The table has no figure, or there is nothing to draw.
+    """
+    made, kind = table(stored, name, items=items), kind_of(name)
+    return as_printed(made, kind)
+
+
+def as_printed(made: PublishedTable, kind: TableKind) -> list[PublishedTable]:
+    """The paper's tables of a table."""
+    several = len(kind.layouts) > 1
+    return [
+        one.of(made, f"{kind.name}-{one.number.split()[-1]}" if several else kind.name)
+        for one in kind.layouts
+    ] or [made]
+
+
+@guarded
+def figure(stored: Any, name: str, *, width: Annotated[int, Field(ge=200)] = 720) -> Any:
+    """Draw a figure of a paper, as an Altair chart.
+
+    Args:
+        stored: As of `table`.
+        name: One of `figures`: ``errica-2025:6``.
+        width: In pixels; 360 is a column of a paper.
+
+    Raises:
+        UnknownName: There is no such figure.
+        StoreError: Nothing is stored yet.
+        QuaverError: There is nothing to draw.
     """
     from quaver.papers import paper_figures  # the charts' libraries are slow to load
 
-    kind = kind_of(name)
-    if not kind.figure:
-        raise QuaverError(
-            "this table has no figure",
-            where="figure",
-            expected="one of " + ", ".join(one.name for one in _all() if one.figure),
-            found=name,
-        )
-    answers = answers_of(_checked(stored))
-    made = kind.make(answers)
-    if not made.table.rows:
-        raise QuaverError("there is nothing to draw", where=name, found=" ".join(made.notes) or "no rows")
-    given = made if kind.figure == "curves" else answers
-    return paper_figures.shown(getattr(paper_figures, kind.figure)(given), made.caption, width=width)
+    kind, answers = figure_of(name), answers_of(_checked(stored))
+    made = kind_of(kind.table).make(answers) if kind.table else None
+    return paper_figures.drawn(kind, answers, made, width=width)
+
+
+def figure_of(name: str) -> FigureKind:
+    """The figure of a paper and number.
+
+    Raises:
+        UnknownName: There is none.
+    """
+    known = {f"{paper.code}:{one.number}": one for paper in PAPERS for one in paper.figures}
+    if name not in known:
+        raise UnknownName("figure", name, known, where="figure")
+    return known[name]
 
 
 def kind_of(name: str) -> TableKind:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -20,10 +20,12 @@ from quaver.papers.published_table import (
     StoredAnswers,
     decimal,
     each_model,
+    ends,
     interval_of,
     laid_out,
     percentage,
     reasons,
+    value_of,
     with_interval,
 )
 
@@ -188,14 +190,14 @@ def verbal(answers: Answers) -> PublishedTable:
             cells = [cell for kind in _KINDS for cell in with_interval(made.get(kind))]
             parsed, error = made["parse_rate"], made["ece"]
             n = str(error.details.get("answers", NOTHING))
-            rows.append((one.name, model, shown, name, percentage(parsed.value), n, *cells))
+            rows.append((one.name, model, shown, name, *with_interval(parsed), n, *cells))
             found += [(f"{one.name}, {model}, {shown}, {name}", e) for e in made.values()]
     names = ("verbal ECE", "verbal minus accuracy", "ECE gap", "verbal minus token")
     heads = [f"{name}{part}" for name in names for part in ("", " 95% interval")]
     return laid_out(
         "verbal",
         "Stated confidence by prompt and phrasing, where at least 80% of the answers state one.",
-        ("data set", "model", "prompt", "phrasing", "parse rate", "n", *heads),
+        ("data set", "model", "prompt", "phrasing", "parse rate", "parse rate 95% interval", "n", *heads),
         rows,
         text=4,
         notes=[
@@ -207,10 +209,6 @@ def verbal(answers: Answers) -> PublishedTable:
             *reasons(found),
         ],
     )
-
-
-def _value(one: Estimate | None) -> Cell:
-    return decimal(None if one is None else one.value)
 
 
 def pooled(answers: Answers) -> PublishedTable:
@@ -236,7 +234,7 @@ def pooled(answers: Answers) -> PublishedTable:
                 (
                     *(one.name, model, name, f"{len(kept)}", f"{len(cells)}"),
                     str(error.details.get("answers", NOTHING) if error else NOTHING),
-                    *(percentage(right.value), decimal(token), _value(error), *with_interval(gap)),
+                    *(percentage(right.value), decimal(token), value_of(error), *with_interval(gap)),
                 )
             )
     return laid_out(
@@ -265,17 +263,18 @@ def thresholds(answers: Answers) -> PublishedTable:
         cells = each_stated(one, model)
         for name in dict.fromkeys(cell[0] for cell in cells):
             own = [cell for cell in cells if cell[0] == name]
+            each = [stated(one, model, name, variant, 0.0) for _, variant, _ in own]
             for threshold in THRESHOLDS:
-                each = [stated(one, model, name, variant, threshold) for _, variant, _ in own]
-                over = [made["minus_accuracy"].value for made in each if "minus_accuracy" in made]
+                made = [e for e in each if (e["parse_rate"].value or 0) >= threshold]
+                over = [e["minus_accuracy"].value for e in made if "minus_accuracy" in e]
                 known = [value for value in over if value is not None]
-                errors = [made["ece"].value for made in each if "ece" in made]
+                errors = [e["ece"].value for e in made if "ece" in e]
                 rows.append(
                     (
                         *(one.name, model, name, f"{threshold:.2f}", f"{len(known)}", f"{len(own)}"),
                         *(
-                            _mean(errors),
-                            _mean(over),
+                            mean_of(errors),
+                            mean_of(over),
                             percentage(float(np.mean(np.array(known) > 0)) if known else None),
                         ),
                     )
@@ -291,7 +290,8 @@ def thresholds(answers: Answers) -> PublishedTable:
     )
 
 
-def _mean(values: Sequence[float | None]) -> Cell:
+def mean_of(values: Sequence[float | None]) -> Cell:
+    """A cell for the mean of the values that there are."""
     known = [value for value in values if value is not None]
     return decimal(float(np.mean(known)) if known else None)
 
@@ -333,3 +333,113 @@ def phrasings(answers: Answers) -> PublishedTable:
             "" if rows else "The study asks in fewer than two ways.",
         ],
     )
+
+
+def _token_cells(answers: Answers) -> Iterator[tuple[StoredAnswers, str, pl.DataFrame]]:
+    """Each data set, model and prompt with token confidence: data set, prompt, annotations."""
+    for one, model in each_model(answers):
+        for name in evaluators(one, _TOKEN, normalised=True)[:1]:
+            frame = by_evaluator(one, name, model)
+            for variant, shown in prompts(one, frame):
+                yield one, shown, of_prompt(frame, variant)
+
+
+_NO_TOKEN = "The study reads no token confidence: add the evaluator logprob."
+
+
+def ece_shifts(answers: Answers) -> PublishedTable:
+    """How far normalising moves ECE, by prompt, over data sets and models: the paper's table 4."""
+    shifts: dict[str, list[float]] = {}
+    for one, shown, own in _token_cells(answers):
+        value = one.take("ece_shift", own, by=[])[0].value
+        if value is not None:
+            shifts.setdefault(shown, []).append(abs(value))
+    if shifts:
+        shifts["all cells"] = [value for some in shifts.values() for value in some]
+    rows = []
+    for shown, some in shifts.items():
+        values = np.array(some)
+        drawn = values[np.random.default_rng(42).integers(0, values.size, (2000, values.size))].mean(1)
+        low, high = (float(end) for end in np.percentile(drawn, [2.5, 97.5]))
+        rows.append(
+            (
+                *(shown, str(values.size), decimal(float(values.mean())), ends(low, high)),
+                *(decimal(float(np.median(values))), decimal(float(values.max()))),
+                *(percentage(float(np.mean(values > bar))) for bar in (0.05, 0.2)),
+            )
+        )
+    return laid_out(
+        "ece-shifts",
+        "How far normalising over the labels moves ECE, by prompt.",
+        "prompt | cells | mean | 95% interval | median | maximum | over 0.05 | over 0.20",
+        rows,
+        text=1,
+        notes=[
+            "A cell is a data set, model and prompt. As in the paper, the interval resamples cells (2,000 "
+            "times); it is for cells like these.",
+            "" if rows else _NO_TOKEN,
+        ],
+    )
+
+
+_FULL = 0.999
+
+
+def coverage(answers: Answers) -> PublishedTable:
+    """In how many cells and answers all labels were among the likeliest tokens: the paper's table 5."""
+    shares: dict[str, list[float]] = {}
+    seen: dict[str, list[float]] = {}
+    for one, _, own in _token_cells(answers):
+        found = own["label_coverage"].drop_nulls().to_numpy() >= 1
+        if found.size:
+            shares.setdefault(one.name, []).append(float(found.mean()))
+            seen.setdefault(one.name, []).extend(found.astype(float))
+    rows = [
+        (
+            name,
+            f"{sum(share >= _FULL for share in some)} / {len(some)}",
+            percentage(float(np.mean(seen[name]))),
+        )
+        for name, some in shares.items()
+    ]
+    return laid_out(
+        "coverage",
+        "How often every label is among the likeliest tokens.",
+        "data set | cells with full coverage | answers with full coverage",
+        rows,
+        text=2,
+        notes=["A cell is a model and prompt.", "" if rows else _NO_TOKEN],
+    )
+
+
+def phrasing_means(answers: Answers) -> PublishedTable:
+    """Signed overconfidence of each model by phrasing, over the cells kept: the paper's table 9."""
+    rows = []
+    for one, model in each_model(answers):
+        cells = [cell for cell in each_stated(one, model) if one_of_four(one, cell[1])]
+        for name in dict.fromkeys(cell[0] for cell in cells):
+            made = [stated(one, model, name, variant, _ENOUGH) for of, variant, _ in cells if of == name]
+            kept = [each for each in made if "ece" in each and each["ece"].value is not None]
+            values = [
+                mean_of([each[kind].value if kind in each else None for each in kept])
+                for kind in ("minus_accuracy", "minus_token", "ece_gap")
+            ]
+            rows.append((one.name, model, name, str(len(kept)), *values))
+    return laid_out(
+        "phrasing-means",
+        "Overconfidence of each model by the phrasing of the question how sure it is.",
+        "data set | model | phrasing | prompts kept | verbal minus accuracy | verbal minus token | ECE gap",
+        rows,
+        text=3,
+        notes=[
+            "Means over those of the paper's four prompts at which at least 80% of the answers state a "
+            "confidence.",
+            _UNREAD,
+        ],
+    )
+
+
+def one_of_four(one: StoredAnswers, variant: str) -> bool:
+    """Whether a prompt is one of the paper's four; each is where the study has none of them."""
+    own = {v.id: v.factors.get(_FACTOR) for v in one.variants}
+    return own.get(variant) in SPREAD or not any(name in SPREAD for name in own.values())

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from quaver.core.records import Estimate
 from quaver.design.prompts.rendering import PromptWriter, messages_of
+from quaver.estimation.cells import OUTPUT
 from quaver.papers.published_table import (
+    KEYS,
     NOTHING,
     Answers,
     Cell,
@@ -299,3 +301,101 @@ def _measured(part: PartCost | None) -> tuple[float | None, float | None, float 
 
 def _change(now: float | None, before: float | None) -> Cell:
     return percentage(None if now is None or not before else now / before - 1)
+
+
+def overall(answers: Answers) -> PublishedTable:
+    """Compliance, accuracy and macro-F1 of each model, over all prompts: table 3 and figure 2."""
+    rows = []
+    for one, model in each_model(answers):
+        mine = one.of(model)
+        cells = [percentage(one.take("compliance", mine, by=[])[0].value)]
+        for _, missing in _WAYS:
+            taken = one.take("f1", mine, by=[], missing=missing)
+            cells.append(decimal(one.take("accuracy", mine, by=[], missing=missing)[0].value))
+            cells.append(decimal(next((e.value for e in taken if e.measure == "f1_macro"), None)))
+        rows.append((one.name, model, *cells))
+    return laid_out(
+        "overall",
+        "Compliance, accuracy and macro-F1 of each model over all prompts.",
+        "data set | model | compliance | accuracy, labelled | macro-F1, labelled | accuracy, all | "
+        "macro-F1, all",
+        rows,
+        text=2,
+        notes=[_LEFT_OUT],
+    )
+
+
+def data_sets(answers: Answers) -> PublishedTable:
+    """How many texts, prompts, models and answers each data set has, and of which classes the texts are."""
+    rows: list[tuple[Cell, ...]] = []
+    total = 0
+    for one in answers:
+        texts = one.study.experiment.items
+        prompts = one.frame["variant"].n_unique()
+        total += one.frame.height
+        counts = (prompts, len(one.models), one.frame.height)
+        rows.append((f"{one.name} ({len(one.labels.codes)})", "all", str(len(texts)), *map(str, counts)))
+        gold = [item.gold for item in texts if item.gold]
+        for label in one.labels.labels if gold else ():
+            count = str(gold.count(label.code))
+            rows.append((f"{one.name} ({len(one.labels.codes)})", label.name, count, *(NOTHING,) * 3))
+    rows.append(("all", "all", NOTHING, NOTHING, NOTHING, str(total)))
+    return laid_out(
+        "data-sets",
+        "The data sets (and how many labels each has), their classes, and the answers to them.",
+        "data set | class | texts | prompts | models | answers",
+        rows,
+        text=2,
+        notes=["The texts of a class are those with its gold label."],
+    )
+
+
+def raw_outputs(answers: Answers, items: Sequence[str] = ()) -> PublishedTable:
+    """Answers as they were written, and whether they comply: the paper's table 8 and figure 3.
+
+    Args:
+        answers: Stored answers.
+        items: The items' ids; by default one answer of each model for each way of not complying.
+    """
+    rows: list[tuple[Cell, ...]] = []
+    for one in answers:
+        factors = list(_factors(one))
+        written = one.raw.with_columns(pl.col("status", "reason", *KEYS[:4]).cast(pl.String))
+        if items:
+            some = written.filter(pl.col("item").is_in(list(items)))
+        else:
+            failed = written.filter(pl.col("status") != "valid")
+            some = failed.unique(["model", "status", "reason"], keep="first", maintain_order=True)
+        levels = {v.id: ", ".join(v.factors.get(name, NOTHING) for name in factors) for v in one.variants}
+        for row in some.iter_rows(named=True):
+            status = "valid" if row["status"] == "valid" else row["reason"] or row["status"]
+            output = " ".join((row[OUTPUT] or "").split())
+            shown = output if len(output) <= _SHOWN else output[:_SHOWN] + "…"
+            rows.append((one.name, row["model"], row["item"], levels.get(row["variant"], ""), shown, status))
+    return laid_out(
+        "raw-outputs",
+        "Answers as they were written, and whether they comply.",
+        "data set | model | item | prompt | answer | complies, or why not",
+        rows,
+        text=6,
+        notes=[
+            "" if items else "One for each model and way of not complying; --item ID shows all of an item."
+        ],
+    )
+
+
+_SHOWN = 200
+
+
+def prompt_texts(answers: Answers) -> PublishedTable:
+    """Every prompt in full, with a mark where the text goes: the paper's table 10."""
+    rows = []
+    for one in answers:
+        item = one.study.experiment.items[0]
+        for variant in one.variants:
+            text = "\n".join(message.content for message in messages_of(variant, one.labels, item))
+            own = PromptWriter(variant, one.labels).text(item)
+            rows.append(
+                (one.name, " ".join(variant.factors.values()) or variant.id, text.replace(own, "⟨text⟩"))
+            )
+    return laid_out("prompt-texts", "Every prompt.", "data set | prompt | text", rows, text=3)

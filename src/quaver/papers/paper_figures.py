@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import altair as alt
+import numpy as np
 import vl_convert
 
 from quaver.core.arguments import guarded
 from quaver.errors import QuaverError, StoreError
 from quaver.papers.confidence_tables import by_evaluator, each_stated, evaluators
+from quaver.papers.paper_layout import FigureKind, columns_like
 from quaver.papers.published_table import Answers, PublishedTable, each_model
-from quaver.papers.reliability_tables import named_points, reliability
+from quaver.papers.reliability_tables import reliability
 from quaver.papers.sensitivity_tables import (
     KINDS,
     beside_baselines,
+    class_matrix,
     class_points,
     each_strategy,
     item_points,
     violin_values,
 )
+from quaver.report.charts.grid import Grid, Square, draw_grid
 from quaver.report.charts.plane import Guide, Plane, Spot, draw_plane, svg_text
-from quaver.report.charts.theme import finished, inline
+from quaver.report.charts.theme import DATA, TEXT, finished, inline, legend, options, panel_heading
 
-_WIDTH = 720
 _SERIES = {"own": "the model's answers", "noisy": "half of them swapped", "random": "drawn at random"}
-_BESIDE = 4
-"""Violins side by side; the others go below them, so that there is room for their names."""
+_VIOLIN, _BAR = 150, 330
+"""Pixels that a panel needs, so that there is room for its name."""
+_MATRIX = 60
+"""Items of a class that a matrix shows."""
 _S, _C = "sensitivity", "consistency"
 
 
@@ -64,79 +69,202 @@ def _plane(spots: list[Spot]) -> Any:
     return partial(draw_plane, Plane(spots, _S, _C, x_ends=(0.0, 1.0), y_ends=(0.0, 1.0), order=order))
 
 
-def violins(answers: Answers) -> Any:
-    """How item sensitivities and pair consistencies are distributed, a violin a strategy."""
-    rows = [
+def sensitivities(answers: Answers) -> Any:
+    """The items' sensitivity, a violin a strategy, and below it each class's, a colour a strategy."""
+    rows = []
+    for one, model, level, own in each_strategy(answers):
+        names = {label.code: label.name for label in one.labels.labels}
+        for code, (s, _) in class_points(one, own)["own"].items():
+            if s is not None:
+                rows.append({"panel": f"{one.name}, {model}", "x": names[code], "y": s, "series": level})
+    values = _values(answers, "sensitivity of items")
+    return lambda width: alt.vconcat(_violins(values, width=width), _bars(rows, _S, width=width))
+
+
+def consistencies(answers: Answers) -> Any:
+    """The consistency of pairs of items of one class, a violin a strategy."""
+    return partial(_violins, _values(answers, "consistency of pairs"))
+
+
+def _values(answers: Answers, what: str) -> list[dict[str, Any]]:
+    return [
         {"panel": what, "strategy": f"{one.name}, {model}, {level}", "value": float(value)}
         for one, model, level, own in each_strategy(answers)
-        for what, values in violin_values(one, own).items()
-        for value in values
+        for value in violin_values(one, own)[what]
     ]
-    return partial(_violins, rows)
 
 
 def _violins(rows: list[dict[str, Any]], *, width: int) -> Any:
-    panels = list(dict.fromkeys(row["panel"] for row in rows))
     levels = list(dict.fromkeys(row["strategy"] for row in rows))
-    beside = min(len(levels), _BESIDE)
-    each = int(width / max(1, beside)) - 40
-    header = alt.Header(labelExpr="split(datum.label, ', ')", labelLimit=each + 30)
-    drawn = []
-    for panel in panels:
-        own = [row for row in rows if row["panel"] == panel]
+    beside = max(1, min(len(levels), width // _VIOLIN))
+    each = int(width / beside) - 40
+    header = alt.Header(labelExpr="split(datum.label, ', ')", labelLimit=each + 30, labelFontSize=TEXT)
+    return (
+        alt.Chart(inline(rows))
+        .transform_density("value", as_=["value", "density"], extent=[0, 1], groupby=["strategy"])
+        .mark_area(orient="horizontal")
+        .encode(
+            x=alt.X("density:Q", stack="center", axis=None),
+            y=alt.Y("value:Q", title=rows[0]["panel"]),
+            facet=alt.Facet("strategy:N", title=None, sort=levels, columns=beside, header=header),
+        )
+        .properties(width=each, height=200)
+    )
+
+
+def matrices(answers: Answers) -> Any:
+    """The consistency of each pair of items of a class, and below it how its values are distributed."""
+    squares, rows, headings = [], [], {}
+    for one, model, level, own in each_strategy(answers):
+        for label in one.labels.labels:
+            made = class_matrix(one, own, label.code)
+            if made is None:
+                continue
+            panel = f"{label.name}: {one.name}, {model}, {level}"
+            headings[panel] = f"{one.name}, {model}, {level}"
+            for at, line in enumerate(made.matrix[:_MATRIX, :_MATRIX]):
+                squares += [Square(str(at), str(to), float(c), panel=panel) for to, c in enumerate(line)]
+            shares, starts = np.histogram(made.matrix, bins=20, range=(0, 1))
+            for n, start in zip(shares, starts, strict=False):
+                row = {"x": float(start), "end": float(start) + 0.05, "y": n / made.matrix.size}
+                rows.append({"panel": panel, "class": label.name, "under": headings[panel], **row})
+    names = {panel: panel.removesuffix(f": {under}") for panel, under in headings.items()}
+    grid = Grid(squares, named=False, names=names, headings=headings, side=150)
+    return lambda width: alt.vconcat(draw_grid(grid, width=width), _histograms(rows, width=width))
+
+
+def lines(kind: FigureKind, made: PublishedTable) -> Any:
+    """Lines over a number, with their bands; the panels with the highest mean first."""
+    spots = _spots(kind, made)
+    panels: dict[str, list[float]] = {}
+    for spot in spots:
+        panels.setdefault(spot.panel, []).append(spot.y)
+    spots.sort(key=lambda one: -float(np.mean(panels[one.panel])))
+    guides = [Guide("0.8", 0.8)] if "PSS" in kind.y[0] else []
+    return partial(draw_plane, Plane(spots, kind.x, _title(kind), joined=True, guides=guides))
+
+
+def points(kind: FigureKind, made: PublishedTable) -> Any:
+    """Points with their names."""
+    return partial(draw_plane, Plane(_spots(kind, made), kind.x, _title(kind)))
+
+
+def bars(kind: FigureKind, made: PublishedTable) -> Any:
+    """A bar a number, in groups, a panel beside a panel."""
+    rows = [
+        {"panel": panel, "x": str(row[kind.x]), "y": value, "series": name.removeprefix("accuracy by ")}
+        for panel, row, name, value in _numbers(kind, made)
+    ]
+    return partial(_bars, rows, _title(kind))
+
+
+def _bars(rows: list[dict[str, Any]], up: str, *, width: int) -> Any:
+    series = list(dict.fromkeys(row["series"] for row in rows))
+    beside = max(1, min(len({row["panel"] for row in rows}), width // _BAR))
+    each = int(width / beside) - 110
+    colours = alt.Scale(domain=series, range=DATA[: len(series)])
+    panels = []
+    for panel, own in _by_panel(rows).items():
         shape = (
             alt.Chart(inline(own))
-            .transform_density("value", as_=["value", "density"], extent=[0, 1], groupby=["strategy"])
-            .mark_area(orient="horizontal")
+            .mark_bar()
             .encode(
-                x=alt.X("density:Q", stack="center", axis=None),
-                y=alt.Y("value:Q", title=panel),
-                facet=alt.Facet("strategy:N", title=None, sort=levels, columns=beside, header=header),
+                x=alt.X("y:Q", scale=options(domain=[0, 1]), axis=options(title=up, tickCount=4)),
+                y=alt.Y("x:N", sort=None, title=None, axis=options(labelLimit=90)),
+                yOffset=alt.YOffset("series:N", sort=series),
+                color=alt.Color("series:N", legend=None, scale=colours),
             )
-            .properties(width=each, height=200)
         )
-        drawn.append(shape)
+        heading = panel_heading(panel, "", each + 60)
+        panels.append(shape.properties(width=each, height=max(40, 14 * len(own)), title=heading))
+    head = [legend(series, width)] if len(series) > 1 else []
+    return alt.vconcat(*head, *_in_lines(panels, beside))
+
+
+def _in_lines(panels: Sequence[Any], beside: int) -> list[Any]:
+    return [alt.hconcat(*panels[at : at + beside]) for at in range(0, len(panels), beside)]
+
+
+def _histograms(rows: list[dict[str, Any]], *, width: int) -> Any:
+    beside = max(1, width // _VIOLIN)
+    each = int(width / beside) - 60
+    panels = []
+    for own in _by_panel(rows).values():
+        shape = (
+            alt.Chart(inline(own))
+            .mark_bar()
+            .encode(
+                x=alt.X("x:Q", bin="binned", axis=options(title="consistency", tickCount=3)),
+                x2="end:Q",
+                y=alt.Y("y:Q", axis=options(title="share of pairs", tickCount=3)),
+            )
+        )
+        heading = panel_heading(own[0]["class"], own[0]["under"], each + 40)
+        panels.append(shape.properties(width=each, height=90, title=heading))
+    return alt.vconcat(*_in_lines(panels, beside))
+
+
+def heat(kind: FigureKind, made: PublishedTable) -> Any:
+    """A number a square: darker where it is larger."""
+    panels: dict[str, list[Square]] = {}
+    for panel, row, _, value in _numbers(kind, made):
+        names = ", ".join(str(row[name]) for name in kind.series)
+        square = Square(names, str(row[kind.x]), value, f"{value:.2f}", panel)
+        panels.setdefault(panel, []).append(square)
+    return partial(_heat, panels)
+
+
+def _heat(panels: dict[str, list[Square]], *, width: int) -> Any:
+    drawn = [
+        draw_grid(Grid(some), width=width).properties(title=panel_heading(panel, "", width))
+        for panel, some in panels.items()
+    ]
     return alt.vconcat(*drawn)
 
 
-def curves(made: PublishedTable) -> Any:
-    """The mean score of subsamples against their share of the items, a line a column of the table."""
-    names = [name for name in made.columns[1:] if not name.endswith("middle 95%")]
-    spots = [
-        Spot(float(share), value, low, high, series=name)
-        for name in names
-        for share, value, low, high in _points(made, name)
-    ]
-    plane = Plane(
-        spots, "share of items", "Krippendorff's α", joined=True, percent="x", guides=[Guide("0.8", 0.8)]
-    )
-    return partial(draw_plane, plane)
+def _title(kind: FigureKind) -> str:
+    return kind.y[0].removesuffix(", paper") if kind.draw != "bars" else kind.y[0].partition(" of ")[0]
 
 
-def _points(made: PublishedTable, name: str) -> Iterator[tuple[str, float, float | None, float | None]]:
+def _by_panel(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row["panel"], []).append(row)
+    return found
+
+
+def _spots(kind: FigureKind, made: PublishedTable) -> list[Spot]:
+    """A point a number, with its interval and its names."""
+    spots = []
+    for panel, row, column, value in _numbers(kind, made):
+        low, high = (_number(row.get(f"{kind.ends} {end}")) for end in ("low", "high"))
+        across = _number(row[kind.x])
+        if across is None:
+            continue
+        series = ", ".join(str(row[name]) for name in kind.series) or column
+        words = [name for name in row if isinstance(row[name], str) and name not in kind.panel]
+        name = ", ".join(str(row[one]) for one in (words if kind.name == ("*",) else kind.name))
+        spots.append(Spot(across, value, low, high, panel=panel, series=series, name=name))
+    return spots
+
+
+def _numbers(kind: FigureKind, made: PublishedTable) -> Iterator[tuple[str, dict[str, Any], str, float]]:
+    """Each number that is drawn: its panel, its row, its column and its value."""
+    columns = [full for name in kind.y for full in columns_like(made, name)]
     for row in made.rows():
-        value = row[name]
-        if isinstance(value, float):
-            ends = (row.get(f"{name} middle 95% {end}") for end in ("low", "high"))
-            low, high = (one if isinstance(one, float) else None for one in ends)
-            yield str(row["share of items"]), value, low, high
+        if all(str(row[name]) in some for name, some in kind.only.items()):
+            for column in columns:
+                value = _number(row.get(column))
+                if value is not None:
+                    yield ", ".join(str(row[name]) for name in kind.panel), row, column, value
 
 
-def size_and_spread(answers: Answers) -> Any:
-    """Spread against size, a named point a model; a colour a data set."""
-    points = named_points(answers)
-    rows = [{"data set": a, "model": b, "size": c, "spread": d} for a, b, c, d in points]
-    return partial(_named, rows)
-
-
-def _named(rows: list[dict[str, Any]], *, width: int) -> Any:
-    base = alt.Chart(inline(rows)).encode(
-        x=alt.X("size:Q", title="size (billions of parameters)", scale=alt.Scale(type="log", padding=30)),
-        y=alt.Y("spread:Q", title="spread of accuracy over prompts", scale=alt.Scale(zero=True)),
-        color=alt.Color("data set:N"),
-    )
-    names = base.mark_text(align="left", dx=7).encode(text="model:N")
-    return (base.mark_point(filled=True, size=60) + names).properties(width=width - 180, height=300)
+def _number(value: Any) -> float | None:
+    """A cell's number; none of a cell without one."""
+    try:
+        return None if value is None else float(value)
+    except ValueError:
+        return None
 
 
 def stated_over_token(answers: Answers) -> Any:
@@ -194,6 +322,22 @@ def save(chart: Any, path: Path) -> None:
         raise StoreError("the figure cannot be written", where=str(path), found=str(error)) from None
 
 
-def shown(drawn: Any, caption: str, *, width: int = _WIDTH) -> Any:
-    """A figure with its title."""
-    return finished(drawn(width=width), width=width, title=caption)
+def drawn(kind: FigureKind, answers: Answers, made: PublishedTable | None, *, width: int) -> Any:
+    """A figure with its title.
+
+    Args:
+        kind: Which.
+        answers: Stored answers.
+        made: The table that it draws, if it draws one.
+        width: Of the whole, in pixels.
+
+    Raises:
+        QuaverError: There is nothing to draw.
+    """
+    there = any(True for _ in _numbers(kind, made)) if made is not None else bool(answers)
+    if not there:
+        notes = " ".join(made.notes) if made is not None else ""
+        raise QuaverError("there is nothing to draw", where=f"figure {kind.number}", found=notes or "no rows")
+    draw = globals()[kind.draw]
+    chart = draw(answers) if made is None else draw(kind, made)
+    return finished(chart(width=width), width=width, title=f"{kind.title}.")

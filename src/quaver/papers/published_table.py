@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import polars as pl
@@ -15,20 +14,13 @@ from markupsafe import Markup
 from quaver import measures
 from quaver.core.number_format import decimals
 from quaver.core.records import Estimate, LabelSet, Variant
-from quaver.core.rows import Estimates, html_table
+from quaver.core.rows import Estimates
 from quaver.errors import QuaverError, StoreError, UnknownName
 from quaver.estimation.cells import OUTPUT
 from quaver.estimation.left_out_prompts import ORIGINAL, in_every_group
 from quaver.report.table_rows import Table
-from quaver.report.tables.written_tables import (
-    csv_text,
-    latex,
-    latex_text,
-    markdown,
-    markdown_text,
-    plain,
-    tidy,
-)
+from quaver.report.tables.printed_tables import html, latex_float, markdown, markdown_text
+from quaver.report.tables.written_tables import csv_text, tidy
 from quaver.study.analysis.call_export import raw_answers
 from quaver.study.analysis.chart_estimates import StoredBehind
 
@@ -189,17 +181,16 @@ def answers_of(stored: Study | Collection) -> list[StoredAnswers]:
     return found
 
 
-Format = Literal["markdown", "latex", "csv"]
+Format = Literal["markdown", "latex", "html", "csv"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 Cell = str | Markup
 """What stands in a table: text, or a number with its full value."""
 
-_FITTING = 7
-"""A table with more columns is rarely as narrow as a line."""
-_SHRUNK = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 NOTHING = "—"
 """A cell without a value."""
+KEYS = ("model", "variant", "decoding", "item", "repeat")
+"""The columns that name an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,12 +204,14 @@ class PublishedTable:
         caption: What it shows.
         table: Its columns and rows; every number has its full value.
         notes: How it was made: what the paper does, what Quaver does instead, and why there is no value.
+        data: The same with a number a cell, where the printed cells hold several.
     """
 
     name: str
     caption: str
     table: Table
     notes: tuple[str, ...] = ()
+    data: Table | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -227,15 +220,14 @@ class PublishedTable:
 
     def rows(self) -> list[dict[str, object]]:
         """The rows by column, numbers with their full value; an interval is two columns."""
-        return tidy(self.table).to_dicts()
+        return tidy(self.data or self.table).to_dicts()
 
     def as_(self, form: Format = "markdown") -> str:
         r"""The table as text.
 
         Args:
-            form: ``markdown``; ``latex``, a float for the package booktabs, with graphicx shrunk to the line
-                where it has many columns; ``csv``, the cells alone, in which no text is a formula to a
-                spreadsheet.
+            form: ``markdown``; ``html``; ``latex``, floats for the package booktabs that fit a column or a
+                page; ``csv``, the cells alone, in which no text is a formula to a spreadsheet.
 
         Raises:
             UnknownName: There is no such format.
@@ -244,7 +236,7 @@ class PublishedTable:
         >>> print(made.as_("latex"))
         % \usepackage{booktabs}
         \begin{table}
-        \centering
+        \centering\footnotesize\setlength{\tabcolsep}{4pt}
         \caption{PSS by data set}
         \label{tab:pss}
         \begin{tabular}{lr}
@@ -254,37 +246,26 @@ class PublishedTable:
         a\_b & 1 \\
         \bottomrule
         \end{tabular}
-        \par\smallskip\footnotesize So.
+        \par\smallskip\parbox{\linewidth}{So.}
         \end{table}
         <BLANKLINE>
         """
         if form not in FORMATS:
             raise UnknownName("format", form, FORMATS, where="format")
         if form == "csv":
-            return csv_text(tidy(self.table))
+            return csv_text(tidy(self.data or self.table))
         if form == "latex":
-            return self._latex()
+            return latex_float(self.table, self.caption, self.name, self.notes)
+        if form == "html":
+            return html(self.table, self.caption, self.notes)
         notes = "".join(f"\n{markdown_text(note)}\n" for note in self.notes)
         return f"{markdown(self.table)}\nTable: {markdown_text(self.caption)}\n{notes}"
-
-    def _latex(self) -> str:
-        package, _, body = latex(self.table).partition("\n")
-        head = [package, r"\begin{table}", r"\centering", rf"\caption{{{latex_text(self.caption)}}}"]
-        notes = [rf"\par\smallskip\footnotesize {latex_text(note)}" for note in self.notes]
-        shown = [body.rstrip("\n")]
-        if len(self.columns) > _FITTING:
-            head.insert(1, r"% \usepackage{graphicx}")
-            shown = [_SHRUNK, *shown, "}"]
-        lines = [*head, rf"\label{{tab:{self.name}}}", *shown, *notes, r"\end{table}"]
-        return "\n".join(lines) + "\n"
 
     def __str__(self) -> str:
         return self.as_()
 
     def _repr_html_(self) -> str:
-        rows = [[plain(cell) for cell in row] for row in self.table.rows]
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        return f"<p>{escape(self.caption)}</p>{html_table(self.columns, rows)}{notes}"
+        return self.as_("html")
 
 
 def decimal(value: float | None, places: int = 3) -> Cell:
@@ -325,9 +306,14 @@ def interval_of(one: Estimate | None, places: int = 3) -> Cell:
     return NOTHING if one is None else ends(one.low, one.high, places)
 
 
+def value_of(one: Estimate | None) -> Cell:
+    """A cell for an estimate's value."""
+    return decimal(None if one is None else one.value)
+
+
 def with_interval(one: Estimate | None) -> tuple[Cell, Cell]:
     """Cells for an estimate's value and its interval."""
-    return decimal(None if one is None else one.value), interval_of(one)
+    return value_of(one), interval_of(one)
 
 
 def laid_out(
@@ -379,38 +365,6 @@ def by_cell(estimates: Iterable[Estimate], *names: str) -> Mapping[tuple[str, ..
 
 
 Answers = Sequence[StoredAnswers]
-
-
-@dataclass(frozen=True, slots=True)
-class TableKind:
-    """One of a paper's tables.
-
-    Attributes:
-        name: What the command calls it.
-        title: What it shows, in a line.
-        make: Makes it of stored answers.
-        figure: The function of `paper_figures` that draws it, where the paper has a figure.
-        chooses_items: Whether it is about some items, which `make` takes by id.
-    """
-
-    name: str
-    title: str
-    make: Callable[..., PublishedTable]
-    figure: str = ""
-    chooses_items: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedPaper:
-    """A paper and its tables.
-
-    Attributes:
-        code: What recipes call it: ``barrie-2025``; `study_kinds.PAPERS` says more of it.
-        tables: Its tables, in its order.
-    """
-
-    code: str
-    tables: tuple[TableKind, ...]
 
 
 def each_model(answers: Answers) -> Iterator[tuple[StoredAnswers, str]]:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from quaver import measures
+from quaver.core.number_format import decimals
 from quaver.errors import QuaverError
 from quaver.papers.published_table import (
     NOTHING,
@@ -50,7 +51,7 @@ def each_strategy(answers: Answers) -> Iterator[tuple[StoredAnswers, str, str, p
 
 def strategies(answers: Answers) -> PublishedTable:
     """S, C and micro-F1 of each strategy with their SDs, beside Quaver's."""
-    rows, found = [], []
+    rows, found, both = [], [], []
     for one, model, level, own in each_strategy(answers):
         s = one.take("sensitivity", own, by=[], convention="paper")[0]
         c = one.take("consistency", own, by=[], convention="paper")[0]
@@ -64,6 +65,7 @@ def strategies(answers: Answers) -> PublishedTable:
         better = [one.take(name, own, by=[])[0] for name in ("sensitivity", "consistency")]
         whole = next((e for e in one.take("f1", own, by=[]) if e.measure == "f1_micro"), None)
         found += [(f"{one.name}, {model}, {level}", e) for e in (s, c, *better)]
+        both.append((s.value, c.value))
         rows.append(
             (
                 *(one.name, model, level, str(own["variant"].n_unique())),
@@ -83,8 +85,56 @@ def strategies(answers: Answers) -> PublishedTable:
         ("data set", "model", "strategy", "paraphrases", *heads, *own_heads),
         rows,
         text=3,
-        notes=[_PAPER, _BETTER, *reasons(found)],
+        notes=[_PAPER, _BETTER, _correlation(both), *reasons(found)],
     )
+
+
+_LEAST_S = 0.05
+"""The paper correlates S with C where S is at least this."""
+
+
+def _correlation(both: Sequence[tuple[float | None, float | None]]) -> str:
+    """Pearson's correlation of S with C over the rows in which S is not next to nothing."""
+    kept = np.array([pair for pair in both if None not in pair and (pair[0] or 0) >= _LEAST_S], float)
+    head = f"Pearson's correlation of S with C over the rows with S of at least {_LEAST_S:g}"
+    if len(kept) < 3 or not kept.std(0).all():
+        return f"{head}: not defined ({len(kept)} such rows)."
+    return f"{head}: {decimals(float(np.corrcoef(kept.T)[0, 1]), 2)} ({len(kept)} rows)."
+
+
+def label_shares(answers: Answers, items: Sequence[str] = ()) -> PublishedTable:
+    """How often each label is given to some items over the paraphrases: the paper's figure 2.
+
+    Args:
+        answers: Stored answers.
+        items: The items' ids; by default three of the class of the item that the paraphrases move most.
+    """
+    rows = []
+    for one, model, level, own in each_strategy(answers):
+        points = item_points(one, own)
+        for item in items or _of_a_class(points):
+            mine = own.filter(pl.col("item").cast(pl.String) == item)
+            given = mine["label"].cast(pl.String).to_list()
+            for code in (*one.labels.codes, None):
+                share = given.count(code) / len(given) if given else None
+                gold, _, s, c = points.get(item, (NOTHING, NOTHING, None, None))
+                shown = (decimal(share), decimal(s), decimal(c))
+                rows.append((one.name, model, level, item, gold, code or "N/A", *shown))
+    return laid_out(
+        "label-shares",
+        "How often each label is given to an item over the paraphrases.",
+        "data set | model | strategy | item | class | label | share | S of the item | C of the item",
+        rows,
+        text=6,
+        notes=[_PAPER, "--item ID chooses the items."],
+    )
+
+
+def _of_a_class(points: Mapping[str, tuple[str, str, float | None, float | None]]) -> list[str]:
+    """The item with the highest S, and two others of its class: the least and the next."""
+    moved = _in_order(points, by_consistency=False)
+    alike = [item for item in moved if points[item][0] == points[moved[0]][0]]
+    return list(dict.fromkeys([*alike[:1], *alike[-2:]]))
 
 
 def _deviation(values: np.ndarray) -> float | None:
@@ -96,13 +146,14 @@ def pair_values(one: StoredAnswers, frame: pl.DataFrame) -> np.ndarray:
     found = []
     for code in frame["gold"].cast(pl.String).drop_nulls().unique().sort():
         ids = frame.filter(pl.col("gold").cast(pl.String) == code)["item"].unique().sort().head(_MOST)
-        matrix = _matrix(one, frame.filter(pl.col("item").is_in(ids.to_list())), code)
+        matrix = class_matrix(one, frame.filter(pl.col("item").is_in(ids.to_list())), code)
         if matrix is not None:
             found.append(matrix.matrix.ravel())
     return np.concatenate(found) if found else np.array([])
 
 
-def _matrix(one: StoredAnswers, frame: pl.DataFrame, code: str) -> Any:
+def class_matrix(one: StoredAnswers, frame: pl.DataFrame, code: str) -> Any:
+    """The consistency of each pair of items of a class; None where there is none."""
     try:
         return measures.consistency_matrix(frame, code, labels=one.labels, missing="category")
     except QuaverError:
@@ -273,7 +324,7 @@ def matrix(answers: Answers, items: Sequence[str] = ()) -> PublishedTable:
         there = set(own["item"].cast(pl.String))
         known = [item for item in ids if item in there]
         notes += [f"No such item in {one.name}: {item}." for item in ids if item not in there]
-        alike = _matrix(one, _of_one_class(one, own, known), one.labels.codes[0]) if known else None
+        alike = class_matrix(one, _of_one_class(one, own, known), one.labels.codes[0]) if known else None
         if alike is None:
             continue
         each.append(known)

@@ -17,7 +17,6 @@ from quaver.papers.published_table import (
     Cell,
     PublishedTable,
     StoredAnswers,
-    by_cell,
     decimal,
     each_model,
     laid_out,
@@ -26,6 +25,7 @@ from quaver.papers.published_table import (
 )
 from quaver.papers.stability_tables import BAR
 from quaver.report.page.figure_data import Cost
+from quaver.study.sources.prices import COMPARED, known_price
 
 
 def raw_answers_table(answers: Answers) -> PublishedTable:
@@ -33,9 +33,7 @@ def raw_answers_table(answers: Answers) -> PublishedTable:
     rows, found = [], []
     for one, model in each_model(answers):
         mine = one.of(model, one.raw)
-        kept = mine.join(
-            one.again.select("decoding", "variant").unique(), on=["decoding", "variant"], how="semi"
-        )
+        kept = mine.join(one.again, on=["decoding", "variant"], how="semi")
         written = kept.with_columns(pl.col(OUTPUT).str.strip_chars().alias("label"))
         plain = written.drop(OUTPUT, "status", strict=False)
         as_written = one.bare("intra_pss", plain)
@@ -67,28 +65,20 @@ def raw_answers_table(answers: Answers) -> PublishedTable:
 
 def subsamples(answers: Answers) -> PublishedTable:
     """The mean score over subsamples of a few per cent of the items, intra and inter."""
-    columns, curves, found = [], [], []
+    rows, found = [], []
     for one, model in each_model(answers):
         for kind, frame in (("intra", one.again), ("inter", one.reworded)):
-            mine = one.of(model, frame)
-            made = one.take(f"{kind}_pss_subsamples", mine, by=[], missing=one.unlabelled)
-            name = f"{one.name}, {model}, {kind}"
-            if any("share" in e.cell for e in made):
-                columns += [name, f"{name} middle 95%"]
-                curves.append(by_cell(made, "share"))
-            found += [(name, e) for e in made]
-    shares = [f"{share:g}" for share in SHARES]
-    rows = [
-        (share, *(cell for curve in curves for cell in with_interval(curve.get((share,)))))
-        for share in shares
-        if any((share,) in curve for curve in curves)
-    ]
+            made = one.take(f"{kind}_pss_subsamples", one.of(model, frame), by=[], missing=one.unlabelled)
+            found += [(f"{one.name}, {model}, {kind}", e) for e in made]
+            rows += [
+                (e.cell["share"], one.name, model, kind, *with_interval(e)) for e in made if "share" in e.cell
+            ]
     return laid_out(
         "subsamples",
         "Stability scores of subsamples of the items: the mean over subsamples.",
-        ("share of items", *columns),
-        rows,
-        text=1,
+        "share of items | data set | model | prompts | mean PSS | middle 95%",
+        sorted(rows, key=lambda row: float(row[0])),
+        text=4,
         notes=[
             "Subsamples are drawn without replacement; middle 95%: between which most of them lie.",
             *reasons(found),
@@ -208,8 +198,60 @@ def costs(answers: Answers) -> PublishedTable:
         "US dollars, read | US dollars, written | US dollars",
         rows,
         text=2,
+        notes=[_PRICES],
+    )
+
+
+def cost_shares(answers: Answers) -> PublishedTable:
+    """What a part of the items would have cost: the paper's table 5."""
+    rows: list[tuple[Cell, ...]] = []
+    totals: list[float | None] = [0.0] * 3
+    for one in answers:
+        for cost in one.costs():
+            money = _parts(one, cost)
+            totals = [None if a is None or b is None else a + b for a, b in zip(totals, money, strict=True)]
+            calls = (decimal(share * cost.calls, 0) for share in SHARES)
+            rows.append((one.name, cost.model, *(decimal(part, 2) for part in money), *calls))
+    whole = totals[2]
+    dollars = (decimal(None if whole is None else share * whole, 2) for share in SHARES)
+    rows.append(("all, in US dollars", "", *(decimal(part, 2) for part in totals), *dollars))
+    return laid_out(
+        "cost-shares",
+        "Cost of each data set, and calls for a part of its items; in the last row, what they cost.",
+        (
+            *("data set", "model", "input cost", "output cost", "total cost"),
+            *(f"{share:.0%}" for share in SHARES),
+        ),
+        rows,
+        text=2,
+        notes=["A part of the items costs that part of the calls and of the money. " + _PRICES],
+    )
+
+
+_PRICES = (
+    "US dollars at the list prices of the day of the run; 0 is a model that runs on your machine, a dash a "
+    "price that is not known."
+)
+
+
+def other_prices(answers: Answers) -> PublishedTable:
+    """What the same tokens would cost with other models: the paper's table C.1."""
+    costs = [cost for one in answers for cost in one.costs()]
+    read, written = sum(c.prompt_tokens for c in costs), sum(c.completion_tokens for c in costs)
+    rows = []
+    for name in COMPARED:
+        price = known_price(name)
+        if price is not None:
+            each = [price.of(1_000_000, 0, 0), price.of(0, 0, 1_000_000)]
+            money = [each[0] * read / 1e6, each[1] * written / 1e6]
+            rows.append((name, *(decimal(part, 2) for part in (*each, *money, sum(money)))))
+    return laid_out(
+        "other-prices",
+        "What the tokens of all data sets would cost with other models, in US dollars.",
+        "model | input price | output price | input cost | output cost | total cost",
+        rows,
+        text=1,
         notes=[
-            "US dollars at the list prices of the day of the run; 0 is a model that runs on your machine, a "
-            "dash a price that is not known."
+            "Prices for a million tokens, by today's list; the tokens are as the models asked counted them."
         ],
     )

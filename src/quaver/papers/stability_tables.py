@@ -9,12 +9,17 @@ import numpy as np
 import polars as pl
 
 from quaver.core.records import Estimate
+from quaver.core.rows import Estimates
+from quaver.estimation.answer_views import View, view
+from quaver.estimation.cells import OUTPUT
 from quaver.papers.published_table import (
+    KEYS,
     NOTHING,
     Answers,
     Cell,
     PublishedTable,
     StoredAnswers,
+    by_cell,
     decimal,
     each_model,
     ends,
@@ -22,7 +27,7 @@ from quaver.papers.published_table import (
     laid_out,
     percentage,
     reasons,
-    with_interval,
+    value_of,
 )
 from quaver.study.imports.stability_summary import Curve, of_neighbours, of_repeats
 
@@ -159,7 +164,7 @@ def _levels(one: StoredAnswers, model: str, **options: str) -> list[tuple[float,
     frame = one.of(model, one.reworded)
     if column is None or frame.is_empty():
         return []
-    found = one.take("inter_pss", frame, by=[column], missing=one.unlabelled, **options)
+    found = one.take("inter_pss", frame, by=[column], **{"missing": one.unlabelled, **options})
     known = [(float(e.cell[column]), e) for e in found if e.cell.get(column)]
     return sorted(known, key=lambda pair: pair[0])
 
@@ -225,22 +230,104 @@ def _package_interval(one: StoredAnswers, model: str, at: float) -> tuple[float 
     return None, None
 
 
+def _appendix(score: float | None, rows: Estimate | None, repeats: int) -> Cell:
+    """The paper's interval: the score ± 1.96 · σ/√k, σ that of scores of resampled labels (appendix A)."""
+    spread = None if rows is None else rows.details.get("sd_of_resamples")
+    if score is None or spread is None:
+        return NOTHING
+    half = 1.96 * float(spread) / repeats**0.5
+    return ends(score - half, score + half)
+
+
+_CURVE_HEADS = (
+    *("PSS", "appendix A's interval", "95% interval", "filtered PSS", "balanced PSS"),
+    "distinct answers",
+)
+_CURVE_NOTES = (
+    "appendix A's interval: PSS ± 1.96 · σ/√k, σ that of scores of resampled labels, k the repeats; it "
+    "narrows with k whatever the answers are, and is too narrow. 95% interval: Quaver's; quote this one.",
+    "filtered: answers with a label alone; balanced: of these, as many at each {} as that with the "
+    "fewest has. distinct answers: as they were written.",
+    _NA,
+)
+
+
+def by_repeat(answers: Answers) -> PublishedTable:
+    """The score of the first k repeats of one prompt, for every k: the paper's figures 1, B.1 and B.2."""
+    rows: list[tuple[Cell, ...]] = []
+    for one, model in each_model(answers):
+        mine = one.of(model, one.again)
+        kept = [view(mine, kind, labels=one.labels, seed=one.study.spec.seed) for kind in _KINDS]
+        filtered, balanced = (by_cell(_curve(one, frame, "drop"), "repeats") for frame in kept)
+        distinct = dict(distinct_answers(one, mine, "repeat"))
+        order = sorted(mine["repeat"].unique())
+        for step in _curve(one, mine, one.unlabelled):
+            k = int(step.cell.get("repeats", 1))
+            first = mine.filter(pl.col("repeat").is_in(order[:k]))
+            drawn = one.take("intra_pss", first, by=[], missing=one.unlabelled, resample="rows")[0]
+            same = (value_of(each.get((str(k),))) for each in (filtered, balanced))
+            rows.append(
+                (
+                    *(one.name, model, str(k), decimal(step.value), _appendix(step.value, drawn, k)),
+                    *(interval_of(step), *same, str(distinct.get(order[k - 1], NOTHING))),
+                )
+            )
+    return laid_out(
+        "intra-by-repeat",
+        "Intra-prompt stability of the first repeats of one prompt.",
+        ("data set", "model", "repeats", *_CURVE_HEADS),
+        rows,
+        text=3,
+        notes=[note.format("repeat") for note in _CURVE_NOTES],
+    )
+
+
+_KINDS: tuple[View, ...] = ("filtered", "balanced")
+
+
+def _curve(one: StoredAnswers, frame: pl.DataFrame, missing: str) -> Estimates:
+    return one.take("intra_pss_cumulative", frame, by=[], missing=missing)
+
+
+def distinct_answers(one: StoredAnswers, frame: pl.DataFrame, column: str) -> list[tuple[Any, int]]:
+    """How many different answers there are, as they were written, at each value of a column."""
+    keys = [name for name in KEYS if name in frame.columns]
+    written = frame.join(one.raw.select(*keys, OUTPUT), on=keys, how="inner", nulls_equal=True)
+    return written.group_by(column).agg(pl.col(OUTPUT).str.strip_chars().n_unique()).rows()
+
+
 def by_temperature(answers: Answers) -> PublishedTable:
-    """The inter-prompt score at each temperature, a column for each data set and model."""
-    curves = {(one.name, model): dict(_levels(one, model)) for one, model in each_model(answers)}
-    levels = sorted({at for curve in curves.values() for at in curve})
-    heads = [f"{name}, {model}{part}" for name, model in curves for part in ("", " 95% interval")]
-    rows = [
-        (f"{at:g}", *(cell for curve in curves.values() for cell in with_interval(curve.get(at))))
-        for at in levels
-    ]
+    """The inter-prompt score at each temperature: the paper's figures 2, B.3 and B.4."""
+    rows: list[tuple[Cell, ...]] = []
+    for one, model in each_model(answers):
+        column = distance_column(one)
+        if column is None:
+            continue
+        reworded = one.of(model, one.reworded)
+        repeats = reworded["repeat"].n_unique()
+        drawn = dict(_levels(one, model, resample="rows", estimand="fixed"))
+        filtered = dict(_levels(one, model, missing="drop", view="filtered"))
+        balanced = dict(_levels(one, model, missing="drop", view="balanced", across=column))
+        distinct = dict(distinct_answers(one, reworded, column))
+        for at, made in _levels(one, model):
+            rows.append(
+                (
+                    *(one.name, model, f"{at:g}", decimal(made.value)),
+                    *(_appendix(made.value, drawn.get(at), repeats), interval_of(made)),
+                    *(value_of(each.get(at)) for each in (filtered, balanced)),
+                    str(distinct.get(at, NOTHING)),
+                )
+            )
     return laid_out(
         "inter-by-temperature",
         "Inter-prompt stability by the temperature at which the paraphrases were made.",
-        ("temperature", *heads),
+        ("data set", "model", "temperature", *_CURVE_HEADS),
         rows,
-        text=1,
-        notes=[_NA, "" if levels else "These paraphrases have no temperature."],
+        text=3,
+        notes=[
+            *(note.format("temperature") for note in _CURVE_NOTES),
+            "" if rows else "These paraphrases have no temperature.",
+        ],
     )
 
 

@@ -10,7 +10,8 @@ from markupsafe import Markup
 from quaver.errors import StoreError
 from quaver.replication.replication import Replicated, Replication
 from quaver.report.table_rows import Table
-from quaver.report.tables.written_tables import csv_text, latex, markdown
+from quaver.report.tables.printed_tables import latex, markdown
+from quaver.report.tables.written_tables import csv_text
 
 NAME = "replication"
 """The name of the files, without an ending."""

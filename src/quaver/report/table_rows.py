@@ -29,6 +29,7 @@ class Table:
         numeric: Which columns hold numbers.
         note: What is not in it.
         name: Of its files in ``tables/``; empty where it has none.
+        groups: What spans each column in a line above the headings, if anything does.
     """
 
     columns: tuple[str, ...]
@@ -36,6 +37,17 @@ class Table:
     numeric: frozenset[int] = frozenset()
     note: str = ""
     name: str = ""
+    groups: tuple[str, ...] = ()
+
+    def group(self, at: int) -> str:
+        """What spans a column."""
+        return self.groups[at] if self.groups else ""
+
+    @property
+    def headings(self) -> list[str]:
+        """The headings, each after what spans its column."""
+        named = [(self.group(at), name) for at, name in enumerate(self.columns)]
+        return [f"{group}, {name}" if group else name for group, name in named]
 
     @property
     def wordy(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from quaver.core.records import Estimate
 from quaver.report.page.notes import Notes, marks
 from quaver.report.table_rows import estimates_table
-from quaver.report.tables.written_tables import plain
+from quaver.report.tables.printed_tables import plain
 
 
 def test_a_warning_of_many_rows_is_noted_once_and_rows_lead_to_it() -> None:

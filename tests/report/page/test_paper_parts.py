@@ -109,7 +109,9 @@ def test_latex_has_no_command_that_a_name_brought() -> None:
     )
     whole = text.table_as("latex") + text.methods_as("latex")
     assert whole.count(r"\end{tabular}") == whole.count(r"\begin{tabular}") == 1
-    bare = re.sub(r"\\[&%$#_{}]|\\text\w+\{\}|\\char\d+\{\}|\\ldots\{\}|\\times|-\{\}", "", whole)
+    bare = re.sub(
+        r"\\[&%$#_{}]|\\text\w+\{\}|\\char\d+\{\}|\\ldots\{\}|\\times|-\{\}", "", whole.replace(r"\\{}", " ")
+    )
     assert bare.count("{") == bare.count("}")
     body = bare[bare.index(r"\toprule") : bare.index(r"\bottomrule")]
     assert all(line.count("&") == 4 for line in body.splitlines() if line.endswith(r"\\"))
@@ -154,7 +156,7 @@ def test_a_bundles_paragraph_names_its_digest(study: quaver.Study, tmp_path: Pat
 
 def test_the_command_prints_a_format_or_writes_all(study: quaver.Study, tmp_path: Path) -> None:
     shown = CliRunner().invoke(app(), ["paper", str(study.folder), "--as", "latex"]).stdout
-    assert r"\begin{table}" in shown
+    assert re.search(r"\\begin{table\*?}", shown)
     assert "@software{quaver," in shown
     CliRunner().invoke(app(), ["paper", str(study.folder), "--to", str(tmp_path / "out")])
     written = {path.name for path in (tmp_path / "out").iterdir()}

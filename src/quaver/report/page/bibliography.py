@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 
 from quaver.core.records import Estimate
-from quaver.report.tables.written_tables import latex_text
+from quaver.report.tables.printed_tables import latex_text
 
 _ENTRY = re.compile(r"^@\w+\{(?P<key>[a-z]+?)(?P<year>\d{4}),\n(?P<fields>.*?)^\}$", re.DOTALL | re.MULTILINE)
 _AUTHORS = re.compile(r"^  author = \{(.*)\},$", re.MULTILINE)

@@ -21,7 +21,7 @@ from quaver.report.page.figure_data import download
 from quaver.report.page.method import method_paragraph
 from quaver.report.page_words import ALL, in_words, interval, number, percent_measure, presentation_of
 from quaver.report.table_rows import Table
-from quaver.report.tables.written_tables import latex, latex_text, markdown, markdown_text, plain
+from quaver.report.tables.printed_tables import html, latex_float, latex_text, markdown, markdown_text
 
 _MOST_GROUPS = 6
 """A measure of more parts (labels, classes, models) is summed up in one row."""
@@ -141,9 +141,9 @@ class Paper:
         """
         _check(form)
         if form == "latex":
-            return _latex_table(self.table, self.caption)
+            return latex_float(self.table, self.caption, "quaver")
         if form == "html":
-            return _html_table(self.table, self.caption)
+            return html(self.table, self.caption)
         return f"{markdown(self.table)}\nTable: {markdown_text(self.caption)}\n"
 
     def methods_as(self, form: Format = "markdown") -> str:
@@ -177,9 +177,9 @@ class Paper:
             raise UnknownName("checklist", name, self.checklists, where="checklist")
         one = self.checklists[name]
         if form == "latex":
-            return _latex_table(one, one.note)
+            return latex_float(one, one.note, "quaver")
         if form == "html":
-            return _html_table(one, one.note)
+            return html(one, one.note)
         return f"{markdown(one)}\n{markdown_text(one.note)}\n"
 
     def files(self) -> Mapping[str, str]:
@@ -247,26 +247,6 @@ def paper_parts(results: Results, cost: Table, checklists: Mapping[str, Table] |
 def _check(form: str) -> None:
     if form not in FORMATS:
         raise UnknownName("format", form, FORMATS, where="format")
-
-
-def _latex_table(table: Table, caption: str) -> str:
-    """The table as a float with a caption, whose packages a comment names."""
-    package, _, body = latex(table).partition("\n")
-    head = [package, r"\begin{table}", r"\centering", rf"\caption{{{latex_text(caption)}}}"]
-    return "\n".join([*head, r"\label{tab:quaver}", body.rstrip("\n"), r"\end{table}"]) + "\n"
-
-
-def _html_table(table: Table, caption: str) -> str:
-    """The table as HTML without any style, its texts escaped."""
-
-    def row(cells: tuple[str, ...], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(plain(cell))}</{tag}>" for cell in cells) + "</tr>"
-
-    body = "\n".join(row(cells, "td") for cells in table.rows)
-    return (
-        f"<table>\n<caption>{escape(caption)}</caption>\n<thead>{row(table.columns, 'th')}</thead>\n"
-        f"<tbody>\n{body}\n</tbody>\n</table>\n"
-    )
 
 
 _TITLES = {

@@ -1,0 +1,56 @@
+"""``quaver figure``: a paper's figure from stored answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quaver.cli.console import say, screen, table
+from quaver.cli.run_display import open_collection
+from quaver.cli.study_options import FunctionOption, StudyArgument, figures_of_papers, open_study
+
+
+def command(
+    study: StudyArgument,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="PAPER:NUMBER, or the number alone in a paper's own recipe; without one, all are listed.",
+            autocompletion=figures_of_papers,
+        ),
+    ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(help="The file: .svg, .png or .pdf; by default figure-NAME.svg.", metavar="FILE"),
+    ] = None,
+    width: Annotated[int, typer.Option(min=200, help="In pixels; 360 is a column, 720 a page.")] = 720,
+    small: Annotated[bool, typer.Option("--small", help="Of the small version.")] = False,
+    function: FunctionOption = None,
+) -> None:
+    """Draw a figure as one of the papers draws it, from stored answers.
+
+    It takes a study, a bundle, or a collection, whose studies are the figure's data sets. No model is
+    asked.
+
+    Examples:
+      quaver figure study.yaml
+      quaver figure barrie-2025.yaml 2
+      quaver figure study.yaml errica-2025:6 --to items.pdf --width 360
+    """
+    from quaver.papers.catalogue import PAPERS, figure, figure_of, figures
+
+    own = [paper.code for paper in PAPERS if study.name.startswith(paper.code)]
+    if name is not None:
+        name = f"{own[0]}:{name}" if own and ":" not in name else name
+        figure_of(name)  # a wrong name is said before answers are read
+    stored = open_collection(study, function, small=small) or open_study(study, function, small=small)
+    if name is None:
+        screen.print(table(("figure", "what it shows"), list(figures().items())))
+        return
+    from quaver.papers.paper_figures import save
+
+    path = to or Path(f"figure-{name.replace(':', '-')}.svg")
+    save(figure(stored, name, width=width), path)
+    say(f"Wrote {path}")

@@ -1,0 +1,191 @@
+"""How a paper prints a table or draws a figure: which columns of Quaver's table are where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from markupsafe import Markup
+
+from quaver.core.number_format import decimals
+from quaver.papers.published_table import NOTHING, Cell, PublishedTable
+from quaver.report.table_rows import Table
+from quaver.report.tables.printed_tables import plain
+from quaver.report.tables.written_tables import numbers_of
+
+Row = Mapping[str, Cell]
+Place = tuple[str, str, str]
+"""A printed column: what spans it, its head, and the column of the numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One printed table, made of the rows of a table that has an answer a row.
+
+    Attributes:
+        number: The paper's number of it: ``table 3``.
+        caption: What it shows.
+        rows: The columns whose values its rows are about.
+        values: The columns whose numbers it prints, each with its head.
+        groups: The columns whose values span others.
+        columns: The columns whose values are heads.
+        joined: Whether the numbers of a place stand in one cell, with ``/`` between them.
+        by_value: Whether the heads of the numbers span the others.
+        mean: What the last row is called, if it has the mean of each column.
+        best: The columns in which the best number is bold, each with whether more is better.
+        beside: The columns in which numbers agree that are compared for the best.
+        least: How far the best must lie from the next.
+        only: The values to which columns are limited.
+        note: What stands below it.
+    """
+
+    number: str
+    caption: str
+    rows: tuple[str, ...]
+    values: Mapping[str, str]
+    groups: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    joined: bool = False
+    by_value: bool = False
+    mean: str = ""
+    best: Mapping[str, bool] = field(default_factory=dict)
+    beside: tuple[str, ...] = ()
+    least: float = 0.0
+    only: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    note: str = ""
+
+    def of(self, made: PublishedTable, label: str) -> PublishedTable:
+        """The printed table of a table.
+
+        Args:
+            made: With the columns that are named here; ``accuracy by *`` names all that begin so.
+            label: What LaTeX refers to it by.
+        """
+        values = {
+            full: head + full.removeprefix(name[:-1]) if name.endswith("*") else head
+            for name, head in self.values.items()
+            for full in columns_like(made, name)
+        }
+        return replace(self, values=values)._laid_out(made, label)
+
+    def _laid_out(self, made: PublishedTable, label: str) -> PublishedTable:
+        rows = self._kept(made)
+        grid: dict[tuple[Cell, ...], dict[Place, Cell]] = {}
+        for row in rows:
+            own = grid.setdefault(tuple(row[name] for name in self.rows), {})
+            for name in self.values:
+                own[self._place(row, name)] = row[name]
+        places = list(dict.fromkeys(place for own in grid.values() for place in own))
+        if self.by_value:
+            places.sort(key=lambda place: list(self.values).index(place[2]))
+        if self.mean and len(grid) > 1:
+            averaged = {place: _mean([own.get(place, NOTHING) for own in grid.values()]) for place in places}
+            grid[self.mean, *("",) * (len(self.rows) - 1)] = averaged
+        data = self._table(grid, [[place] for place in places])
+        notes = tuple(note for note in (self.note, *made.notes) if note)
+        printed = replace(made, name=label, caption=self.caption, table=data, notes=notes)
+        if not self.joined:
+            return printed
+        cells = list(dict.fromkeys(place[:2] for place in places))
+        parts = [[place for place in places if place[:2] == cell] for cell in cells]
+        return replace(printed, table=self._table(grid, parts), data=self._apart(data, places))
+
+    def _kept(self, made: PublishedTable) -> Sequence[Row]:
+        """The rows that are printed, the best numbers in bold."""
+        rows = [dict(zip(made.columns, row, strict=True)) for row in made.table.rows]
+        kept = [row for row in rows if all(plain(row[name]) in some for name, some in self.only.items())]
+        for name, more in self.best.items():
+            compared: dict[tuple[str, ...], list[dict[str, Cell]]] = {}
+            for row in kept:
+                if numbers_of(row[name]):
+                    compared.setdefault(tuple(plain(row[one]) for one in self.beside), []).append(row)
+            for some in compared.values():
+                values = sorted({numbers_of(row[name])[0] for row in some}, reverse=more)
+                if len(values) > 1 and abs(values[0] - values[1]) > self.least:
+                    for row in some:
+                        if numbers_of(row[name])[0] == values[0]:
+                            row[name] = Markup("<b>{}</b>").format(row[name])
+        return kept
+
+    def _place(self, row: Row, name: str) -> Place:
+        group, head = (", ".join(plain(row[one]) for one in some) for some in (self.groups, self.columns))
+        if self.by_value:
+            return self.values[name], head, name
+        if not head and not self.joined:
+            head = self.values[name]
+        elif len(self.values) > 1 and not self.joined:
+            head = f"{head} {self.values[name]}"
+        return group, head or "/".join(self.values.values()), name
+
+    def _table(
+        self, grid: Mapping[tuple[Cell, ...], Mapping[Place, Cell]], parts: Sequence[Sequence[Place]]
+    ) -> Table:
+        """The grid with a cell for each part of it."""
+        heads = (*self.rows, *(part[0][1] for part in parts))
+        groups = ("",) * len(self.rows) + tuple(part[0][0] for part in parts)
+        rows = tuple(
+            (*key, *(Markup("/").join(own.get(place, NOTHING) for place in part) for part in parts))
+            for key, own in grid.items()
+        )
+        numeric = frozenset(range(len(self.rows), len(heads)))
+        return Table(heads, rows, numeric, groups=groups if any(groups) else ())
+
+    def _apart(self, data: Table, places: Sequence[Place]) -> Table:
+        """The joined numbers' table with a column a number, each with its own head."""
+        heads = (*self.rows, *(f"{head} {self.values[name]}" for _, head, name in places))
+        return replace(data, columns=heads)
+
+
+def columns_like(made: PublishedTable, name: str) -> list[str]:
+    """The columns of a name; of one that ends in ``*``, all that begin so."""
+    if not name.endswith("*"):
+        return [name]
+    return [column for column in made.columns if column.startswith(name[:-1])]
+
+
+@dataclass(frozen=True, slots=True)
+class FigureKind:
+    """One of a paper's figures.
+
+    Attributes:
+        number: The paper's number of it; a name where it has none.
+        title: What it shows.
+        draw: The function of `paper_figures` that draws it.
+        table: The table whose rows it draws; of one without, the function reads the answers.
+        x: The column of the horizontal axis.
+        y: The columns of the vertical one.
+        panel: The columns whose values have a panel each.
+        series: The columns whose values have a colour each; by default those of ``y``.
+        name: The columns that name a point; ``*`` for all that hold words.
+        ends: The column of the intervals.
+        only: The values to which columns are limited.
+    """
+
+    number: str
+    title: str
+    draw: str
+    table: str = ""
+    x: str = ""
+    y: tuple[str, ...] = ()
+    panel: tuple[str, ...] = ()
+    series: tuple[str, ...] = ()
+    name: tuple[str, ...] = ()
+    ends: str = ""
+    only: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def _mean(cells: Sequence[Cell]) -> Cell:
+    """The mean of a column's numbers, printed as they are.
+
+    >>> _mean([Markup('<data value="0.5">50.0%</data>'), Markup('<data value="0.25">25.0%</data>')])
+    Markup('<data value="0.375">37.5%</data>')
+    """
+    numbers = [numbers_of(cell) for cell in cells]
+    if not all(len(each) == 1 for each in numbers):
+        return NOTHING
+    value = sum(each[0] for each in numbers) / len(numbers)
+    shown = plain(cells[0])
+    places = len(shown.rstrip("%").partition(".")[2])
+    percent = shown.endswith("%")
+    text = decimals(100 * value if percent else value, places)
+    return Markup('<data value="{}">{}{}</data>').format(repr(value), text, "%" if percent else "")

@@ -1,0 +1,344 @@
+"""Tables as text to print: LaTeX that fits a column or a page, Markdown and HTML, in which text is text."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from html import escape, unescape
+from itertools import groupby
+
+from markupsafe import Markup
+
+from quaver.report.page_words import visible
+from quaver.report.table_rows import Table
+
+_TAG = re.compile(r"<sup>.*?</sup>|<[^>]*>")
+_BOLD = re.compile(r"(<b>.*?</b>)", re.DOTALL)
+
+
+def plain(cell: str | Markup) -> str:
+    """A cell's text, with insertions and deletions marked as ``+…+`` and ``-…-``, without numbers of notes.
+
+    >>> plain(Markup("a <ins>b &lt; c</ins>")), plain("<b>")
+    ('a +b < c+', '<b>')
+    """
+    if not isinstance(cell, Markup):
+        return visible(str(cell))
+    marked = re.sub(r"</?ins>", "+", re.sub(r"</?del>", "-", cell))
+    return visible(unescape(_TAG.sub("", marked)))
+
+
+def _marked(cell: str | Markup, text: Callable[[str], str], bold: str) -> str:
+    """A cell as a format writes it, with what is best in bold."""
+    if not isinstance(cell, Markup):
+        return text(cell)
+    parts = [Markup(part) for part in _BOLD.split(cell) if part]
+    return "".join(bold.format(text(part)) if part.startswith("<b>") else text(part) for part in parts)
+
+
+_SMALL_GREEK = [
+    rf"$\{name}$"
+    for name in (
+        *(
+            "alpha",
+            "beta",
+            "gamma",
+            "delta",
+            "epsilon",
+            "zeta",
+            "eta",
+            "theta",
+            "iota",
+            "kappa",
+            "lambda",
+            "mu",
+        ),
+        *("nu", "xi", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega"),
+    )
+]
+_LARGE_GREEK = [
+    rf"$\{name}$"
+    for name in ("Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega")
+]
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\char34{}",
+    "'": r"\char39{}",
+    "`": r"\char96{}",
+    "-": "-{}",
+    "−": "$-$",
+    "×": r"$\times$",
+    "—": "---",
+    "…": r"\ldots{}",
+    "\u00a0": "~",
+    "⟨": r"\textless{}",
+    "⟩": r"\textgreater{}",
+    "≤": r"$\le$",
+    "≥": r"$\ge$",
+    "≈": r"$\approx$",
+    "→": r"$\to$",
+    **{sign: "\\" + sign for sign in "&%$#_"},
+    **dict(zip("αβγδεζηθικλμνξπρστυφχψω", _SMALL_GREEK, strict=True)),
+    **dict(zip("ΓΔΘΛΞΠΣΥΦΨΩ", _LARGE_GREEK, strict=True)),
+}
+_MARKDOWN = {
+    **{sign: "\\" + sign for sign in "\\`*_[]|#~!$"},
+    **{sign: f"&#{ord(sign)};" for sign in "<>{}"},
+}
+_REFERENCE = re.compile(r"&(?=#?\w+;)")
+"""What Markdown would read as a sign: ``&lt;``."""
+
+
+_BOOKTABS = r"% \usepackage{booktabs}"
+_SIGN, _BETWEEN = 4.4, 8.0
+"""Points: of a sign in footnote size, and between two columns."""
+_COLUMN, _PAGE = 215.0, 455.0
+"""Points: how wide a column and a page of a journal are."""
+_LONG = 40
+"""A text of more signs is set in lines."""
+_HEAD = 11
+"""A heading of more signs than its column is set in lines."""
+_LINES = 50
+"""What a page holds."""
+
+
+def latex(table: Table) -> str:
+    r"""The table for LaTeX with the booktabs package.
+
+    >>> print(latex(Table(("a_b", "n"), (("50% & {x}", "1"),), frozenset({1}))))
+    % \usepackage{booktabs}
+    \begin{tabular}{lr}
+    \toprule
+    a\_b & n \\
+    \midrule
+    50\% \& \{x\} & 1 \\
+    \bottomrule
+    \end{tabular}
+    <BLANKLINE>
+    """
+    every = range(len(table.columns))
+    kinds = ["r" if at in table.numeric else "l" for at in every]
+    return (
+        "\n".join(
+            [_BOOKTABS, *_tabular(table, every, table.rows, kinds, list(map(latex_text, table.columns)))]
+        )
+        + "\n"
+    )
+
+
+def _tabular(
+    table: Table,
+    places: Sequence[int],
+    rows: Sequence[Sequence[str]],
+    kinds: Sequence[str],
+    heads: Sequence[str],
+) -> list[str]:
+    """Some columns and rows of a table, under headings that are LaTeX already."""
+    return [
+        rf"\begin{{tabular}}{{{''.join(kinds)}}}",
+        r"\toprule",
+        *_spanners(table, places),
+        _latex_row(heads),
+        r"\midrule",
+        *(_latex_row([_marked(row[at], latex_text, r"\textbf{{{}}}") for at in places]) for row in rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+
+
+def _spanners(table: Table, places: Sequence[int]) -> list[str]:
+    """The line of headings that span columns, and the rules below them."""
+    if not any(table.group(at) for at in places):
+        return []
+    cells, rules, first = [], "", 1
+    for name, some in groupby(places, key=table.group):
+        width = len(list(some))
+        cells += [rf"\multicolumn{{{width}}}{{c}}{{{latex_text(name)}}}"] if name else [""] * width
+        rules += rf"\cmidrule(lr){{{first}-{first + width - 1}}}" if name else ""
+        first += width
+    return [_latex_row(cells), rules]
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    guard = "{}" if cells and cells[0].startswith(("[", "*")) else ""  # an argument to the row above
+    return guard + " & ".join(cells) + r" \\"
+
+
+def latex_float(table: Table, caption: str, label: str, notes: Sequence[str] = ()) -> str:
+    """The table as floats that fit: in a column where it is narrow, else across the page, else in parts.
+
+    Nothing is shrunk: columns that a page has no room for go below the others, under the same first
+    columns, and rows that it has no room for go on the next.
+    """
+    widths = [_width(table, at) for at in range(len(table.columns))]
+    blocks = list(_blocks(table, widths))
+    across = max(sum(widths[at] for at in block) for block in blocks) > _COLUMN
+    name = "table*" if across else "table"
+    pages: list[list[str]] = []
+    left = 0
+    for rows in _pages(table):
+        for block in blocks:
+            lines = sum(map(_lines, rows)) + 4
+            if lines > left:
+                pages.append([])
+                left = _LINES
+            left -= lines
+            kinds = [_kind(table, at, widths[at]) for at in block]
+            heads = [_head(table, at) for at in block]
+            pages[-1] += [r"\par\medskip"] if pages[-1] else []
+            pages[-1] += _tabular(table, block, rows, kinds, heads)
+    written = [_BOOKTABS]
+    for number, page in enumerate(pages):
+        said = latex_text(caption) + (" (continued)" if number else "")
+        written += [rf"\begin{{{name}}}", r"\centering\footnotesize\setlength{\tabcolsep}{4pt}"]
+        written += [rf"\caption{{{said}}}", *([] if number else [rf"\label{{tab:{label}}}"]), *page]
+        if number == len(pages) - 1:
+            written += [rf"\par\smallskip\parbox{{\linewidth}}{{{latex_text(note)}}}" for note in notes]
+        written.append(rf"\end{{{name}}}")
+    return "\n".join(written) + "\n"
+
+
+def _signs(table: Table, at: int) -> int:
+    return max((len(plain(row[at])) for row in table.rows), default=0)
+
+
+def _wrapped(table: Table, at: int) -> list[str]:
+    """A heading in lines hardly wider than what stands below it."""
+    return textwrap.wrap(visible(table.columns[at]), max(_HEAD, min(_signs(table, at), _LONG))) or [""]
+
+
+def _width(table: Table, at: int) -> float:
+    """A column's width in points."""
+    head = max(map(len, _wrapped(table, at)))
+    return _SIGN * max(head, min(_signs(table, at), _LONG)) + _BETWEEN
+
+
+def _kind(table: Table, at: int, width: float) -> str:
+    if at in table.numeric:
+        return "r"
+    return rf"p{{{width - _BETWEEN:.0f}pt}}" if _signs(table, at) > _LONG else "l"
+
+
+def _head(table: Table, at: int) -> str:
+    lines = [latex_text(line) for line in _wrapped(table, at)]
+    side, below = "r" if at in table.numeric else "l", r"\\{}".join(lines)
+    return below if len(lines) == 1 else rf"\shortstack[{side}]{{{below}}}"
+
+
+def _blocks(table: Table, widths: Sequence[float]) -> Iterator[list[int]]:
+    """The columns that stand beside each other, those of a spanner together where that fits."""
+    first = min(table.numeric, default=len(widths))
+    stub = list(range(first))
+    room = _PAGE - sum(widths[at] for at in stub)
+    units: list[list[int]] = []
+    for name, some in groupby(range(first, len(widths)), key=table.group):
+        places = list(some)
+        whole = name and sum(widths[at] for at in places) <= room
+        units += [places] if whole else [[at] for at in places]
+    block: list[int] = []
+    for unit in units:
+        if block and sum(widths[at] for at in [*block, *unit]) > room:
+            yield [*stub, *block]
+            block = []
+        block += unit
+    yield [*stub, *block]
+
+
+def _lines(row: Sequence[str]) -> int:
+    """How many lines of a page a row takes."""
+    return max((-(-len(plain(cell)) // _LONG) for cell in row), default=1) or 1
+
+
+def _pages(table: Table) -> Iterator[list[Sequence[str]]]:
+    """The rows that fit on a page."""
+    page: list[Sequence[str]] = []
+    for row in table.rows:
+        if page and sum(map(_lines, [*page, row])) + 4 > _LINES:
+            yield page
+            page = []
+        page.append(row)
+    yield page
+
+
+def latex_text(text: str) -> str:
+    r"""A text on one line in which nothing is a command to LaTeX.
+
+    >>> print(latex_text("50% of a_b: χ², ρ ≤ 1"))
+    50\% of a\_b: $\chi$², $\rho$ $\le$ 1
+    """
+    return "".join(map(_latex_sign, _line(text)))
+
+
+def _latex_sign(sign: str) -> str:
+    r"""A sign as pdfLaTeX knows it: what is neither a letter nor punctuation goes by its number, in ASCII.
+
+    >>> _latex_sign("␛"), _latex_sign("é")
+    ('\\textless{}U+001B\\textgreater{}', 'é')
+    """
+    if sign in _LATEX or sign.isascii():
+        return _LATEX.get(sign, sign)
+    code = ord(sign)
+    if unicodedata.category(sign)[0] not in "CS" and code < 0x10000:
+        return sign
+    stood_for = code - 0x2400 if 0x2400 <= code < 0x2420 else 0x7F if sign == "␡" else code
+    return rf"\textless{{}}U+{stood_for:04X}\textgreater{{}}"
+
+
+def markdown(table: Table) -> str:
+    r"""The table for Markdown, as GitHub and Pandoc read it.
+
+    >>> print(markdown(Table(("what", "n"), (("a | <b>", "1"),), frozenset({1}))))
+    | what | n |
+    | --- | ---: |
+    | a \| &#60;b&#62; | 1 |
+    <BLANKLINE>
+    """
+    rules = ["---:" if at in table.numeric else "---" for at in range(len(table.columns))]
+    heads = [markdown_text(one) for one in table.headings]
+    rows = [[_marked(cell, markdown_text, "**{}**") for cell in row] for row in table.rows]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, rules, *rows)) + "\n"
+
+
+def html(table: Table, caption: str, notes: Sequence[str] = ()) -> str:
+    """The table as HTML without any style, its texts escaped."""
+    heads = "<tr>" + "".join(f"<th>{escape(visible(name))}</th>" for name in table.columns) + "</tr>"
+    if any(table.groups):
+        spans = [(name, len(list(some))) for name, some in groupby(table.groups)]
+        above = "".join(f'<th colspan="{width}">{escape(visible(name))}</th>' for name, width in spans)
+        heads = f"<tr>{above}</tr>\n{heads}"
+    body = "\n".join(
+        "<tr>" + "".join(f"<td>{_marked(cell, _escaped, '<b>{}</b>')}</td>" for cell in row) + "</tr>"
+        for row in table.rows
+    )
+    below = "".join(f"<p>{escape(visible(note))}</p>\n" for note in notes)
+    return (
+        f"<table>\n<caption>{escape(caption)}</caption>\n<thead>{heads}</thead>\n"
+        f"<tbody>\n{body}\n</tbody>\n</table>\n{below}"
+    )
+
+
+def _escaped(cell: str) -> str:
+    return escape(plain(cell))
+
+
+def markdown_text(cell: str) -> str:
+    r"""A text on one line in which nothing is a mark to Markdown.
+
+    >>> print(markdown_text("A & B, a_b, &lt;"))
+    A & B, a\_b, &#38;lt;
+    """
+    parts = _REFERENCE.split(_line(cell))
+    return "&#38;".join("".join(_MARKDOWN.get(sign, sign) for sign in part) for part in parts)
+
+
+def _line(cell: str) -> str:
+    return " ".join(plain(cell).split())

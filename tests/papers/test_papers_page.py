@@ -1,0 +1,83 @@
+"""The page of the papers: it is as generated, and every row's command gives something on a small study."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.papers import small
+from typer.testing import CliRunner
+
+from quaver.cli.main import app
+from quaver.papers import catalogue
+
+_FILE = Path(__file__).parents[2] / "docs" / "papers_rows.py"
+
+
+def _loaded() -> Any:
+    spec = importlib.util.spec_from_file_location("papers_rows", _FILE)
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    sys.modules["papers_rows"] = made
+    spec.loader.exec_module(made)
+    return made
+
+
+papers_rows = _loaded()
+
+
+def test_the_page_is_as_generated() -> None:
+    text = papers_rows.PAGE.read_text(encoding="utf-8")
+    assert papers_rows.page(text) == text, "python docs/papers_rows.py"
+
+
+def test_every_table_and_figure_has_a_row() -> None:
+    commands = {code: [row.command for row in rows] for code, rows in papers_rows.ROWS.items()}
+    for paper in catalogue.PAPERS:
+        for kind in paper.tables:
+            assert any(f"table STUDY {kind.name}" in one for one in commands[paper.code]), kind.name
+        for drawn in paper.figures:
+            assert f"figure STUDY {drawn.number}" in commands[paper.code]
+        numbers = [one.number for kind in paper.tables for one in kind.layouts]
+        places = " ".join(row.where for row in papers_rows.ROWS[paper.code])
+        assert all(number in places for number in numbers)
+
+
+_CELL = re.compile(r"(?<![\w.])\d+(\.\d+)?%?(?![\w.])")
+
+
+@pytest.fixture(scope="module", params=small.STUDIES)
+def study(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp(request.param)
+    small.run(request.param, folder)
+    return folder / f"{request.param}.yaml"
+
+
+@pytest.mark.long
+def test_every_command_gives_something(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table has numbers, a figure is written, and whatever else prints does not print nothing."""
+    monkeypatch.chdir(study.parent)
+    seen = set()
+    for row in papers_rows.ROWS[study.stem]:
+        words = row.command.replace("STUDY", str(study)).split()
+        if not words:
+            assert row.differs
+            continue
+        if row.command in seen:
+            continue
+        seen.add(row.command)
+        done = CliRunner().invoke(app([words[0]]), words, env={"COLUMNS": "200"})
+        assert done.exit_code == 0, (row.command, done.output, done.exception)
+        assert done.output.strip(), row.command
+        if words[0] == "figure":
+            written = study.parent / done.output.split()[-1]
+            assert len(re.findall("<path", written.read_text(encoding="utf-8"))) > 5, row.command
+        elif words[0] == "table" and words[2] != "checklist":
+            body = [line for line in done.output.splitlines() if line.startswith("| ")][2:]
+            assert body, row.command
+            assert any(_CELL.search(line) or "Which side" in line for line in body), row.command
