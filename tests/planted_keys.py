@@ -25,7 +25,7 @@ __all__ = ["KEY", "PLACES", "SERVED", "VARIABLE", "echoing", "finds", "write_pla
 VARIABLE = "PLANTED_GATE"
 """Nothing in its name says that it holds a key: a study's ``key:`` does."""
 
-KEY = os.environ.get("QUAVER_PLANTED_KEY", 'zq7-plan"ted/Key+<Value>=42')
+KEY = os.environ.get("QUAVER_PLANTED", 'zq7-plan"ted/Key+<Value>=42')
 """Escaped by JSON, by HTML and in an address."""
 
 ITEMS = "id,group,text,truth\n" + "".join(

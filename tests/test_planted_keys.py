@@ -131,7 +131,7 @@ def test_an_item_with_a_key_is_refused(tmp_path: Path, said: Callable[..., Done]
     write_planted(tmp_path, "http://127.0.0.1:9/v1", None)
     items = tmp_path / "items.csv"
     doubled = KEY.replace('"', '""')
-    items.write_text(items.read_text().replace("I hate the river of town 3.", f'"The key {doubled}."'))
+    items.write_text(items.read_text().replace("I like the river of town 3.", f'"The key {doubled}."'))
     with pytest.raises(ItemError, match=f"item i3: text: .*{VARIABLE}"):
         _ = quaver.Study.open(tmp_path).experiment
     assert leaks(tmp_path, said(FEW)) == []
