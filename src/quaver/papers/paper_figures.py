@@ -140,8 +140,8 @@ def lines(kind: FigureKind, made: PublishedTable) -> Any:
     for spot in spots:
         panels.setdefault(spot.panel, []).append(spot.y)
     spots.sort(key=lambda one: -float(np.mean(panels[one.panel])))
-    guides = [Guide("0.8", 0.8)] if "PSS" in kind.y[0] else []
-    return partial(draw_plane, Plane(spots, kind.x, _title(kind), joined=True, guides=guides))
+    guides = [Guide("dashed: 0.8", 0.8)] if "PSS" in kind.y[0] else []
+    return partial(draw_plane, Plane(spots, kind.x, kind.y[0], joined=True, guides=guides))
 
 
 def points(kind: FigureKind, made: PublishedTable) -> Any:
@@ -177,7 +177,7 @@ def _bars(rows: list[dict[str, Any]], up: str, *, width: int) -> Any:
         )
         heading = panel_heading(panel, "", each + 60)
         panels.append(shape.properties(width=each, height=max(40, 14 * len(own)), title=heading))
-    head = [legend(series, width)] if len(series) > 1 else []
+    head = [legend(series, width, solid=True)] if len(series) > 1 else []
     return alt.vconcat(*head, *_in_lines(panels, beside))
 
 
@@ -223,7 +223,8 @@ def _heat(panels: dict[str, list[Square]], *, width: int) -> Any:
 
 
 def _title(kind: FigureKind) -> str:
-    return kind.y[0].removesuffix(", paper") if kind.draw != "bars" else kind.y[0].partition(" of ")[0]
+    """What the numbers are."""
+    return kind.y[-1].removesuffix(", paper").partition(" by ")[0]
 
 
 def _by_panel(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
