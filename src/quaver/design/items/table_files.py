@@ -309,7 +309,7 @@ def _parquet(path: Path, _: _Written) -> list[Row]:
         cells = lazy.select(pl.len()).collect().item() * len(lazy.collect_schema())
         _check_expansion(path, "cells", cells, max(_MOST_CELLS, 20 * packed))
         frame = lazy.collect()
-        letters = sum(column.str.len_bytes().sum() for column in frame.select(pl.col(pl.String)))
+        letters = sum(int(column.str.len_bytes().sum()) for column in frame.select(pl.col(pl.String)))
         _check_expansion(path, "bytes of text", letters, max(_MOST_TEXT, 200 * packed))
         return [
             Row(row.items(), path.name, f" row {number}")
