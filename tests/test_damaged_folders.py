@@ -10,10 +10,17 @@ from pathlib import Path
 import pytest
 from tests.damaged_folders import damaged, fails, whole
 
+from quaver.core.replaced_file import document_in, replace_document
+
 _DAMAGE = {
     "UPDATE tallies SET speechless = 9e999": ("status", "study.yaml"),
     "UPDATE tallies SET first = 'x'": ("status", "study.yaml"),
     "UPDATE sources SET provenance = 'x'": ("status", "study.yaml"),
+    "UPDATE tallies SET errors = 1e300": ("report", "study.yaml"),
+    "UPDATE calls SET repeat = 9223372036854775807": ("rescore", "study.yaml"),
+    "UPDATE calls SET repeat = char(0)": ("rescore", "study.yaml"),
+    "UPDATE calls SET condition = 99": ("view", "study.yaml", "--export", "view.html"),
+    "UPDATE prompts SET messages = 'x'": ("export", "study.yaml", "out.jsonl"),
     "PRAGMA user_version = -5": ("run", "study.yaml"),
     "UPDATE responses SET received = 'x', checksum = NULL": ("export", "study.yaml", "out.jsonl"),
     "UPDATE conditions SET variant = NULL": ("measure", "study.yaml", "accuracy"),
@@ -35,6 +42,14 @@ def test_a_command_on_a_damaged_store(statement: str, source: Path, tmp_path: Pa
         except sqlite3.Error:
             return
     assert fails(folder, _DAMAGE[statement]) is None
+
+
+def test_a_frozen_design_without_its_digest(source: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(source, tmp_path / "trial")
+    found = document_in(folder / "frozen.json")
+    del found["frozen"][0]["digest"]
+    replace_document(folder / "frozen.json", found)
+    assert fails(folder, ("bundle", "study.yaml")) is None
 
 
 @pytest.mark.parametrize("seed", range(6))

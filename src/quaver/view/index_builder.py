@@ -21,6 +21,7 @@ from quaver.collect.store.response_store import Store
 from quaver.core.replaced_file import replace_text
 from quaver.score.annotation import Annotator
 from quaver.study.analysis.annotation_frame import annotator_of, is_current, readable
+from quaver.study.sources.kept_annotations import scan_kept
 from quaver.study.sources.study_source import StudySource
 from quaver.view.index_design import LOOPING, TRUNCATED, legend_codes
 from quaver.view.index_parts import (
@@ -159,7 +160,7 @@ class IndexBuilder:
 
     def _frames(self) -> Iterator[pl.DataFrame]:
         known, start = self.study.annotations, 0
-        lazy = known.lazy() if known is not None else pl.scan_parquet(self._frame or "")
+        lazy = known.lazy() if known is not None else scan_kept(self._frame or Path())
         while not (part := lazy.select(READ).slice(start, _ROWS).collect()).is_empty():
             yield part
             start += part.height
@@ -304,7 +305,7 @@ def _read_already(study: StudySource, store: Store | None) -> tuple[Path | None,
         if frame is not None:
             named = frame["evaluator"].unique(maintain_order=True)
         elif store is not None and is_current(study, store):
-            named = pl.scan_parquet(path).select(pl.col("evaluator").unique()).collect()["evaluator"]
+            named = scan_kept(path).select(pl.col("evaluator").unique()).collect()["evaluator"]
         else:
             return None, own
     except (OSError, pl.exceptions.PolarsError):  # the frame is missing or damaged

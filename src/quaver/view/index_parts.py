@@ -231,8 +231,10 @@ class CallCells:
             rows: Of the response's number, the condition's, the item's, the repeat, and more.
         """
         places = np.array([row[1:4] for row in rows], np.int64).reshape(-1, 3)
+        inside = (places >= 0).all(1) & (places[:, 0] < len(self._start)) & (places[:, 1] < len(self._row))
+        places[~inside] = 0
         start, item = self._start[places[:, 0]], self._row[places[:, 1]]
-        known = (start >= 0) & (item >= 0) & (places[:, 2] < self._repeats[places[:, 0]])
+        known = inside & (start >= 0) & (item >= 0) & (places[:, 2] < self._repeats[places[:, 0]])
         cell = item * self._width + start + places[:, 2]
         found = {}
         for name, number in self._follow_ups.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections import Counter, defaultdict, deque
@@ -22,6 +21,9 @@ from quaver.errors import StoreError
 
 _SOURCES = """SELECT id, model, reused,
     CASE WHEN json_valid(provenance) THEN json_extract(provenance, '$.batch') IS NOT NULL END FROM sources"""
+
+_MOST = 2**53
+"""Totals beyond this are none that Quaver has counted."""
 
 _LATELY = 60.0
 """Seconds over which the current pace is measured."""
@@ -126,7 +128,7 @@ def _check_numbers(store: Store, row: Sequence[Any]) -> None:
     Raises:
         StoreError: One is none.
     """
-    odd = [one for one in row if not isinstance(one, int | float) or not math.isfinite(one)]
+    odd = [one for one in row if not isinstance(one, int | float) or not abs(one) < _MOST]
     if odd:
         raise StoreError(
             "the totals of the stored answers are damaged",

@@ -294,6 +294,15 @@ class Responses(NewRows):
                 fix=REPAIR,
             )
         columns = list(zip(*rows, strict=True))
+        for name, places in zip(("condition", "item", "repeat"), columns, strict=False):
+            if {*map(type, places)} != {int} or min(places) < 0 or max(places) >= 2**31:
+                raise StoreError(
+                    "the place of a stored answer is damaged",
+                    where=str(self._path),
+                    expected=f"a whole number as calls.{name}",
+                    found="another value",
+                    fix=REPAIR,
+                )
         about: list[Values | None] | None = None
         if any(columns[_WHOLE]):
             about = [None if row[_WHOLE] is None else row[_WHOLE + 1 :] for row in rows]

@@ -234,11 +234,11 @@ def broken(document: Mapping[str, Any]) -> list[str]:
     found, previous = [], ""
     for one in document.get("frozen", ()):
         bare = {name: value for name, value in one.items() if name != "digest"}
-        if digest(bare) != one["digest"]:
-            found.append(f"the entry of {one['at']} was changed after it was sealed")
-        if one["previous"] != previous:
-            found.append(f"the entry of {one['at']} does not follow the one before it")
-        previous = one["digest"]
+        if digest(bare) != one.get("digest"):
+            found.append(f"the entry of {one.get('at')} was changed after it was sealed")
+        if one.get("previous") != previous:
+            found.append(f"the entry of {one.get('at')} does not follow the one before it")
+        previous = one.get("digest")
     return found
 
 

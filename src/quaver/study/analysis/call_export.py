@@ -11,6 +11,7 @@ from typing import Final
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from quaver.collect.store.disk_reserve import REPAIR
 from quaver.collect.store.response_store import Store
 from quaver.core.replaced_file import replacing
 from quaver.core.response_validation import error_line
@@ -281,8 +282,26 @@ def check_ending(path: Path, formats: Sequence[str], what: str) -> None:
 def _jsonl(path: Path, frames: Iterator[pl.DataFrame], empty: pl.DataFrame) -> None:
     with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
         for row in (row for frame in frames for row in frame.iter_rows(named=True)):
-            row["prompt"] = [{"role": r, "content": c} for r, c in json.loads(row["prompt"] or "[]")]
+            row["prompt"] = [{"role": r, "content": c} for r, c in _messages(row["prompt"])]
             file.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
+
+
+def _messages(prompt: str | None) -> list[tuple[str, str]]:
+    """A stored prompt's roles and texts.
+
+    Raises:
+        StoreError: It is damaged.
+    """
+    try:
+        return [(role, content) for role, content in json.loads(prompt or "[]")]
+    except (ValueError, TypeError, RecursionError):
+        raise StoreError(
+            "a stored prompt is damaged",
+            where="responses.db",
+            expected="messages",
+            found=(prompt or "")[:80],
+            fix=REPAIR,
+        ) from None
 
 
 def _csv(path: Path, frames: Iterator[pl.DataFrame], empty: pl.DataFrame) -> None:
