@@ -24,7 +24,7 @@ CALLS = {
     "barrie-2025": (2 * 500 * (30 + 3 * 251), 2 * 6 * (10 + 5)),
     "errica-2025": (100 * 3 * 30, 8 * 3 * 3),
     "karmakar-2026": (500 * 5 * (1 + 1 + 1 + 2), 3 * 5 * (1 + 1 + 1 + 2)),
-    "choices-and-temperature": (50 * 6 * 3 * 3, 3 * 6 * 2 * 2),
+    "choices-and-temperature": (10 * 6 * 3 * 3, 3 * 6 * 2 * 2),
     "atreja-2025": (200 * 16, 5 * 16),
 }
 """In full and small, by hand."""
@@ -149,7 +149,7 @@ def data_of(study: dict[str, Any], table: str) -> list[dict[str, Any]]:
     options = study["task"].get("options", [])
     fields = set(re.findall(r"{{ (\w+) }}", items["text"])) | ({items["id"]} if "id" in items else set())
     rows = []
-    for at in range(900):
+    for at in range(2100):
         row: dict[str, Any] = {name: f"{name} {at} of {table}" for name in fields}
         if isinstance(options, str):
             row[options] = [f"option {n}" for n in range(len(codes) - (at % 6 == 5))]  # some have one less
