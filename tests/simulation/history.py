@@ -239,7 +239,7 @@ class History:
 
         def kept(writer: Writer, model: str, group: Sequence[Answered]) -> Kept:
             done = keep(writer, model, group)
-            if not power and not self.world.schedule.dead:
+            if done.weight and not power and not self.world.schedule.dead:  # not after a second Ctrl-C
                 self._owed |= {key for one in done.receipts for key in good_calls(one)}
             return done
 

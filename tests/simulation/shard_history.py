@@ -110,10 +110,15 @@ class ShardHistory(History):
         super()._die(power=False)
 
     def _rows(self) -> Rows:
-        """The answers of the whole study and of its shards; what the study's own store has comes first."""
+        """The answers of the whole study and of its shards; what the study's own store has comes first.
+
+        An error of the study's own store is none that a shard knows of: its folder may be another by now.
+        """
         found: Rows = {}
         for store in (self.folder, *sorted(self.folder.glob("shards/*"))):
             for key, row in stored_rows(store / "responses.db").items():
+                if row[0] == "error" and store == self.folder:
+                    continue
                 if key not in found or found[key][0] == "error" != row[0]:
                     found[key] = row
         return found

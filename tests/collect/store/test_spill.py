@@ -289,3 +289,18 @@ def test_answers_that_were_given_together_are_one_line(tmp_path: Path) -> None:
     assert [(one.key, one.terms) for one in found] == [(one.key, one.terms) for one in group]
     path.write_bytes(path.read_bytes()[:-9])
     assert [one.key for one in SpillFile(path).receipts()] == [one.key for one in group[:4]]
+
+
+def test_what_arrives_after_the_end_is_written_to_no_other_file(tmp_path: Path) -> None:
+    """A worker that a second Ctrl-C left behind still answers, and its file's number is another's by then."""
+    store = opened(tmp_path, items=2)
+    source = store.register("m", "fake", {})
+    spill = store.spill()
+    spill.close()
+    with (tmp_path / "another").open("wb+", buffering=0) as other:
+        late = spilling.receipt((request(0), [Response("late")]), source)
+        assert spill.add([late]) == 0
+        spill.forget([[late]])
+        spill.close()
+        other.seek(0)
+        assert other.read() == b""

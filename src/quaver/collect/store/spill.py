@@ -171,7 +171,8 @@ class Spill:
         self._adding = threading.Lock()
         self._lines: dict[bytes, bytes] = {}
         self._bytes = self._calls = self.largest = 0
-        self._file, self._size = _opened(path), 0
+        self._file: int | None = _opened(path)
+        self._size = 0
 
     @property
     def weight(self) -> float:
@@ -181,11 +182,16 @@ class Spill:
     def add(self, group: Sequence[Receipt]) -> int:
         """Keep answers that have arrived together; without any room on the disk, in memory alone.
 
+        What arrives after the file was closed, as after a second Ctrl-C, is given up: the number of a closed
+        file may be another file's by then.
+
         Returns:
-            Their size in bytes.
+            Their size in bytes; 0 where they are given up.
         """
         line = line_of(document_of(group))
         with self._adding:
+            if self._file is None:
+                return 0
             self._lines[group[0].key] = line
             self._bytes += len(line)
             self._calls += sum(len(one.calls) for one in group)
@@ -194,6 +200,7 @@ class Spill:
         return len(line)
 
     def _write(self, lines: bytes, *, again: bool = True) -> None:
+        assert self._file is not None
         try:
             write_whole(self._file, lines, self._size)
             self._size += len(lines)
@@ -205,6 +212,8 @@ class Spill:
     def forget(self, stored: Iterable[Sequence[Receipt]]) -> None:
         """Drop groups of answers that are in the database now."""
         with self._adding:
+            if self._file is None:
+                return
             for group in stored:
                 self._lines.pop(group[0].key, None)
             with suppress(OSError):  # a line too many is harmless: it is not stored twice
@@ -212,9 +221,9 @@ class Spill:
                     os.ftruncate(self._file, 0)
                     self._size = 0
                 elif self._size > _LONG:
-                    self._rewrite()
+                    self._rewrite(self._file)
 
-    def _rewrite(self) -> None:
+    def _rewrite(self, before: int) -> None:
         """Rewrite the file with the lines that are still needed; at any moment one file has them all."""
         part = self._path.with_name(self._path.name + ".part")
         lines = self._head + b"".join(self._lines.values())
@@ -226,18 +235,21 @@ class Spill:
             os.close(file)
             part.unlink(missing_ok=True)
             raise
-        os.close(self._file)
+        os.close(before)
         self._file, self._size = file, len(lines)
 
     def close(self) -> None:
         """Close the file; remove it if the database has everything, otherwise sync it to the disk."""
         with self._adding:
+            if self._file is None:
+                return
             with suppress(OSError):
                 if self._lines:
                     os.fsync(self._file)
                 else:
                     self._path.unlink(missing_ok=True)
             os.close(self._file)
+            self._file = None
 
 
 def _opened(path: Path) -> int:
