@@ -234,6 +234,11 @@ def test_repeats_that_no_column_numbers(tmp_path: Path) -> None:
     assert study.annotations()["repeat"].to_list() == [0, 0, 0, 0, 1]
 
 
+def test_repeats_that_are_too_large_to_be_numbers_are_counted(tmp_path: Path) -> None:
+    study, _ = imported(tmp_path, "id,repeat,annotation\n1,9223372036854775808,a\n2,20261123101500,b\n3,4,a")
+    assert study.annotations()["repeat"].to_list() == [0, 1, 2]
+
+
 def test_a_label_that_holds_a_comma(tmp_path: Path) -> None:
     text = 'item,label\n1,"right, far"\n2,left\n3,left\n4,"right, far"\n'
     (tmp_path / "labels.csv").write_text(text)

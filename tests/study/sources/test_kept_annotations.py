@@ -125,3 +125,12 @@ def test_examples_may_be_data_too(tmp_path: Path, wrapped: bool) -> None:
     assert again.run().done == 0
     path, _ = quaver.bundle(again, tmp_path / "b.zip")
     assert len(quaver.Study.open(path).experiment.items) == 2
+
+
+def test_kept_rows_without_an_item_are_made_again(tmp_path: Path) -> None:
+    first = opened(tmp_path / "s", {"source": FRAME, "id": "id"})
+    first.run()
+    frame, kept = first.annotations(), tmp_path / "s" / "annotations.parquet"
+    damaged = pl.read_parquet(kept)
+    damaged.with_columns(item=pl.lit(None, damaged.schema["item"])).write_parquet(kept)
+    assert quaver.Study.open(tmp_path / "s").annotations().equals(frame)

@@ -176,12 +176,17 @@ def _readings(
     return found
 
 
+_MOST_REPEAT = 2**31
+"""A frame numbers repeats in 32 bits; larger ones are dates or ids."""
+
+
 def _repeats(repeats: Sequence[str]) -> dict[str, int]:
     """The number of each repeat: its own where all are whole numbers, otherwise by first appearance."""
     names = list(dict.fromkeys(repeats))
     try:
         numbers = {name: int(float(name)) for name in names if name}
-        if len(set(numbers.values())) == len(numbers) and all(float(n) == numbers[n] for n in numbers):
+        whole = all(float(name) == number and abs(number) < _MOST_REPEAT for name, number in numbers.items())
+        if whole and len(set(numbers.values())) == len(numbers):
             return {"": 0, **numbers} if "" not in names or len(names) == 1 else _in_order(names)
     except (ValueError, OverflowError):
         pass

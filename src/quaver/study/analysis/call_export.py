@@ -191,7 +191,8 @@ def raw_answers(study: StudySource, items: Collection[str] | None = None) -> pl.
     experiment = study.experiment
     places = [at for at, item in enumerate(experiment.items) if items is not None and item.id in items]
     own = {at for at, one in enumerate(experiment.conditions) if not one.follow_up}
-    sql = "SELECT c.condition, c.item, c.repeat, r.text FROM calls c JOIN responses r ON r.id = c.response"
+    what = "c.condition, c.item, c.repeat, CAST(r.text AS TEXT)"  # damage can make a text a blob
+    sql = f"SELECT {what} FROM calls c JOIN responses r ON r.id = c.response"
     some = "" if items is None else f" WHERE c.item IN ({', '.join('?' * len(places))})"
     with study.answers() as store, store.reading() as reader:
         found = reader.execute(f"{sql}{some} ORDER BY c.response", places).fetchall()

@@ -247,7 +247,7 @@ _LONGEST = 400
 
 _SQL = """
     SELECT a.condition, a.item, CASE WHEN r.finish = 'error' THEN '[' || ifnull(r.error, 'error') || ']'
-           ELSE substr(r.text, 1, {longest}) END
+           ELSE substr(CAST(r.text AS TEXT), 1, {longest}) END
     FROM calls a JOIN responses r ON r.id = a.response
     WHERE a.repeat = 0 AND a.item IN ({marks}) ORDER BY a.item, a.condition"""
 

@@ -59,6 +59,8 @@ def scan_kept(kept: Path) -> pl.LazyFrame:
     frame = with_added_columns(pl.scan_parquet(parts))
     if found := misfit(frame.collect_schema()):
         raise pl.exceptions.SchemaError(found)
+    if frame.select(pl.col("item").null_count()).collect().item():
+        raise pl.exceptions.SchemaError("a row without an item")
     return frame
 
 
