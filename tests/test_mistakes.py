@@ -408,7 +408,7 @@ CALLS: dict[str, tuple[Callable[[], Any], str, str]] = {
         "check(labels)",
         "['good', 'bad']",
     ),
-    "no labels to check": (lambda: checked(TABLE.drop("label")), "", "--labels"),
+    "no labels to check": (lambda: checked(TABLE.drop("label")), "", "labels="),
     "gold labels beside the labels": (
         lambda: checked(text="tweet", labels=["favor", "against"], gold="label"),
         "label",
@@ -421,7 +421,7 @@ CALLS: dict[str, tuple[Callable[[], Any], str, str]] = {
     ),
     "a model without a provider": (
         lambda: checked(text="tweet", model="gpt-5"),
-        "--model",
+        "model=",
         "openai/gpt-5-mini",
     ),
     "no file to check": (lambda: checked("none.csv"), "none.csv", "check the path"),
@@ -458,7 +458,6 @@ COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
     "no argument": (("measure",), "study"),
     "one argument too many": (("status", "study.yaml", "other.yaml"), "other.yaml"),
     "a kind of study": (("init", "stabilty"), "'stability'?"),
-    "a kind of plug-in": (("new", "mesure", "wobble"), "'measure'?"),
     "half a function": (("run", "study.yaml", "--function", "fake"), "NAME=MODULE:FUNCTION"),
     "a list": (("import", "texts.csv", "--coders", "anna,,ben"), "commas between"),
     "a level": (

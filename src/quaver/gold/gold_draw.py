@@ -386,7 +386,7 @@ def strata_of(
         columns: The items' groups by column, each in the items' order.
         n: The sample's size. Strata that would get fewer than two labels are joined.
 
-    >>> from quaver.gold.prompt_labels import predicted_labels
+    >>> from quaver.gold.gold_draw import predicted_labels
     >>> nothing = predicted_labels(None, ["1", "2", "3", "4"], ["a", "b"])
     >>> strata_of(["party"], nothing, {"party": ["D", "D", "R", "R"]}, 4)
     ['party=D', 'party=D', 'party=R', 'party=R']
