@@ -98,6 +98,7 @@ def repository(pushed: Path, tmp_path: Path) -> Repository:
     return Repository(tmp_path)
 
 
+@pytest.mark.long
 @needs_jq
 def test_a_worse_prompt_fails_and_is_commented_once(repository: Repository) -> None:
     job, outputs = repository.job(prompt="")
@@ -136,6 +137,7 @@ def test_a_fork_without_keys_is_skipped(repository: Repository) -> None:
     assert job.failed
 
 
+@pytest.mark.long
 def test_without_a_bound_nothing_passes(repository: Repository) -> None:
     job, outputs = repository.job(prompt="", comment="false", **{"fail-if": "", "in-rounds": "false"})
     assert (job.failed, outputs["verdict"]) == (False, "reported")
@@ -186,6 +188,7 @@ def test_a_comment_that_may_not_be_written_fails_nothing(tmp_path: Path, forbidd
     assert repository.bodies == ["Nice."]
 
 
+@pytest.mark.long
 @needs_jq
 def test_nothing_of_a_pull_request_breaks_out(repository: Repository) -> None:
     tickets = _text(EXAMPLE / "tickets.csv").splitlines()

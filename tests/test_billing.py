@@ -97,6 +97,7 @@ def study(folder: Path, url: str, **changes: Any) -> Study:
     return Study.open(written(folder, json.dumps({**STUDY, "models": [model], **changes}), ITEMS))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", UNUSABLE)
 def test_every_reply_that_was_billed_is_counted(tmp_path: Path, kind: str) -> None:
     with billing(0.3, [kind]) as (url, billed):
@@ -110,6 +111,7 @@ def test_every_reply_that_was_billed_is_counted(tmp_path: Path, kind: str) -> No
     assert now.discarded >= billed.unusable
 
 
+@pytest.mark.long
 def test_a_cap_holds_what_was_billed(tmp_path: Path) -> None:
     with billing(0.3, list(UNUSABLE)) as (url, billed):
         outcome = study(tmp_path, url, budget={"tokens": 1200}).run()

@@ -61,6 +61,7 @@ def verdict(path: Path) -> Verification | QuaverError:
         return error
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(CASES))
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_ends_in_a_verdict_or_an_error(kind: str, seed: int, bundles: list[Path], tmp_path: Path) -> None:

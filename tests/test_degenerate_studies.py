@@ -132,6 +132,7 @@ def test_every_estimate_has_a_value_or_a_reason(case: tuple[str, Study]) -> None
         assert (one.value is None) == bool(one.reason), one
 
 
+@pytest.mark.long
 def test_the_page_says_what_is_missing(case: tuple[str, Study], browser: Any) -> None:
     name, study = case
     path = study.report()

@@ -11,6 +11,8 @@ import pytest
 
 from quaver.study.session import Study
 
+pytestmark = pytest.mark.long
+
 VOTERS = 3
 
 

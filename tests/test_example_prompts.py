@@ -11,6 +11,8 @@ from ruamel.yaml import YAML
 
 from quaver.study.session import Study
 
+pytestmark = pytest.mark.long
+
 CALLS = {
     "base_model": 2 * 2,
     "json_answers": 4 * 2,

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from quaver.study.session import Study
 
 REPEATS = 20
 
 
+@pytest.mark.long
 def test_sampled_repeats_agree_with_what_one_pass_expects(tmp_path: Path) -> None:
     study = Study.open(
         {

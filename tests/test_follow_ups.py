@@ -37,6 +37,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     return made
 
 
+@pytest.mark.long
 def test_every_follow_up_of_every_answer_is_planned_and_asked(study: Study) -> None:
     # 3 items: 2 answers each, a token each, and for each answer a label and two confidences.
     assert study.plan().calls == 3 * (2 + 1 + 2 * 3)
@@ -73,6 +74,7 @@ def test_what_is_asked_is_in_the_lock(study: Study) -> None:
     assert [role for role, _ in lock["follow_ups"]["verbal_decimal"]] == ["assistant", "user"]
 
 
+@pytest.mark.long
 def test_what_was_stored_before_is_followed_up_later(tmp_path: Path) -> None:
     path = written(tmp_path, SMALL.partition("evaluators:")[0])
     plain = Study.open(path)

@@ -98,6 +98,7 @@ def run(checkout: Path, gitlab: GitLab, source: str) -> subprocess.CompletedProc
     )
 
 
+@pytest.mark.long
 def test_a_merge_request_is_compared_with_the_default_branch_in_one_note(
     tmp_path: Path, gitlab: GitLab
 ) -> None:

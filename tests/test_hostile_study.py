@@ -66,6 +66,7 @@ def with_functions(models: list[str], function: str) -> list[str]:
     return [part for name in models for part in ("--function", f"{name}=tests.hostile:{function}")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("arguments", COMMANDS.values(), ids=COMMANDS)
 def test_a_terminal_never_gets_control_characters(
     arguments: tuple[str, ...],
@@ -101,6 +102,7 @@ def test_errors_of_a_model_are_text_too(
     assert {c for c in (tmp_path / "run.log").read_text() if not c.isprintable() and c != "\n"} == set()
 
 
+@pytest.mark.long
 def test_the_page_shows_it_and_runs_nothing(made: tuple[Path, list[str]], browser: Any) -> None:
     page, said, asked = browser.new_page(), [], []
     page.on("console", lambda message: said.append(message.text))

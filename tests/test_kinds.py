@@ -20,6 +20,8 @@ from quaver.design.study_kinds import KINDS, study_of_kind
 from quaver.study.analysis.study_estimates import measurable, own_measurements
 from quaver.study.session import Study
 
+pytestmark = pytest.mark.long
+
 CUT: dict[str, dict[str, Any]] = {
     "stability": {"decoding": {"again": {"repeats": 2, "max_tokens": 3}, "reworded": {"repeats": 1}}},
     "sensitivity": {"decoding": {"greedy": {"max_tokens": 3}}},

@@ -166,6 +166,7 @@ def test_the_viewer_filters_and_exports_by_them(named: Study) -> None:
     assert set(rows["group_text"]) == {"a", "b"}
 
 
+@pytest.mark.long
 def test_a_bundle_a_comparison_and_a_report_have_them(named: Study, tmp_path: Path) -> None:
     path, _ = bundle(named, tmp_path / "names.quaver.zip")
     packed = Study.open(path)

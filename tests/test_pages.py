@@ -9,6 +9,8 @@ import pytest
 from docs.gallery_reports import made_again
 from tests.pages import DOCS, run_page
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize(
     "page",

@@ -97,6 +97,7 @@ def test_a_key_in_the_study_file(place: str, tmp_path: Path, said: Callable[...,
     assert all(one.stderr.count("Error: ") == 1 for one in done)
 
 
+@pytest.mark.long
 def test_a_key_in_every_reply(tmp_path: Path, said: Callable[..., Done]) -> None:
     with echoing(SERVED) as url:
         write_planted(tmp_path, url, None)
@@ -115,6 +116,7 @@ def test_a_key_in_an_error_of_the_server(tmp_path: Path, said: Callable[..., Don
     assert "[key]" in done[1].stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("key", [KEY, SHAPED])
 def test_a_bundle_is_refused_for_a_comment(key: str, tmp_path: Path, said: Callable[..., Done]) -> None:
     with echoing() as url:

@@ -48,6 +48,7 @@ def test_importing_loads_no_heavy_library(module: str) -> None:
     assert subprocess.check_output([sys.executable, "-c", code], text=True).split() == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("module", ["quaver.study.session", "quaver.study.study_report"])
 def test_the_slow_parts_of_scipy_wait_until_something_needs_them(module: str) -> None:
     """They take as long to load as all else that a run needs, or a report."""

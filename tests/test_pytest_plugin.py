@@ -96,6 +96,7 @@ def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
     )
 
 
+@pytest.mark.long
 def test_the_example_repository_s_tests(tmp_path: Path) -> None:
     shutil.copytree(EXAMPLE, tmp_path / "repository")
     folder = tmp_path / "repository"

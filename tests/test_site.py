@@ -17,6 +17,8 @@ from quaver.cli.main import COMMANDS
 from quaver.core import registry
 from quaver.design.spec.json_schema import json_schema
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[1]
 
 

@@ -42,6 +42,7 @@ def test_its_notes_are_in_the_plan(tmp_path: Path) -> None:
     assert small.spec.notes
 
 
+@pytest.mark.long
 def test_the_command_says_what_it_runs_and_what_that_cannot_say(tmp_path: Path) -> None:
     written(tmp_path, SMALL)
     (tmp_path / "mine.py").write_text("def same(text, prompt):\n    return 'positive'\n")

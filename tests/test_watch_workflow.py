@@ -42,6 +42,7 @@ def message(checkout: Path) -> dict[str, Any]:
     return dict(json.loads((checkout / "message.json").read_text()))
 
 
+@pytest.mark.long
 def test_the_workflow_for_github(checkout: Path) -> None:
     steps = scripts(EXAMPLE / ".github" / "workflows" / "watch.yml")
     assert sh(steps["Look"], checkout) == 0

@@ -116,6 +116,7 @@ def test_before_and_after_on_the_worst_and_on_the_rest(before: Study, after: Stu
     assert "unpaired" in by["all", "accuracy"].details
 
 
+@pytest.mark.long
 def test_against_a_bundle(before: Study, after: Study, tmp_path: Path) -> None:
     path, _ = quaver.bundle(before, tmp_path / "before.quaver.zip", texts=False)
     earlier = Study.open(path)

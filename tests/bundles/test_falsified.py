@@ -362,6 +362,7 @@ def test_the_digest_finds_what_else_nobody_could(whole: Path, tmp_path: Path) ->
     assert [one.split(":")[0] for one in forged.changed] == ["the archive"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("change", "named"),
     [

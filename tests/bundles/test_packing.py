@@ -96,6 +96,7 @@ def bare(packed: dict[bool, tuple[Path, str]], tmp_path: Path) -> Path:
     return Path(shutil.copyfile(packed[False][0], tmp_path / "bare.zip"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("texts", [True, False])
 def test_every_number_comes_out_anew(
     made: quaver.Study, packed: dict[bool, tuple[Path, str]], texts: bool
@@ -114,6 +115,7 @@ def test_the_same_study_gives_the_same_bytes(study: quaver.Study, bare: Path, tm
     assert again.read_bytes() == bare.read_bytes()
 
 
+@pytest.mark.long
 def test_it_needs_neither_model_nor_folder(whole: Path) -> None:
     code = f"import sys, quaver.cli.main as m; sys.argv = ['quaver', 'verify', {str(whole)!r}]; m.main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd="/", check=False)
@@ -157,6 +159,7 @@ def test_texts_that_are_left_out_are_nowhere(whole: Path, bare: Path) -> None:
     assert "red" in left  # a group is no text
 
 
+@pytest.mark.long
 def test_what_the_study_file_quotes_goes_too(study: quaver.Study, tmp_path: Path) -> None:
     file = study.folder / "study.yaml"
     file.write_text(file.read_text().replace('"Positive?"', f'"Positive, unlike: {TEXTS[3]}?"'))
@@ -296,6 +299,7 @@ def test_an_interval_that_was_changed_by_hand_is_found_whatever_its_method_says(
     assert len(found.differing) == 1
 
 
+@pytest.mark.long
 def test_imported_annotations(tmp_path: Path) -> None:
     rows = "".join(f"{n},{text},{'ab'[n % 2]},{'aab'[n % 3]}\n" for n, text in enumerate(TEXTS))
     (tmp_path / "codes.csv").write_text("id,text,label,gold\n" + rows)
@@ -333,6 +337,7 @@ def test_a_file_of_another_kind_is_not_written_over(study: quaver.Study, whole: 
     assert whole.read_bytes() == before
 
 
+@pytest.mark.long
 def test_names_that_people_give_are_packed(study: quaver.Study, tmp_path: Path) -> None:
     (study.folder / "items.csv").rename(study.folder / "Wähler (neu), 2.csv")
     text = (study.folder / "study.yaml").read_text().replace("items.csv", '"Wähler (neu), 2.csv"')
@@ -402,6 +407,7 @@ def test_what_has_no_room_is_not_begun(whole: Path, monkeypatch: pytest.MonkeyPa
         verify(whole)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("anyway", [2**30, 2**16])
 def test_long_answers_that_repeat_themselves_are_packed(
     anyway: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -422,6 +428,7 @@ def test_long_answers_that_repeat_themselves_are_packed(
     assert found.digest == digest
 
 
+@pytest.mark.long
 def test_what_does_not_verify_is_not_kept(
     study: quaver.Study, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -500,6 +507,7 @@ def test_items_that_bring_options_of_their_own_still_do_in_a_bundle(tmp_path: Pa
     assert quaver.Study.open(path).experiment.labels == opened.experiment.labels
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("texts", [True, False])
 def test_what_counts_the_answers_themselves(tmp_path: Path, texts: bool) -> None:
     """Four answers quote their item: without the texts they are withheld, and nothing is counted by guess."""

@@ -23,6 +23,7 @@ def readme(path: Path) -> str:
         return archive.read("README.md").decode()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("texts", [True, False])
 def test_it_names_every_file_and_measure(packed: dict[bool, tuple[Path, str]], texts: bool) -> None:
     path, _ = packed[texts]

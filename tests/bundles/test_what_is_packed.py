@@ -95,6 +95,7 @@ def test_a_table_that_lies_elsewhere_is_found_in_the_bundle(file: Path) -> None:
     assert any(line.startswith("items and prompts, items.csv") for line in found.compared)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("what", "only_study"), [*zip(DROPPED, (False, True) * 2, strict=True)])
 def test_what_was_dropped_is_said_everywhere(file: Path, what: str, only_study: bool) -> None:
     old, new, gone = DROPPED[what]
@@ -126,6 +127,7 @@ def test_a_coder_that_was_dropped_is_named(file: Path) -> None:
     assert any("the column cleo" in line for line in said)
 
 
+@pytest.mark.long
 def test_the_command_asks_for_both(file: Path) -> None:
     file.write_text(STUDY.replace(*DROPPED["a model"][:2]))
     (file.parent / "model.py").write_text("def good(text, prompt):\n    return 'positive'\n")

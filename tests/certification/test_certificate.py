@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import polars as pl
+import pytest
 
 from quaver.certification.certificate import Asked, Certificate, StudyWork
 from quaver.certification.population import Population, study
@@ -32,6 +33,7 @@ def certificate(*asked: Asked, replications: int = 60) -> Certificate:
     return certify(worker, replications=replications)
 
 
+@pytest.mark.long
 def test_a_broken_interval_is_caught() -> None:
     found = certificate(Asked("accuracy", accuracy), Asked("broken", broken))
     good, bad = found.lines
@@ -44,6 +46,7 @@ def test_a_broken_interval_is_caught() -> None:
     assert bad.width < 0.5 * good.width
 
 
+@pytest.mark.long
 def test_tests_have_their_error_and_their_power() -> None:
     found = certificate(Asked("differences", differences)).lines[0]
     assert found.places == 3

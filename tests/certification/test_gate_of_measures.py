@@ -11,6 +11,7 @@ from quaver.certification.replications import Work, work
 from quaver.core.line_file import LineFile
 
 
+@pytest.mark.long
 def test_a_run_goes_on_where_one_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["--out", str(tmp_path), "--measure", "compliance", "--cells", "1", "--processes", "1"]
     asked += ["--replications", "4", "--resamples", "20"]

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from quaver.certification.population import Population, study
@@ -25,6 +26,7 @@ def said(folder: Path, measures: str, *options: str) -> str:
     return done.output
 
 
+@pytest.mark.long
 def test_every_measure_has_a_row(tmp_path: Path) -> None:
     shown = said(tmp_path, "accuracy, inter_pss")
     assert "accuracy" in shown

@@ -64,6 +64,7 @@ def test_errors_are_not_followed_and_counted_so(tmp_path: Path) -> None:
     assert store.unfollowed(errors=False) == 0
 
 
+@pytest.mark.long
 def test_a_follow_up_does_not_wait_for_the_rest(tmp_path: Path) -> None:
     seen: list[int] = []
     asked_early = threading.Event()

@@ -60,6 +60,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Killed:
     return found, (folder / "log").read_text().splitlines()
 
 
+@pytest.mark.long
 def test_every_stored_response_is_kept_as_it_was(killed: Killed) -> None:
     found, _ = killed
     states = [state["answers"] for state in found["seen"]]

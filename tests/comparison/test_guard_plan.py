@@ -26,6 +26,7 @@ def wavering(text: str, prompt: str) -> str:
 ASKED: dict[str, int] = {}
 
 
+@pytest.mark.long
 def test_churn_is_measured_by_a_repeat_and_assumed_without(tmp_path: Path) -> None:
     once = study(tmp_path / "once", wavering)
     bound = read_bound("accuracy > -0.02", "if")

@@ -77,6 +77,7 @@ def _changes(of: str, name: str, node: ast.Call) -> bool:
     return name in ("write_text", "write_bytes", "touch") or (moved and not table)
 
 
+@pytest.mark.long
 def test_whatever_is_kept_is_written_by_the_helpers() -> None:
     found = {}
     for path in sorted(ROOT.rglob("*.py")):

@@ -144,6 +144,7 @@ def test_a_name_too_long_for_a_file_is_refused_briefly(tmp_path: Path, place: Pl
     assert len(str(error)) < 2000
 
 
+@pytest.mark.long
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     place=st.sampled_from(list(places(WHOLE))),

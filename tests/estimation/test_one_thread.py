@@ -63,6 +63,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs Linux")
 def test_no_measure_wakes_the_threads_of_blas(all_cores):
     if all_cores < 2:

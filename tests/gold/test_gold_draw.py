@@ -69,6 +69,7 @@ def draw(design: Design, rounds: list[int], seed: int) -> pl.DataFrame:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rounds", [[20], [8, 20]])
 @pytest.mark.parametrize("design", DESIGNS)
 def test_probabilities_are_what_happens_over_seeds(design: Design, rounds: list[int]) -> None:

@@ -157,6 +157,7 @@ def test_a_function_for_a_model_that_no_study_has_is_refused(tmp_path: Path) -> 
         Collection.open(written(tmp_path), functions={"other": annotator})
 
 
+@pytest.mark.long
 def test_the_commands_take_a_collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path)
     monkeypatch.chdir(tmp_path)
@@ -247,6 +248,7 @@ def test_collections_without_a_study_in_common_are_not_compared(tmp_path: Path) 
         first.compare(second)
 
 
+@pytest.mark.long
 def test_a_bundle_opens_as_the_collection_and_is_computed_anew(tmp_path: Path) -> None:
     found = opened(tmp_path)
     found.run()
@@ -269,6 +271,7 @@ def test_a_bundle_opens_as_the_collection_and_is_computed_anew(tmp_path: Path) -
     assert [one.name for one in study_files(path)] == ["mood.quaver.zip", "colour.quaver.zip"]
 
 
+@pytest.mark.long
 def test_a_pooled_number_that_was_changed_is_found(tmp_path: Path) -> None:
     found = opened(tmp_path)
     found.run()
@@ -299,6 +302,7 @@ SIZES = COLLECTION.replace("models: [{name: fake, use: function}]", "models: [{n
 )  # fmt: skip
 
 
+@pytest.mark.long
 def test_size_stands_against_spread_by_task_with_the_models_named(tmp_path: Path) -> None:
     def bound(text: str, prompt: str) -> str:
         return annotator(text, "")

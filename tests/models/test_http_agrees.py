@@ -33,6 +33,7 @@ STUDY = {
 LABELS = {"Clinton": ("clinton",), "Dole": ("dole",)}
 
 
+@pytest.mark.long
 def test_a_server_asked_repeatably_gives_the_very_numbers_of_the_engine_in_process() -> None:
     asked = list(Plan(resolve(*read_study(STUDY)), {"m": ""}).requests("m"))[:3]
     inside = LlamaCpp(model=NAME, context=256)
@@ -45,6 +46,7 @@ def test_a_server_asked_repeatably_gives_the_very_numbers_of_the_engine_in_proce
         assert dict(one.tokens[0].top) == pytest.approx(dict(other.tokens[0].top), abs=1e-6)
 
 
+@pytest.mark.long
 def test_greedy_answers_and_label_probabilities_agree() -> None:
     asked = list(Plan(resolve(*read_study(STUDY)), {"m": ""}).requests("m"))
     inside = LlamaCpp(model=NAME, context=256)

@@ -37,6 +37,7 @@ def alone(model: LlamaCpp, asked: Request) -> list[Response]:
     return ask(model, asked)[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("max_tokens", [1, 5])
 def test_the_same_call_gives_the_same_bits_whatever_was_asked_before(
     model: LlamaCpp, max_tokens: int
@@ -56,6 +57,7 @@ def test_the_same_call_gives_the_same_bits_whatever_was_asked_before(
     assert together == [one * 3 for one in cold]
 
 
+@pytest.mark.long
 def test_prompts_that_share_a_beginning_give_the_same_bits(model: LlamaCpp) -> None:
     questions = ("Positive or negative?", "Positive or not?", "Positive")
     asked = [greedy(TEXTS[2], question=question, max_tokens=1) for question in questions]
@@ -180,6 +182,7 @@ def shots(text: str, *, k: int = 2) -> list[tuple[str, str]]:
     return [*turns, ("user", f"{text}\nGood or bad?")]
 
 
+@pytest.mark.long
 def test_examples_as_turns_share_their_reading_and_give_the_same_bits(model: LlamaCpp) -> None:
     asked = [saying(*shots(text, k=k), max_tokens=3) for k in (0, 1, 2) for text in TEXTS]
     cold = [bits(alone(model, one)) for one in asked]
@@ -193,6 +196,7 @@ def test_examples_as_turns_share_their_reading_and_give_the_same_bits(model: Lla
     )
 
 
+@pytest.mark.long
 def test_a_turn_after_an_answer_is_read_as_if_cold(model: LlamaCpp) -> None:
     asked = saying(("user", "The capital of France?"), max_tokens=3)
     (answered,) = ask(model, asked)
@@ -222,6 +226,7 @@ def test_an_answer_follows_its_schema(model: LlamaCpp, role: str) -> None:
     assert answer["label"] in ("good", "so-so")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("all_cores")
 @pytest.mark.parametrize("mode", ["repeatable", "fast"])
 def test_any_number_of_threads_gives_the_same_bits(mode: Any) -> None:

@@ -63,12 +63,14 @@ def test_names_and_numbers() -> None:
     assert len({one.name for one in ODD}) == len(ODD) > 1_000
 
 
+@pytest.mark.long
 def test_no_reply_costs_more_than_it_says(tmp_path: Path) -> None:
     """All that may cost a call at most, in one run, every third other call of which is answered well."""
     odd = [item for item, one in enumerate(ODD) if one.costs != "work" and not one.stays_open]
     check_run(tmp_path, odd, patience=60.0, timeout=60.0)
 
 
+@pytest.mark.long
 def test_silence_costs_a_call(tmp_path: Path) -> None:
     odd = [item for item, one in enumerate(ODD) if one.stays_open]
     found = check_run(tmp_path, odd, patience=60.0, timeout=3.0)
@@ -97,6 +99,7 @@ def check_run(folder: Path, odd: list[int], **options: float) -> dict[int, Respo
     return found
 
 
+@pytest.mark.long
 def test_what_ends_the_work_says_why_and_what_to_do() -> None:
     wrong = []
     with played(patience=0.05) as model:

@@ -456,6 +456,7 @@ def test_only_what_the_study_asks_for_is_tried(tmp_path: Path) -> None:
         assert server.seen == 8
 
 
+@pytest.mark.long
 def test_what_the_study_asks_for_is_tried() -> None:
     served = OpenAICompatible(model=NAME, preset="llamacpp_server", base_url=base_url(), repeats="shared")
     served.probe(Needs(repeats=3, logprobs=20, constraint=True, schema=True, seed=True))

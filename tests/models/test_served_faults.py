@@ -55,6 +55,7 @@ def check(folder: Path, calls: int) -> None:
     assert [row for row in rows if row[3] != "stop" or row[2] != answer_to(row[0], row[1])] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("repeats", ["independent", "shared"])
 def test_every_call_ends_in_one_stored_answer(tmp_path: Path, repeats: str) -> None:
     supports = {"seed": True, "n": True}
@@ -90,6 +91,7 @@ def test_what_was_answered_of_a_request_is_kept_when_the_server_rejects_the_rest
     check(tmp_path, 100)
 
 
+@pytest.mark.long
 def test_a_server_that_dies_and_comes_back_loses_nothing(tmp_path: Path) -> None:
     log = tmp_path / "log"
     server = Process(log, faults=0.1, kinds=["500", "reset"], latency=0.01)
@@ -116,6 +118,7 @@ def test_a_server_that_dies_and_comes_back_loses_nothing(tmp_path: Path) -> None
     check(tmp_path, 1000)
 
 
+@pytest.mark.long
 def test_what_was_answered_well_is_asked_once(tmp_path: Path) -> None:
     server = Process(tmp_path / "log", faults=0.3, kinds=["429", "500", "empty", "no choices"])
     server.start()

@@ -58,6 +58,7 @@ def test_a_name_that_nobody_knows() -> None:
     assert "`base_url:`" in (error.fix or "")
 
 
+@pytest.mark.long
 def test_a_port_at_which_nothing_listens() -> None:
     port = free_port()
     error = silent(f"http://127.0.0.1:{port}/v1")

@@ -60,6 +60,7 @@ KNOWN = re.compile(r"[\x20-\x7e\n\u00a1-\u017f–“”‘’]*")
 """What pdfLaTeX's own fonts and input encoding know."""
 
 
+@pytest.mark.long
 def test_every_heading_and_note_is_latex(study: Study) -> None:
     """What the tables say themselves: environments that end, braces in pairs, no sign that pdfLaTeX lacks."""
     for name in tables():

@@ -15,6 +15,8 @@ from typer.testing import CliRunner
 from quaver.cli.main import app
 from quaver.papers import catalogue
 
+pytestmark = pytest.mark.long
+
 _FILE = Path(__file__).parents[2] / "docs" / "papers_rows.py"
 
 

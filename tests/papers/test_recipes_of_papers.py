@@ -20,6 +20,8 @@ from quaver.errors import SpecError, UnknownName
 from quaver.papers import catalogue
 from quaver.papers.published_table import FORMATS, answers_of
 
+pytestmark = pytest.mark.long
+
 CALLS = {
     "barrie-2025": (2 * 500 * (30 + 3 * 251), 2 * 6 * (10 + 5)),
     "errica-2025": (100 * 3 * 30, 8 * 3 * 3),

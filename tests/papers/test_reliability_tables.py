@@ -143,6 +143,7 @@ def cell(answers: list[StoredAnswers], name: str, model: str, prompt: str) -> di
     }
 
 
+@pytest.mark.long
 def test_stated_confidence_where_enough_is_parsed(answers: list[StoredAnswers]) -> None:
     made = shown(confidence_tables.verbal(answers))
     assert len(made) == 3 * len(PROMPTS) * 2
@@ -161,6 +162,7 @@ def test_stated_confidence_where_enough_is_parsed(answers: list[StoredAnswers]) 
     assert any(row["verbal ECE"] is None for row in made)
 
 
+@pytest.mark.long
 def test_prompts_pooled_as_in_table_2(answers: list[StoredAnswers]) -> None:
     """Over the cells that state enough, the answers of a model taken together."""
     made = shown(confidence_tables.pooled(answers))
@@ -185,6 +187,7 @@ def test_prompts_pooled_as_in_table_2(answers: list[StoredAnswers]) -> None:
         assert row["accuracy"] == pytest.approx(right(every).mean())
 
 
+@pytest.mark.long
 def test_thresholds_and_both_phrasings(answers: list[StoredAnswers]) -> None:
     for row in shown(confidence_tables.thresholds(answers)):
         each = [cell(answers, row["phrasing"], row["model"], prompt) for prompt in PROMPTS]
@@ -296,6 +299,7 @@ def test_the_curve_of_token_confidence_bin_by_bin(answers: list[StoredAnswers]) 
             assert [one["right_low"], one["right_high"]] == pytest.approx([middle - half, middle + half])
 
 
+@pytest.mark.long
 def test_figures_name_the_models(answers: list[StoredAnswers], tmp_path: Path) -> None:
     for number in "1234":
         kind = catalogue.figure_of(f"karmakar-2026:{number}")
@@ -356,6 +360,7 @@ def test_repairs_as_the_paper_prints_them(answers: list[StoredAnswers]) -> None:
         assert rows[-1][head] == pytest.approx(np.mean([row[head] for row in rows[:-1]]))
 
 
+@pytest.mark.long
 def test_each_printed_table_has_its_rows(answers: list[StoredAnswers]) -> None:
     for name, count in {
         "spreads": 1,

@@ -178,6 +178,7 @@ def rows(differing: Study) -> Rows:
     return {(row["temperature"], row["term"]): row for row in tabled(differing, "mixed-model")}
 
 
+@pytest.mark.long
 def test_the_mixed_model_is_the_maximum_of_its_likelihood(differing: Study, rows: Rows) -> None:
     """Each cell of the intercepts' columns, by a fit of its own."""
     frame = differing.annotations().with_columns(pl.col(pl.Categorical).cast(pl.String))

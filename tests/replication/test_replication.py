@@ -145,6 +145,7 @@ def test_the_tables_have_both_numbers(tmp_path: Path) -> None:
     assert r"\toprule" in paths[1].read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_the_command_fails_where_a_number_differs(tmp_path: Path) -> None:
     done = quaver(tmp_path, "replicate", str(written(tmp_path)))
     assert done.returncode == 1

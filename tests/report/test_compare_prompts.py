@@ -61,6 +61,7 @@ def data_of(path: Path) -> dict[str, Any]:
     return dict(json.loads(found[1]))
 
 
+@pytest.mark.long
 def test_flips_are_those_of_the_annotations(browser: Any, report: Path, moving: Any) -> None:
     page = opened_in_silence(browser, report)
     names = data_of(report)["prompts"]
@@ -153,6 +154,7 @@ def test_many_labels_take_more_characters(make: Any, tmp_path: Path) -> None:
         assert found["labels"][62 * high + low] == codes[int(item)].upper()
 
 
+@pytest.mark.long
 def test_hostile_names_are_text_in_the_choices_and_the_table(browser: Any, make: Any, tmp_path: Path) -> None:
     page = opened_in_silence(browser, write_report(tmp_path, **hostile_study(make).inputs()))
     offered = page.locator("#compare [name=first] option").all_inner_texts()

@@ -108,6 +108,7 @@ def test_estimates_of_different_cells_and_no_interval(make: Any, tmp_path: Path)
     assert "is not finite" in text
 
 
+@pytest.mark.long
 def test_four_hundred_variants_are_drawn_by_their_levels(make: Any, tmp_path: Path) -> None:
     study = make(paraphrases=[f"w{n}" for n in range(200)], items=2, repeats=1, evaluators=("exact",))
     text = words(write_report(tmp_path, **study.inputs()))

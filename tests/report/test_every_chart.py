@@ -75,6 +75,7 @@ def numbers(thing: Any) -> Iterator[float]:
         yield from (number for value in thing for number in numbers(value))
 
 
+@pytest.mark.long
 def test_every_chart_is_there(drawn: dict[str, Any]) -> None:
     assert set(drawn) >= NAMES
     for figure in drawn.values():
@@ -150,6 +151,7 @@ def test_many_parts_are_folded_into_the_colours_there_are() -> None:
     assert abs(bar.parts[OTHER] - 6 / 45) < 1e-12
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_every_chart_is_drawn_in_a_browser(browser: Any, report: Path, width: int, scheme: str) -> None:
@@ -189,6 +191,7 @@ def test_numbers_are_those_of_the_csv(browser: Any, report: Path) -> None:
     assert {float(value) for value in shown} <= known | {0.25}  # a quarter of the gold labels each
 
 
+@pytest.mark.long
 def test_one_class_and_one_item_draw_what_they_can(tmp_path: Path) -> None:
     every = every_chart()
     alone = every.annotations.filter(every.annotations["item"] == "i0")

@@ -150,6 +150,7 @@ def test_the_csv_keeps_every_digit(tmp_path: Path) -> None:
     assert (row["cell.value"], row["model"]) == ("x", "m")  # a cell's column never takes another's name
 
 
+@pytest.mark.long
 def test_hostile_labels_are_text_in_every_chart(browser: Any, tmp_path: Path) -> None:
     path = write_report(tmp_path, **every_chart(labels=HOSTILE[:4], resamples=20).inputs())
     page = opened_in_silence(browser, path)

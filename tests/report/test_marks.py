@@ -35,6 +35,7 @@ def described(page: Any, figure: str) -> Any:
     return page.locator(f"#figure-{figure} .wide .described")
 
 
+@pytest.mark.long
 def test_every_mark_of_accuracy_says_its_estimate(browser: Any, report: Path, study: Any) -> None:
     page = opened_in_silence(browser, report)
     marks = described(page, "accuracy")
@@ -136,6 +137,7 @@ def test_a_tap_shows_the_words_and_a_second_one_the_prompt(browser: Any, report:
     context.close()
 
 
+@pytest.mark.long
 def test_the_filter_leaves_one_model_in_charts_and_tables(browser: Any, two_models: Path) -> None:
     page = opened_in_silence(browser, two_models)
     page.evaluate("document.querySelectorAll('details.closer').forEach(one => one.open = true)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from tests.report.every_chart import every_chart
 
 from quaver.core import registry
@@ -20,6 +21,7 @@ ESTIMATES = [
 ]
 
 
+@pytest.mark.long
 def test_it_says_what_the_model_is_made_of() -> None:
     study = every_chart()
     (figure,) = registry.load("charts", "mixed_effects").figures(

@@ -46,6 +46,7 @@ def test_every_chart_that_is_declared_is_registered() -> None:
     assert {name for name, _ in declared()} <= set(registry.names("charts"))
 
 
+@pytest.mark.long
 def test_nothing_is_broken(results: Results) -> None:
     assert gallery(results).broken == {}
 

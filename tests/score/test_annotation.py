@@ -114,6 +114,7 @@ def test_the_same_answer_to_the_same_variant_is_read_once() -> None:
     assert frame["truncated"].sum() == 1
 
 
+@pytest.mark.long
 def test_what_is_remembered_is_bounded() -> None:
     one = annotator(first=FirstLabel())
     for start in range(0, 150_000, 50_000):

@@ -142,6 +142,7 @@ def answers(draw: st.DrawFn) -> tuple[str, list[Response]]:
     return task, draw(st.lists(response, min_size=draw(st.sampled_from([1, 20, 24])), max_size=45))
 
 
+@pytest.mark.long
 @settings(max_examples=120, deadline=None)
 @given(answers(), st.sampled_from(NAMES))
 def test_answers_are_read_together_as_alone(case: tuple[str, list[Response]], name: str) -> None:

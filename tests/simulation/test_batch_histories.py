@@ -9,6 +9,8 @@ from tests.batches.cases import CASES
 from tests.simulation.batch_history import BatchHistory
 from tests.simulation.batch_run import lived
 
+pytestmark = pytest.mark.long
+
 _FEW = 5
 
 

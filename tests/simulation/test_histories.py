@@ -9,7 +9,10 @@ from tests.simulation.history import History
 from tests.simulation.run import lived
 
 # A kill leaves coroutines behind.
-pytestmark = pytest.mark.filterwarnings("ignore:coroutine:RuntimeWarning", "ignore::ResourceWarning")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.filterwarnings("ignore:coroutine:RuntimeWarning", "ignore::ResourceWarning"),
+]
 
 _TOGETHER = 25
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.simulation.shard_run import lived
 
+pytestmark = pytest.mark.long
+
 _TOGETHER = 10
 
 

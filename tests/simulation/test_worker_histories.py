@@ -10,7 +10,10 @@ from tests.simulation.worker_history import WorkerHistory
 from tests.simulation.worker_run import lived
 
 # A worker that dies leaves coroutines behind.
-pytestmark = pytest.mark.filterwarnings("ignore:coroutine:RuntimeWarning", "ignore::ResourceWarning")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.filterwarnings("ignore:coroutine:RuntimeWarning", "ignore::ResourceWarning"),
+]
 
 _TOGETHER = 10
 

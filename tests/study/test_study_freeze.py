@@ -178,6 +178,7 @@ def test_a_file_that_was_edited_does_not_hold(path: Path) -> None:
         _ = frozen(opened(path))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("texts", [True, False])
 def test_a_bundle_proves_it_offline(path: Path, tmp_path: Path, texts: bool) -> None:
     digest = freeze(opened(path)).digest
@@ -206,6 +207,7 @@ def test_a_bundle_shows_a_change_that_its_authors_made(path: Path, tmp_path: Pat
     assert [one.part for one in found.frozen.since_first if one.state == "changed"] == ["conclusions"]
 
 
+@pytest.mark.long
 def test_a_bundle_whose_frozen_file_was_exchanged_is_found(path: Path, tmp_path: Path) -> None:
     published = freeze(opened(path)).digest
     opened(path).run()

@@ -264,6 +264,7 @@ def test_names_of_labels_and_models_are_text_in_a_notebook(tmp_path: Path) -> No
     assert "&lt;b&gt;m" in shown
 
 
+@pytest.mark.long
 def test_the_report_opens_with_the_same_verdict(tmp_path: Path) -> None:
     study = simulated(tmp_path, STUDIES["one bad prompt among good ones"], 2)
     page = study.report().read_text(encoding="utf-8")

@@ -120,6 +120,7 @@ def test_the_code_of_the_page_is_clean(home: Path, run: Run) -> None:
     run("ruff", "format", "--check", "--no-cache", *names)
 
 
+@pytest.mark.long
 def test_measure_and_provider_keep_their_contracts(run: Run) -> None:
     done = run(
         "pytest", "-q", "-p", "no:cacheprovider", "--pyargs", "quaver.testing", "-k", "wobble or ollama"
@@ -144,6 +145,7 @@ def test_a_diff_survives_the_next_change(text: str, diff: str, after: str) -> No
     assert "".join(changed(text.splitlines(keepends=True), diff)) == after
 
 
+@pytest.mark.long
 def test_command_field_column_and_chart(home: Path, run: Run) -> None:
     assert "unkind" in run("quaver", "labels", "study.yaml")
     assert "4 of 4 are stored" in run("quaver", "run", "study.yaml", "--function", "mine=mine:same")

@@ -19,6 +19,7 @@ def graph() -> Graph:
     return imports()
 
 
+@pytest.mark.long
 def test_no_module_imports_itself_over_others(graph: Graph) -> None:
     assert circles(graph) == []
 

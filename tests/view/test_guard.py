@@ -141,6 +141,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", PARAMETERS)
 def test_no_parameter_breaks_an_endpoint(browser: TestClient, path: str) -> None:
     usual = {"item": "i1", "column": "0", "a": "tones", "b": "tones", "format": "csv"}

@@ -86,6 +86,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return study
 
 
+@pytest.mark.long
 def test_a_file_from_disk_runs_and_loads_nothing_of_them(path: Path, tmp_path: Path, browser: Any) -> None:
     file = tmp_path / "part.html"
     assert export(path, file, count=300) > 200

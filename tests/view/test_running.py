@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
 from tests.studies import written
 from tests.view.viewed import STUDY, again, client_of, collected, index, items
 
@@ -23,6 +24,8 @@ from quaver.view.index_keeper import keep
 from quaver.view.index_reader import index_in
 from quaver.view.serving import studies_of
 from quaver.view.viewed_study import Asked
+
+pytestmark = pytest.mark.long
 
 _SLOW = """
 import sys, time

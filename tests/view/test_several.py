@@ -33,6 +33,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
     return client_of(studies)
 
 
+@pytest.mark.long
 def test_each_has_an_address_of_its_own(browser: TestClient) -> None:
     found = browser.get("api/studies").json()["studies"]
     assert [one["id"] for one in found] == ["tones", "tones-2", "packed", "coded"]

@@ -40,6 +40,7 @@ def sums(path: Path) -> list[tuple[object, ...]]:
         return db.execute(f"SELECT {names} FROM tallies ORDER BY {', '.join(KEY)}").fetchall()
 
 
+@pytest.mark.long
 @given(st.lists(st.tuples(st.integers(0, 4), RESPONSES), max_size=14), st.sets(st.integers(1, 5), max_size=2))
 @settings(max_examples=30, deadline=None)
 def test_they_are_what_adding_up_gives(stored: Sequence[tuple[int, Response]], removed: set[int]) -> None:

@@ -36,6 +36,7 @@ def answers(items: int = 30, seed: int = 3) -> pl.DataFrame:
     )
 
 
+@pytest.mark.long
 def test_they_are_the_numbers_of_the_fit() -> None:
     frame = answers()
     found = mixed_effects(frame, formula="correct ~ treatment * temperature", resamples=0)

@@ -44,6 +44,7 @@ class Batching(Fake):
                     yield one, [Response(f"{one.calls[0].item}")]
 
 
+@pytest.mark.long
 def test_a_model_that_batches_is_not_emptied_between_groups() -> None:
     models: list[Batching] = []
 

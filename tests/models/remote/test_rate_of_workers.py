@@ -31,6 +31,7 @@ def most_above(moments: Sequence[float], rate: float) -> float:
     return most
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("workers", [2, 3])
 def test_the_rate_holds_for_all_workers_together(tmp_path: Path, workers: int) -> None:
     ray = ThreadRay(workers)
@@ -43,6 +44,7 @@ def test_the_rate_holds_for_all_workers_together(tmp_path: Path, workers: int) -
     assert (len(moments) - 1) / (moments[-1] - moments[0]) >= 0.4 * RATE
 
 
+@pytest.mark.long
 def test_it_holds_while_workers_come_and_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_cluster.Cluster, "every", 0.2)
     ray = ThreadRay(2)

@@ -12,6 +12,8 @@ from tests.report.page.visit import Visit
 
 from quaver.report.page.html_page import write_report
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def report(study: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -24,6 +26,7 @@ def forwarded(report: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(shutil.copy(report, tmp_path_factory.mktemp("forwarded") / "report.html"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
 def test_axe_finds_no_violation(browser: Any, report: Path, width: int, scheme: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()

@@ -79,6 +79,7 @@ def test_it_opens_quietly_at_every_width(browser: Any, report: Path, width: int,
         assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [390, 1280])
 def test_every_figure_is_drawn_and_has_words(browser: Any, report: Path, width: int) -> None:
     with Visit(browser, report, width) as visit:
@@ -198,6 +199,7 @@ def test_the_same_study_gives_the_same_page(study: Any, report: Path, tmp_path: 
     assert again.read_bytes() == report.read_bytes()
 
 
+@pytest.mark.long
 def test_sixty_variants_and_two_models_stay_readable(browser: Any, make: Any, tmp_path: Path) -> None:
     paraphrases = [f"paraphrase {n:03d} of the original at temperature {n % 5}.5" for n in range(30)]
     study = make(paraphrases=paraphrases, items=2, repeats=1, models=("one", "two"), evaluators=("exact",))

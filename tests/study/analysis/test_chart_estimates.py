@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 from tests.measures.variation.test_item_tables import frame
 from tests.report.moved import movement_of
 from tests.studies import written
@@ -40,6 +41,7 @@ def annotate(text: str, prompt: str) -> str:
     return "positive" if "!" in text or ("Please" in prompt and "4" in text) else "negative"
 
 
+@pytest.mark.long
 def test_a_study_s_report_has_them_and_its_files_and_python_the_same_numbers(tmp_path: Path) -> None:
     study = Study.open(written(tmp_path, STUDY, ITEMS), functions={"fake": annotate})
     study.run()

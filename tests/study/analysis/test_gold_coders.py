@@ -36,6 +36,7 @@ def test_the_model_is_tested_against_each_of_them(study: Study) -> None:
     assert won.n == 40
 
 
+@pytest.mark.long
 def test_they_stand_among_the_studys_estimates(study: Study, tmp_path: Path) -> None:
     found = {one.measure: one for one in study.estimates() if one.cell.get("coder", "all") == "all"}
     assert {"alternative_annotator_won", "coder_agreement_coders"} <= found.keys()

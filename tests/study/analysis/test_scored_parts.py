@@ -91,6 +91,7 @@ def scored(study: Study, kept: Path, asked: dict[str, Any], processes: int) -> p
     return pl.read_parquet(parts_of(kept))
 
 
+@pytest.mark.long
 @settings(max_examples=8, deadline=None)
 @given(part=st.integers(1, ANSWERS + 20), chunk=st.integers(1, ANSWERS + 20))
 def test_whatever_the_parts_the_annotations_are_the_same(part: int, chunk: int) -> None:
@@ -130,6 +131,7 @@ def test_two_processes_make_what_one_makes(study: Study, tmp_path: Path) -> None
     assert names[0] == names[1] == [f"part-{n:06}.parquet" for n in range(6)]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small")
 def test_a_study_keeps_parts_and_everything_reads_them(study: Study) -> None:
     whole = study.annotations()
@@ -224,6 +226,7 @@ Study.open(sys.argv[1], functions={"fake": answer}).rescore()
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", [0, 5])
 def test_a_killed_process_leaves_no_part(study: Study, tmp_path: Path, part: int) -> None:
     before = study.annotations()

@@ -156,6 +156,7 @@ def test_labels_that_came_back_from_people_decide(tmp_path: Path) -> None:
     assert dict(checked.select("item", "label").iter_rows()).items() <= truth.items()
 
 
+@pytest.mark.long
 def test_a_bundle_carries_what_was_accepted(tmp_path: Path) -> None:
     study = labelled_study(tmp_path / "coded", items=300)
     drawn = study.gold.draw(n=120, coders=["ada"], form="csv", design="simple")
@@ -169,6 +170,7 @@ def test_a_bundle_carries_what_was_accepted(tmp_path: Path) -> None:
     assert again.headline in opened.report(tmp_path / "report").read_text()
 
 
+@pytest.mark.long
 def test_a_bundle_shows_if_accepted_labels_do_not_follow_from_it(tmp_path: Path) -> None:
     """As if the archive had been made anew around a changed file."""
     study = labelled_study(tmp_path / "coded", items=300)
@@ -193,6 +195,7 @@ def test_a_bundle_shows_if_accepted_labels_do_not_follow_from_it(tmp_path: Path)
     assert acceptance_differences(opened.source, frame) == []
 
 
+@pytest.mark.long
 def test_a_bundle_packs_what_todays_gold_labels_accept(tmp_path: Path) -> None:
     study = labelled_study(tmp_path / "coded", items=300)
     first = study.gold.draw(n=120, form="csv", design="simple").files[0]

@@ -54,6 +54,7 @@ def shown(one: quaver.Study) -> list[str]:
     return sorted({e.measure for e in found if "certified" in e.details})
 
 
+@pytest.mark.long
 def test_a_certificate_is_kept_and_shown_until_the_answers_change(folder: Path) -> None:
     kept = json.loads((folder / FILE).read_text())
     assert kept["replications"] == REPLICATIONS
@@ -71,6 +72,7 @@ def test_a_certificate_of_other_measures_is_passed_over(folder: Path) -> None:
     assert shown(opened(folder, "[{use: accuracy, missing: drop}, inter_pss]")) == []
 
 
+@pytest.mark.long
 def test_every_estimand_of_the_report_is_certified(tmp_path: Path) -> None:
     measures = "[{use: accuracy, by: [], estimand: next}, {use: accuracy, by: [], estimand: fixed}]"
     found = opened(tmp_path, measures).certify(replications=30).certificate
@@ -80,6 +82,7 @@ def test_every_estimand_of_the_report_is_certified(tmp_path: Path) -> None:
     assert (estimands["next"].width or 0) > 0
 
 
+@pytest.mark.long
 def test_conclusions_are_certified_of_items_without_an_effect(tmp_path: Path) -> None:
     frame = study(POPULATION, POPULATION.prompts(1), 1).select("item", "variant", "label", "small")
     frame.write_csv(tmp_path / "labels.csv")

@@ -79,6 +79,7 @@ def prepared(data: Any, **said_of_it: Any) -> Any:
 # ------------------------------------------------------------------------ verdicts
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("annotate", "kind"),
     [(lambda: good, "use"), (unstable, "do not use"), (lambda: unreadable, "do not use")],
@@ -90,6 +91,7 @@ def test_planted_annotators_in_python(texts: Path, annotate: Callable[[], Any], 
     assert [str(line) in str(found) for line in found.verdict.lines] == [True] * 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "verdict"), [("good", "You can use"), ("unstable", "Do not use"), ("unreadable", "Do not use")]
 )
@@ -121,6 +123,7 @@ def test_a_function_with_a_prompt_of_its_own_is_asked_again_only(texts: Path) ->
     assert len(identities) == 2, "two functions are two models"
 
 
+@pytest.mark.long
 def test_the_same_check_asks_nothing_twice(texts: Path) -> None:
     asked: list[str] = []
 
@@ -139,6 +142,7 @@ def test_the_same_check_asks_nothing_twice(texts: Path) -> None:
 # ------------------------------------------------------------------ what is recognised
 
 
+@pytest.mark.long
 def test_a_list_of_texts_and_a_frame(texts: Path) -> None:
     found = quaver.check([text for text, _ in TEXTS], labels=LABELS, model=good, prompts=2)
     assert found.file == Path("check/study.yaml")
@@ -173,6 +177,7 @@ def test_columns_are_recognised_by_what_they_hold(tmp_path: Path) -> None:
     assert (found.text, found.gold, found.coders) == ("headline", None, ("anna", "ben"))
 
 
+@pytest.mark.long
 def test_what_most_coders_say_is_the_true_label(tmp_path: Path) -> None:
     rows = [
         {"text": text, "anna": gold, "ben": gold.upper(), "cleo": "none" if n % 5 else gold}

@@ -7,6 +7,7 @@ import pytest
 from tests.study.checking.test_check import TEXTS, said
 
 
+@pytest.mark.long
 def test_a_small_check_on_the_bundled_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -142,6 +142,7 @@ def test_the_measure_that_ends_a_collection_is_looked_at_too(tmp_path: Path) -> 
         opened(tmp_path, until=until).run()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("measure", [WRONG[0], WRONG[10], {"use": "accuracy", "by": ["wordding"]}])
 def test_what_fails_in_a_report_is_one_entry(measure: dict[str, Any], tmp_path: Path) -> None:
     opened(tmp_path, {"use": "accuracy"}).run()

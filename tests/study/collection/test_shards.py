@@ -57,6 +57,7 @@ def study(tmp_path: Path) -> Path:
     return written(tmp_path / "study", STUDY, ITEMS)
 
 
+@pytest.mark.long
 def test_eight_shards_two_killed_and_run_again_equal_the_whole_study(study: Path, tmp_path: Path) -> None:
     script = str(Path(__file__).with_name("shards.py"))
     done = subprocess.run(

@@ -127,6 +127,7 @@ def test_a_file_that_holds_no_answers_is_left_alone(tmp_path: Path) -> None:
     assert not (made.folder / "responses.repaired.db").exists()
 
 
+@pytest.mark.long
 def test_the_command_says_what_was_saved_and_lost(tmp_path: Path) -> None:
     made = study(tmp_path / "s", Function())
     made.run()

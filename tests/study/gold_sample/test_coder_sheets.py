@@ -29,6 +29,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     return study
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("texts", [True, False])
 def test_it_is_packed_and_verified(study: Study, tmp_path: Path, texts: bool) -> None:
     path, _ = quaver.bundle(study, tmp_path / "s.quaver.zip", texts=texts)
@@ -49,6 +50,7 @@ def test_it_is_packed_and_verified(study: Study, tmp_path: Path, texts: bool) ->
         opened.gold.draw(more=1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["draw.csv", "labels.csv", "design.json"])
 def test_what_was_changed_is_found(study: Study, tmp_path: Path, name: str) -> None:
     """As if the archive had been made anew around the changed file."""

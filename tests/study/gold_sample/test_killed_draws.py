@@ -65,6 +65,7 @@ def kept(study: Study) -> tuple[object, ...]:
     return draw, tuple(state.coded.drop("when").rows()), tuple(rounds), design.get("rule")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("change", [first, second, taken, settled])
 def test_a_kill_between_two_writes_loses_nothing(
     change: Callable[[Study], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -118,6 +118,7 @@ def test_weights_and_a_multinomial_regression_are_drawn_under_every_prompt(tmp_p
     assert found["odds", "conclusion"].reason
 
 
+@pytest.mark.long
 def test_a_bundle_without_texts_keeps_what_conclusions_need(tmp_path: Path) -> None:
     study = opened(tmp_path)
     study.run()

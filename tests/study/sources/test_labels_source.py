@@ -105,6 +105,7 @@ def test_thinking_may_stand_apart(tmp_path: Path) -> None:
     assert study.annotations()["reason"].to_list() == ["thinking only", None]
 
 
+@pytest.mark.long
 def test_a_bundle_of_them_is_read_anew(tmp_path: Path) -> None:
     study = imported(tmp_path)
     study.report()

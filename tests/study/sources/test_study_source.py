@@ -160,6 +160,7 @@ def can(kind: str) -> set[Ability]:
     return CAN[own] - lost - ({"has_texts"} if "without" in packed else set())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_source_says_what_it_can(studies: dict[str, Study], kind: str) -> None:
     source = studies[kind].source

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 VIEWS = {
     "overview": "#/overview",
     "grid": "#/grid?q=is:flip&item=i5&column=3",

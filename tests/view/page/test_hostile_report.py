@@ -12,6 +12,8 @@ from urllib.parse import unquote
 import pytest
 from tests.view.page.conftest import TOKEN, collect, serving
 
+pytestmark = pytest.mark.long
+
 WAYS = """
 const learnt = {};
 const ways = {

@@ -14,6 +14,8 @@ from tests.hostile import ANSWERS, TEXTS
 from tests.report.test_hostile import HOSTILE
 from tests.view.page.conftest import Opened, collect, serving
 
+pytestmark = pytest.mark.long
+
 _TAGS = (
     "script",
     "img src=x",

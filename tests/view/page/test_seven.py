@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 PROMPTS, ITEMS, REPEATS = 3, 30, 2
 ANSWERS = PROMPTS * ITEMS * REPEATS
 

@@ -9,6 +9,8 @@ import pytest
 from tests.view.page.conftest import Opened, serving
 from tests.view.page.test_axe import violations
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def file(study: Path, browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from tests.view.page.conftest import ITEMS, Opened, collect, serving
 
+pytestmark = pytest.mark.long
+
 
 def otherwise(text: str, prompt: str) -> str:
     """Another model: negative for each third thing."""
