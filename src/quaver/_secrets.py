@@ -181,10 +181,6 @@ def without_key_values(text: str, environment: Mapping[str, str] | None = None) 
 def without_keys(text: str, environment: Mapping[str, str] | None = None) -> str:
     """A text without the values of secret variables and without what looks like a key.
 
-    Args:
-        text: From a server or an engine: an error, an address, a line of the log.
-        environment: The variables; this process's by default.
-
     >>> without_keys("401: hunter2hunter2 is no key", {"MY_API_KEY": "hunter2hunter2"})
     '401: [MY_API_KEY] is no key'
     >>> without_keys("Incorrect API key provided: sk-proj-ab**********cdef.")

@@ -168,21 +168,7 @@ def accepted_labels(
     by: str | None = None,
     seed: int = 0,
 ) -> Acceptance:
-    """Which labels may be accepted so that few of them are wrong, and which need a person.
-
-    Args:
-        evidence: The items.
-        error: The share of the accepted labels that may be wrong.
-        confidence_level: How sure that is: over gold samples, the promise is broken in one case of twenty at
-            most, at 0.95.
-        score: By what labels are ordered (`item_scores`); ``learned`` if left out.
-        by: A group of the items, or ``label``: the promise is made for each of its levels by itself.
-        seed: Of what is dealt at random: folds.
-
-    Raises:
-        MeasureError: An argument is out of range, or there is no confidence to order by.
-        UnknownName: There is no such score or group.
-    """
+    """Which labels may be accepted so that few of them are wrong, and which need a person."""
     score = score or "learned"
     _check(evidence, error, confidence_level, score, by)
     risk = 1 - confidence_level

@@ -62,17 +62,7 @@ def evidence_of(
     groups: Sequence[str] = (),
     confidences: pl.DataFrame | None = None,
 ) -> ItemEvidence:
-    """What speaks for each item's label.
-
-    Args:
-        annotations: An annotation frame of one evaluator.
-        labels: The codes of the label set, in the order of the probabilities.
-        groups: Columns of the items' groups.
-        confidences: The annotations that have confidences, where they are not the same.
-
-    Raises:
-        MeasureError: There are no gold labels, or none that were drawn by design.
-    """
+    """What speaks for each item's label."""
     _check(annotations)
     text = [pl.col(name).cast(pl.String) for name in ("item", "label", "gold", *groups)]
     frame = annotations.select(*text, "gold_probability", "gold_drawn")
@@ -179,16 +169,8 @@ def scored(evidence: ItemEvidence, score: Score, seed: int = 0) -> Floats:
     nothing. All items, checked or not, are dealt into ten folds, and an item's score comes from fits without
     any gold label of its own fold.
 
-    Args:
-        evidence: The items.
-        score: Which score.
-        seed: Of the folds.
-
     Returns:
         A score for each item. Without confidences, ``both`` is ``agreement``.
-
-    Raises:
-        MeasureError: The model gave no confidence.
     """
     if score == "confidence" and not np.isfinite(evidence.confidence).any():
         raise MeasureError(
@@ -266,11 +248,6 @@ def _standardised(column: Floats) -> Floats:
 def shift_p(base: Floats, block: Floats, right: Floats) -> float:
     """The p value of a block of columns that shifts nothing: a logistic regression's score test.
 
-    Args:
-        base: The score that the labels are ordered by without the block.
-        block: A table of columns.
-        right: 1 for a right label, 0 for a wrong one.
-
     Of sixteen labels of either class, one has no wrong one and the other eight:
 
     >>> base, block = np.tile([0.0, 1.0], 16), np.repeat([[1.0], [0.0]], 16, 0)
@@ -311,11 +288,6 @@ def learned_effects(base: Floats, blocks: Sequence[Floats], right: Floats) -> tu
 
     The effects of each block are normal around 0, with a variance of the block's own that the data choose
     (MacKay 1992, Neural Computation 4, 415-447): a block that explains nothing has effects near 0.
-
-    Args:
-        base: The score; its slope and the intercept are hardly shrunk.
-        blocks: Tables of columns.
-        right: 1 for a right label, 0 for a wrong one.
 
     Returns:
         The score's slope, and the effects of each block.

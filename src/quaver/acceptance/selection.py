@@ -73,12 +73,6 @@ def exact_p(wrong: Ints, checked: Ints, size: Ints, error: float) -> Floats:
     that would leave more than ``error`` of the *unchecked* labels wrong. People's labels replace the checked
     ones, so a promise that counted them would promise less for the others.
 
-    Args:
-        wrong: Checked labels that are wrong, for each set of labels.
-        checked: Checked labels.
-        size: All labels of the set.
-        error: The promised share.
-
     Returns:
         A p value for each set; 1 where none or all are checked.
 
@@ -208,11 +202,6 @@ def select(candidates: Candidates, error: float, risk: float) -> Selection:
     in Learn then Test: Angelopoulos, Bates, Candès, Jordan & Lei 2025, Annals of Applied Statistics 19). The
     first set is the smallest of those whose test would forgive as many errors as a test of a third of all
     checked labels; it looks at no checked label. Labels of the same score are accepted together.
-
-    Args:
-        candidates: The labels.
-        error: The share of wrong labels that is promised.
-        risk: How often the promise may be broken.
     """
     nothing = np.zeros(candidates.score.size, bool)
     order = np.argsort(-candidates.score, kind="stable")
@@ -349,14 +338,6 @@ def treated(
     A promise about all accepted labels is kept on average: a group may have more wrong ones than another.
     For each group the estimated share and its upper bound are given, and Fisher's exact test, one-sided,
     that it has no more wrong ones among its checked accepted labels than the other groups together.
-
-    Args:
-        column: What groups the items.
-        levels: Each candidate's group.
-        candidates: The labels.
-        accepted: Which of them are accepted.
-        error: The share of wrong labels that was promised.
-        risk: How often the promise may be broken.
     """
     names = sorted(set(levels[levels != ""].tolist()))
     known = candidates.checked & accepted

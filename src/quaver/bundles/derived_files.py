@@ -93,14 +93,7 @@ class Checked:
 
 
 def check_derived(packed: Path, again: Path, maker: Mapping[str, str], found: Checked) -> None:
-    """Compare a bundle's derived files with those that were made again.
-
-    Args:
-        packed: The folder with the bundle's files.
-        again: The folder with those that were made again.
-        maker: What the bundle was made with.
-        found: Takes what came of it.
-    """
+    """Compare a bundle's derived files with those that were made again."""
     here = made_with()
     other = ", ".join(f"{key} {value}" for key, value in maker.items() if here.get(key) != value)
     names = [one for one in DERIVED if (again / one).is_file()]

@@ -30,12 +30,7 @@ _MOST = 5
 
 
 def check_design(source: Bundle, found: Checked) -> None:
-    """See what of a bundle's design its other files contradict.
-
-    Args:
-        source: The bundle.
-        found: Takes what came of it.
-    """
+    """See what of a bundle's design its other files contradict."""
     _check_lock(source, found)
     written = _study_file(source, found)
     if written is not None:

@@ -142,11 +142,7 @@ def pack_study(
 
 
 def _check_as_measured(study: Study, packed: Sequence[Estimate], target: Path, *, withheld: int) -> None:
-    """See that what is computed from the bundle alone is what the study itself gives.
-
-    Raises:
-        StoreError: It is not.
-    """
+    """See that what is computed from the bundle alone is what the study itself gives."""
     own: Sequence[Estimate] = study.estimates()
     if withheld:  # what counts the answers themselves cannot be counted without them
         own, packed = ([one for one in some if not _of_outputs(one.measure)] for some in (own, packed))
@@ -169,11 +165,7 @@ def _not_reproduced(target: Path, found: Sequence[str]) -> StoreError:
 
 
 def _packed(target: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -> str:
-    """Pack, compute everything anew from the archive alone, and keep it where all of it holds.
-
-    Raises:
-        StoreError: It does not.
-    """
+    """Pack, compute everything anew from the archive alone, and keep it where all of it holds."""
     unverified = target.with_name(target.name + ".unverified")
     try:
         digest = pack(unverified, files, about)
@@ -313,14 +305,7 @@ def _staying(study: Study, used: Collection[str]) -> dict[Path, str]:
 
 
 def _items(study: Study, kept: Collection[str], frame: pl.DataFrame, *, copies: bool = False) -> list[Any]:
-    """The items with some of their fields, and as numbers the groups whose items are labelled alike.
-
-    Args:
-        study: The study.
-        kept: The fields.
-        frame: Its annotations.
-        copies: Whether groups of texts that are nearly the same are among these, since no text is there.
-    """
+    """The items with some of their fields, and as numbers the groups whose items are labelled alike."""
     items = study.experiment.items
     found = [] if frame.is_empty() else clusters_of(study.source, measurable_of(study.source, frame))
     columns = [one.cell["column"] for one in found if one.details.get("clustered")]
@@ -359,12 +344,7 @@ def _covariates(spec: StudySpec) -> set[str]:
 
 
 def texts_of(study: Study, kept: set[str] | None = None) -> Texts:
-    """The texts of a study that a bundle without texts may not hold.
-
-    Args:
-        study: The study.
-        kept: The items' fields that may stand in it; those that are no texts, if left out.
-    """
+    """The texts of a study that a bundle without texts may not hold."""
     kept = _covariates(study.spec) if kept is None else kept
     experiment = study.experiment
     shown = [one for variant in experiment.variants for one in variant.examples]
@@ -378,11 +358,7 @@ def texts_of(study: Study, kept: set[str] | None = None) -> Texts:
 
 
 def refuse_texts(folder: Path, texts: Texts) -> None:
-    """Look for items' texts in what is to be packed.
-
-    Raises:
-        QuaverError: One stands somewhere.
-    """
+    """Look for items' texts in what is to be packed."""
     for file in sorted(folder.iterdir()):
         if file.suffix in (".json", ".csv", ".html", ".md", ".yaml", ".yml"):
             found = any(texts.in_markup(line) for line in lines_of(file.read_text(encoding="utf-8")))

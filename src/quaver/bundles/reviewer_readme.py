@@ -58,14 +58,7 @@ _COLUMNS = {
 def reviewer_readme(
     source: Bundle, lock: Mapping[str, Any], estimates: Sequence[Estimate], files: Collection[str]
 ) -> str:
-    """The text of the file.
-
-    Args:
-        source: The bundle.
-        lock: What the study resolved to, and how its answers came together.
-        estimates: Its estimates.
-        files: The names of the bundle's other files.
-    """
+    """The text of the file."""
     name = str(lock.get("study", {}).get("name", "study"))
     version = str(lock.get("versions", {}).get("quaver", ""))
     listed = {file: what for file, what in _FILES.items() if file in files}

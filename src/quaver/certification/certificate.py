@@ -113,11 +113,7 @@ class StudyWork:
         return groups if self.estimand(key) == FIXED else min(groups, prompts)
 
     def jobs(self, replications: int | None = None) -> list[Job]:
-        """What has to be known before studies are replicated: the truth.
-
-        Args:
-            replications: How many studies there will be; few of them need no more exact a truth.
-        """
+        """What has to be known before studies are replicated: the truth."""
         n = _SETS if replications is None else replications
         large, sets = min(_LARGE, 1 + n // 10), min(_SETS, 4 + n)
         return [

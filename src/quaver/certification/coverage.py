@@ -209,14 +209,7 @@ def lines_of(
 
 
 def line_of(about: Line, places: Sequence[Place], null: float | None = None, why_not: str = "") -> Line:
-    """A line with its numbers and its verdict.
-
-    Args:
-        about: What it is of.
-        places: The estimates.
-        null: The value at which its tests' null hypothesis holds; None for a distance, which is then 0.
-        why_not: Why its interval is not certified, should it claim no coverage.
-    """
+    """A line with its numbers and its verdict."""
     why_not = why_not or UNCERTIFIED.get(about.name, "")
     values = np.stack([one.value for one in places])
     given, covers = (np.stack([getattr(one, name) for one in places]) for name in ("given", "covers"))

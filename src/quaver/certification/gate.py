@@ -108,14 +108,7 @@ def tasks(
 def run(
     todo: Iterable[Work], folder: Path, *, processes: int, seconds: float | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Do what is not done yet, and say all that is done, by name.
-
-    Args:
-        todo: The work.
-        folder: Where results are; each is appended as it comes, so that a run goes on where one stopped.
-        processes: How many work at once.
-        seconds: After so long nothing more is begun.
-    """
+    """Do what is not done yet, and say all that is done, by name."""
     results = LineFile(folder / RESULTS)
     done = {one["work"]: one for one in results.documents()}
     left = iter([one for one in todo if one.name not in done])

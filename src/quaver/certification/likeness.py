@@ -62,13 +62,7 @@ class Answered:
 
 
 def answered(frame: pl.DataFrame, labels: Sequence[str], group: str | None = None) -> Answered:
-    """The answers in an annotation frame.
-
-    Args:
-        frame: The annotations, perhaps of several evaluators.
-        labels: The labels.
-        group: The column of the items' groups.
-    """
+    """The answers in an annotation frame."""
     known = [name for name in CONDITION if name in frame.columns]
     place = ["item", *known, *(["repeat"] if "repeat" in frame.columns else [])]
     texts = frame.select(
@@ -303,13 +297,6 @@ def drawn(
     like: Likeness, group: Ints, rng: np.random.Generator, agreement: Floats, fresh: Floats
 ) -> tuple[Ints, Ints, Floats, Floats]:
     """Items: their labels as read, gold labels (-1 where unknown), and by condition what their answers are.
-
-    Args:
-        like: The population.
-        group: The group of each item.
-        rng: Of the draw.
-        agreement: The conditions' log-odds.
-        fresh: The conditions' shares among fresh draws.
 
     Returns:
         Labels as read, gold labels, the probability that an answer is the label as read, and the cumulated

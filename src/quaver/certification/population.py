@@ -31,9 +31,6 @@ def covering_array(factors: Mapping[str, Sequence[Any]]) -> list[Row]:
     Fredman & Patton 1997, IEEE Trans. Software Engineering 23, 437-444); of several such rows the first whose
     levels were used least: the same rows every time.
 
-    Args:
-        factors: The levels of each.
-
     >>> rows = covering_array({"a": [1, 2], "b": [1, 2], "c": [1, 2]})
     >>> len(rows), rows[0]
     (6, {'a': 1, 'b': 1, 'c': 1})

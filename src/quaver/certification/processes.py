@@ -26,16 +26,7 @@ def in_processes(
     begin: Callable[..., None] | None = None,
     given: tuple[Any, ...] = (),
 ) -> Iterator[Found]:
-    """What jobs give, as it comes.
-
-    Args:
-        do: Does a job.
-        jobs: The jobs; each is taken when a process is about to need one.
-        processes: How many work at once.
-        deadline: The `time.monotonic` after which nothing more is begun.
-        begin: What each process does first.
-        given: Its arguments.
-    """
+    """What jobs give, as it comes."""
     spawn = multiprocessing.get_context("spawn")
     with _one_thread_each(), ProcessPoolExecutor(processes, spawn, begin, given) as pool:
         running: set[Future[Found]] = set()

@@ -23,14 +23,7 @@ def certify(
     replications: int | None = None,
     processes: int = 1,
 ) -> Certificate:
-    """Replicate a study, and say how its measures behave.
-
-    Args:
-        worker: What does the jobs.
-        seconds: Begin nothing more after so long; None for no limit.
-        replications: How many studies; None for as many as there is time for.
-        processes: How many work at once; 1 for this one alone.
-    """
+    """Replicate a study, and say how its measures behave."""
     deadline = None if seconds is None else monotonic() + seconds
     studies = (Job("study", at) for at in islice(count(), replications or _MOST))
     jobs = chain(worker.jobs(replications), studies)

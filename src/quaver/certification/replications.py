@@ -219,17 +219,7 @@ class _Worker:
         variants: int | None = None,
         only: Iterable[Certified] | None = None,
     ) -> Iterator[tuple[str, Estimate]]:
-        """The estimates of the measures that have an estimand, of one study.
-
-        Args:
-            fresh: What the prompts are drawn from; None for the fixed ones.
-            estimand: Of which.
-            large: Of a very large study, of how many items; None for a study of the population's size.
-            drawn: What the study is drawn from.
-            options: Options of the measures.
-            variants: Of how many prompts, drawn apart from a study's; as many as a study has if left out.
-            only: Of these measures alone.
-        """
+        """The estimates of the measures that have an estimand, of one study."""
         frames: dict[tuple[int, int], tuple[Population, pl.DataFrame]] = {}
         for certified in self._of(estimand) if only is None else only:
             shape = (certified.models, certified.evaluators)

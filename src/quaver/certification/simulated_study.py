@@ -42,13 +42,7 @@ class SimulatedStudies:
         self._prompts = _Prompts(self.study, self.like)
 
     def study_like(self, seed: int, prompts: int | None = None, copies: int = 1) -> pl.DataFrame:
-        """The annotations of a study like it.
-
-        Args:
-            seed: What its items and answers are drawn from.
-            prompts: What its prompts are drawn from; None for the study's own.
-            copies: How many times as many items (and groups) it has.
-        """
+        """The annotations of a study like it."""
         rng = np.random.default_rng([seed, 5])
         study, size = self.study, self.study.items
         agreement, fresh, missing = self._prompts.drawn(prompts)

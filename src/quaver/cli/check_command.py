@@ -91,13 +91,7 @@ def command(
 
 
 def _go(prepared: PreparedCheck, name: str, *, yes: bool) -> None:
-    """Show what a check takes, run it, and show what came out.
-
-    Args:
-        prepared: The check.
-        name: What the table is called.
-        yes: Whether to spend money without a question.
-    """
+    """Show what a check takes, run it, and show what came out."""
     from quaver.study.checking.check import judged
 
     rows = [(one.role, one.column, one.why) for one in prepared.taken]

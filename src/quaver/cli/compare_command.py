@@ -107,11 +107,7 @@ def _annotate(found: Comparison, file: str) -> None:
 
 
 def _write(path: Path | None, text: Callable[[], str]) -> None:
-    """Write a file about a comparison, if one is asked for.
-
-    Raises:
-        StoreError: It cannot be written.
-    """
+    """Write a file about a comparison, if one is asked for."""
     if path is None:
         return
     try:

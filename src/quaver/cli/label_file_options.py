@@ -41,13 +41,6 @@ def separator_of(option: str | None) -> str | None:
 def parts(text: str | None, option: str) -> tuple[str, ...]:
     """The parts of an option's value; one that holds a comma stands in double quotes.
 
-    Args:
-        text: The value; None where the option was not given.
-        option: Its name, for the error.
-
-    Raises:
-        QuaverError: A quotation mark is not closed, or a part is empty.
-
     >>> parts('left, "right, far"', "--labels")
     ('left', 'right, far')
     """

@@ -57,11 +57,7 @@ REACHED = {"narrow": "as narrow as you asked", "clear": "clear of the value that
 
 @contextmanager
 def writing_events(target: str) -> Iterator[TextIO | None]:
-    """Where events go: appended to a file, to standard output for ``-``, nowhere for an empty name.
-
-    Raises:
-        QuaverError: The file cannot be written.
-    """
+    """Where events go: appended to a file, to standard output for ``-``, nowhere for an empty name."""
     if target in ("", "-"):
         yield sys.stdout if target else None
         return
@@ -220,11 +216,7 @@ def show_plans(of: Collection) -> None:
 
 
 def run_collection(of: Collection, *, retry_errors: bool) -> None:
-    """Run the studies one after the other, each with its progress.
-
-    Raises:
-        typer.Exit: It was interrupted.
-    """
+    """Run the studies one after the other, each with its progress."""
     for study in of.studies.values():
         study.variants.make(watch=say_making)
     with ExitStack() as shown:

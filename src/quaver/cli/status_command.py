@@ -66,12 +66,7 @@ def say_card(card: Card, then: str, on: Console = screen) -> None:
 
 
 def next_command(card: Card, path: Path) -> str:
-    """What to type after a verdict.
-
-    Args:
-        card: The verdict.
-        path: The study as the commands are to name it.
-    """
+    """What to type after a verdict."""
     verb, *options = (card.command or _COMMANDS.get(card.step, "report")).split()
     return " ".join(("quaver", verb, *([] if path == HERE else [shlex.quote(str(path))]), *options))
 

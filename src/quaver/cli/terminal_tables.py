@@ -20,12 +20,7 @@ _SAID_BY_UNIT = "estimand"
 
 
 def estimates_tables(estimates: Sequence[Estimate], *, together: bool = False) -> Iterator[Group]:
-    """Tables of estimates; the title holds what all rows of a table share.
-
-    Args:
-        estimates: The estimates.
-        together: One table for all measures of the same cells, instead of one for each measure.
-    """
+    """Tables of estimates; the title holds what all rows of a table share."""
 
     def kind(estimate: Estimate) -> tuple[str, ...]:
         return (*([] if together else [estimate.measure]), *estimate.cell)
@@ -64,11 +59,7 @@ def estimates_tables(estimates: Sequence[Estimate], *, together: bool = False) -
 
 
 def conclusion_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
-    """What follows under every specification: a table for each conclusion and cell, ordered by the estimate.
-
-    Args:
-        estimates: Of conclusions only.
-    """
+    """What follows under every specification: a table for each conclusion and cell, by estimate."""
     apart = ("conclusion", "model", "decoding", "evaluator")
 
     def cell(estimate: Estimate) -> tuple[str, ...]:
@@ -176,11 +167,7 @@ def _share(value: float | None) -> str:
 
 
 def flips_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
-    """What evaluators read differently, a row a cell: labels gained, lost and changed, and accuracy.
-
-    Args:
-        estimates: Of ``evaluator_flips`` only.
-    """
+    """What evaluators read differently, a row a cell: labels gained, lost and changed, and accuracy."""
 
     def pair(estimate: Estimate) -> tuple[str, ...]:
         return tuple(v for c, v in estimate.cell.items() if c != "variant")

@@ -57,12 +57,7 @@ def command(
 
 
 def _verify_collection(path: Path, digest: str | None, frozen: str | None) -> None:
-    """Every study of a collection's bundle, and what is pooled over them.
-
-    Raises:
-        QuaverError: A frozen design's digest was given, which is one study's.
-        typer.Exit: Something differs.
-    """
+    """Every study of a collection's bundle, and what is pooled over them."""
     from quaver.many_studies.packed_collection import verify_collection
 
     if frozen is not None:

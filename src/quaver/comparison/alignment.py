@@ -43,11 +43,7 @@ class Sides:
 
 
 def strings_of(study: Study) -> pl.DataFrame:
-    """A study's annotations, their categories as texts.
-
-    Raises:
-        MeasureError: There are none.
-    """
+    """A study's annotations, their categories as texts."""
     frame = measurable(study.source).with_columns(pl.col(pl.Categorical).cast(pl.String))
     if frame.is_empty():
         raise MeasureError(
@@ -64,9 +60,6 @@ def made_alike(
     """Give both sides the same levels: those that both have, or each side's only one.
 
     What only one side has goes to ``left_out``, in words. Within one study, ``by`` is the compared column.
-
-    Raises:
-        MeasureError: The two have no level of a column in common.
     """
     compared = []
     names = [name for name in before.columns if before[name].dtype == pl.String and name in after.columns]
@@ -94,11 +87,7 @@ def made_alike(
 
 
 def labels_in_common(before: Study, after: Study, left_out: list[str]) -> None:
-    """Check that two studies share labels, and add those that only one has to what is left out.
-
-    Raises:
-        MeasureError: They have no label in common.
-    """
+    """Check that two studies share labels, and add those that only one has to what is left out."""
     codes = [study.experiment.labels.codes for study in (before, after)]
     if not set(codes[0]) & set(codes[1]):
         fix = "give one study the codes of the other; a label's name may be another one"
@@ -167,17 +156,7 @@ def by_one_gold(sides: Sides) -> tuple[Sides, list[str]]:
 
 
 def in_common(sides: Sides, changed: frozenset[str], left_out: list[str], which: str) -> tuple[Sides, int]:
-    """The items that both sides have, cell by cell, and how many they are.
-
-    Args:
-        sides: The two.
-        changed: Items of the same id that are different ones.
-        left_out: Takes what only one side has, in words that begin with ``which``.
-        which: The pair that is compared.
-
-    Raises:
-        MeasureError: They have none.
-    """
+    """The items that both sides have, cell by cell, and how many they are."""
     keys = [*sides.keys, "item"]
     frames = [frame.filter(~pl.col("item").is_in(list(changed))) for frame in (sides.before, sides.after)]
     here = [set(frame["item"].unique().to_list()) for frame in (sides.before, sides.after)]

@@ -138,16 +138,7 @@ class Judgement:
 
 
 def read_bounds(fail_if: Sequence[str], fail_unless: Sequence[str]) -> list[Bound]:
-    """Read the bounds of a comparison.
-
-    Args:
-        fail_if: Those that fail where the whole interval is beyond them.
-        fail_unless: Those that fail where it is not.
-
-    Raises:
-        QuaverError: One is no bound.
-        UnknownName: There is no such measure.
-    """
+    """Read the bounds of a comparison."""
     return [
         *(read_bound(text, "if") for text in fail_if),
         *(read_bound(text, "unless") for text in fail_unless),
@@ -156,14 +147,6 @@ def read_bounds(fail_if: Sequence[str], fail_unless: Sequence[str]) -> list[Boun
 
 def read_bound(text: str, kind: Literal["if", "unless"]) -> Bound:
     """Read a bound.
-
-    Args:
-        text: ``NAME < NUMBER`` or ``>``, after the name of an estimate perhaps ``[column=level, …]``.
-        kind: Whether it says when to fail or when not to.
-
-    Raises:
-        QuaverError: It is no bound.
-        UnknownName: No measure gives such an estimate.
 
     >>> bound = read_bound("f1_label[label=legal] < -0.02", "if")
     >>> bound.measure, dict(bound.where), bound.sign, bound.limit
@@ -197,19 +180,7 @@ def judged(
     *,
     shared: bool = False,
 ) -> list[Judgement]:
-    """Judge bounds.
-
-    Args:
-        bounds: The bounds.
-        found: The differences.
-        again: Makes the differences anew with intervals of another level.
-        resampling: How ``found`` were resampled.
-        shared: Whether the level of ``found`` is one at which all bounds together err rarely enough.
-
-    Raises:
-        MeasureError: A bound is about no difference that has an interval, cannot be violated, or nothing can
-            satisfy it.
-    """
+    """Judge bounds."""
     for bound in bounds:
         _check(bound, found)
     judging = sum(len(one.judged(found)) for one in bounds if one.kind == "if" and one.measure != LOSS)
@@ -233,12 +204,7 @@ def _owner(name: str) -> str:
 
 
 def _check(bound: Bound, found: Sequence[Estimate]) -> None:
-    """Refuse a bound that judges nothing.
-
-    Raises:
-        MeasureError: As `judged` says.
-        UnknownName: Its measure gives no estimate of that name.
-    """
+    """Refuse a bound that judges nothing."""
     where = f"--fail-{bound.kind} {bound.text!r}"
     some = bound.judged(found)
     if not some:
@@ -337,12 +303,6 @@ def lost_classes(sides: Sides, labels: Sequence[str], place: Mapping[str, str], 
     as often as the others (at most d of these do, at 95%), the probability of this is (2 d)ᶜ at most; if
     either side is as likely to have the label, 0.5ᶜ. A loss is shown where the smaller of the two, times the
     number of classes and cells, is below the tail and c is at least three.
-
-    Args:
-        sides: The annotations before and after.
-        labels: The labels that both sides know.
-        place: What their cells say besides.
-        tail: How often it may be wrong that a class is lost.
     """
     both = modal_labels(sides)
     cells = both.partition_by(sides.keys, as_dict=True, maintain_order=True)

@@ -83,17 +83,7 @@ def two_studies(
     cells: Sequence[str] | None = None,
     place: Mapping[str, str] | None = None,
 ) -> Task:
-    """Two studies of the same items.
-
-    Args:
-        before: One side.
-        after: The other.
-        measures: Their names; those of the studies' files, if left out.
-        bounds: What is judged, whose measures are taken too.
-        items: Only these.
-        cells: Columns whose combinations are compared apart; the measures' own if left out.
-        place: What each difference's cell says besides.
-    """
+    """Two studies of the same items."""
     left_out: list[str] = []
     whole = {one: strings_of(one) for one in dict.fromkeys((before, after))}
     frames = [whole[one] for one in (before, after)]
@@ -138,16 +128,7 @@ def levels_of_one(
     bounds: Sequence[Bound],
     place: Mapping[str, str] | None = None,
 ) -> Task:
-    """The levels of one column in one study, each beside the reference.
-
-    Args:
-        study: The study.
-        by: The column.
-        reference: The level that the others are compared with.
-        measures: Their names; those of the study's file, if left out.
-        bounds: What is judged, whose measures are taken too.
-        place: What each difference's cell says besides.
-    """
+    """The levels of one column in one study, each beside the reference."""
     frame = whole = strings_of(study)
     by = column_among(by, frame.columns)
     factors = study.experiment.variants[0].factors

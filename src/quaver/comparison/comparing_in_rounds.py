@@ -30,17 +30,7 @@ At = Callable[[Sequence[str], float], Comparison]
 def compare_in_rounds(
     after: Study, single: float, share: Callable[[Comparison], float], at: At
 ) -> Comparison:
-    """Ask a study in rounds until its comparison with another is decided.
-
-    Args:
-        after: The study that is asked.
-        single: The tail by which a comparison that looks once would be judged.
-        share: From the comparison of the first round: the tail that all rounds together may spend.
-        at: Compares some of the items.
-
-    Raises:
-        QuaverError: A run ended before its round was asked.
-    """
+    """Ask a study in rounds until its comparison with another is decided."""
     source = asking(after.source)
     after.variants.make()
     design = Design(source.experiment, source.spec.seed)

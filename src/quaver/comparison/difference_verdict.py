@@ -144,11 +144,6 @@ def verdict_on(one: Estimate, margin: float = MARGIN, made: Made | None = None) 
 
     Of several differences of one measure, a loss or a gain must hold for all of them together (Holm's p).
 
-    Args:
-        one: A paired difference.
-        margin: The largest loss that is taken for none, in the measure's own unit.
-        made: How intervals are made, for the smallest loss that would have been seen (see `smallest_loss`).
-
     >>> verdict_on(Estimate("accuracy", -0.079, -0.113, -0.045, n=240)).words
     'a loss of 7.9 points (4.5 to 11)'
     >>> verdict_on(Estimate("accuracy", 0.0, -0.0152, 0.0152, n=240)).words

@@ -142,13 +142,6 @@ def plan_guard(study: Study, text: str) -> GuardPlan:
     bound such as ``accuracy > -0.02`` must let a change without a loss pass, one such as ``accuracy < 0``
     must fail for losses of 2, 4 and 8 points, in 80% of comparisons. It never takes fewer items than where no
     label changes.
-
-    Args:
-        study: The study, in which items were asked twice or more; for other studies 2, 5 and 10% are assumed.
-        text: The bound.
-
-    Raises:
-        MeasureError: It is about another measure than accuracy, compliance or recall.
     """
     bound = read_bound(text, "if")
     worse = (bound.sign == "<") == (bound.limit <= 0)

@@ -97,17 +97,7 @@ class Looks:
         items: Sequence[str],
         judged_by: float | None = None,
     ) -> LookAt:
-        """The level at which this look's differences are judged; the look is kept.
-
-        Args:
-            after: The annotations of the version that is looked at.
-            bounds: What it judges: the differences that they are about, on the side where they err.
-                Without bounds, every difference on both sides.
-            found: The differences, with their draws.
-            items: The ids of the items that both sides have.
-            judged_by: The tail that they were judged by, where they were in rounds that shared what is
-                allowed. How such a look is tied to others is not known.
-        """
+        """The level at which this look's differences are judged; the look is kept."""
         judged, labels = judged_differences(bounds, found), digest_of(after)
         texts = sorted({f"{bound.kind} {bound.text}" for bound in bounds})
         for number, one in enumerate(self._earlier, 1):

@@ -173,17 +173,7 @@ def compared(
     must_see: float | None = None,
     shared: bool = False,
 ) -> Comparison:
-    """What differs between the two sides of each pair, and whether the bounds hold.
-
-    Args:
-        task: What is compared.
-        bounds: What is judged.
-        resampling: Draws and level of the intervals.
-        margin: The largest loss that counts for none.
-        kept: Where looks at this baseline are kept, and how many are planned; None for a single look.
-        must_see: The size of a loss that must not have gone unseen.
-        shared: Whether the level is one at which all bounds together err rarely enough.
-    """
+    """What differs between the two sides of each pair, and whether the bounds hold."""
 
     def differences(resampling: Resampling) -> list[Estimate]:
         return [one for pair in task.pairs for one in _differences(pair, pair.sides, pair.asked, resampling)]

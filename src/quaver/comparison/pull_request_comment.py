@@ -36,12 +36,6 @@ _OWN: Final = frozenset(["item", "before", "after", "gold", "change"])
 def markdown(found: Comparison, *, flips: int = _MOST_FLIPS, texts: Mapping[str, str] | None = None) -> str:
     """Write a comparison for people who review a change.
 
-    Args:
-        found: The comparison.
-        flips: How many flipped items to show.
-        texts: The items' texts, by id, to show an excerpt of each flipped item's; none if left out. Whoever
-            can read the pull request can then read them.
-
     Returns:
         Markdown in GitHub's flavour, which GitLab reads as well, of at most 60,000 characters.
     """
@@ -193,10 +187,6 @@ def junit(found: Comparison, *, file: str = "") -> str:
 
     Each bound is a test of each difference that it judges. Without bounds, each difference is a test, which
     passes whatever it is. An undefined difference is a skipped test.
-
-    Args:
-        found: The comparison.
-        file: The study file, which GitLab links to; none if left out.
     """
     rows = judged_rows(found) or rows_of(found)
     failed = sum(row.failed for row in rows)
@@ -257,10 +247,6 @@ def workflow_commands(found: Comparison, *, file: str = "") -> list[str]:
 
     An error for each difference for which a bound fails, a warning for each other loss, and a notice of each
     other measure's verdict.
-
-    Args:
-        found: The comparison.
-        file: The study file, as a path from the repository's root, at which they are shown; none if left out.
     """
     errors = [
         (row.measure, f"{row.where}: {row.words}" if row.cell else row.words)

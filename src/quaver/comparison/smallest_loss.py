@@ -62,12 +62,7 @@ class _Run:
         return self.made(value * self.step, variance * self.step**2).high < -self.limit
 
     def seen(self, loss: float, noise: float) -> float:
-        """The probability that a true loss is shown.
-
-        Args:
-            loss: In steps: the share of the units that change for the worse, less the share that improve.
-            noise: The share of the units that change either way without it.
-        """
+        """The probability that a true loss is shown."""
         worse, better = loss + noise / 2, noise / 2
         changing = min(1.0, worse + better)
         spread = 6 * (self.units * changing * (1 - changing)) ** 0.5 + 3
@@ -105,11 +100,6 @@ def smallest_loss(one: Estimate, *, limit: float = 0.0, made: Made | None = None
     (L, G) has its difference, its variance and thereby its interval, which shows a loss beyond the limit or
     not: the result is the loss at which the pairs that do have a probability of 0.8. What this run itself
     shows to have moved (the end of its interval next to zero) is not noise.
-
-    Args:
-        one: A paired difference; whether it rose or fell plays no part.
-        limit: Beyond what the loss must be shown to lie: its size, in the measure's own unit.
-        made: How intervals are made; those of `paired_differences` at the estimate's level if left out.
 
     Returns:
         Its size. None where such a run shows no loss however large, or the estimate is no paired difference

@@ -144,11 +144,6 @@ def _hint(parameter: inspect.Parameter, names: dict[str, Any]) -> Any:
 def guarded(function: SubjectT, error: type[QuaverError] = QuaverError, where: str = "{}({})") -> SubjectT:
     """Make a public function raise one `QuaverError` for arguments that do not fit its signature.
 
-    Args:
-        function: The function, or a method.
-        error: The class to raise.
-        where: The error's place, formatted with the names of function and argument.
-
     >>> @guarded
     ... def draw(*, width: int = 1) -> int:
     ...     return width
@@ -187,18 +182,7 @@ def guarded(function: SubjectT, error: type[QuaverError] = QuaverError, where: s
 
 
 def fitted(function: Callable[..., Any], name: str, value: Any, kind: type[QuaverError], where: str) -> Any:
-    """An argument of a function, converted to its type where it is a plain value.
-
-    Args:
-        function: The function.
-        name: The argument's name.
-        value: What was given.
-        kind: The error to raise.
-        where: How the error names the place, over the function's name and the argument's.
-
-    Raises:
-        QuaverError: It does not fit.
-    """
+    """An argument of a function, converted to its type where it is a plain value."""
     model = _model_of_one(function, name)
     try:
         made = model.model_validate({"value": value})

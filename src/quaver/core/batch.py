@@ -158,15 +158,7 @@ class BatchService(Protocol):
     def started(
         self, name: str, upload: str, since: float, calls: int, known: Container[str]
     ) -> Sequence[str]:
-        """The batches that may be one whose start was not answered.
-
-        Args:
-            name: Its name.
-            upload: What the provider calls its lines.
-            since: When it was sent, in seconds since 1970.
-            calls: How many requests it has.
-            known: Batches that are others.
-        """
+        """The batches that may be one whose start was not answered."""
         ...
 
     def look(self, batch: str) -> Look:
@@ -194,9 +186,5 @@ class Batched(Protocol):
     """A model that may be asked in batches."""
 
     def batches(self, folder: Path) -> BatchService | None:
-        """The service that takes them; None if this model's provider has none.
-
-        Args:
-            folder: Where files for people to hand on are kept.
-        """
+        """The service that takes them; None if this model's provider has none."""
         ...

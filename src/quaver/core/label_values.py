@@ -98,14 +98,7 @@ def same_labels(counts: Mapping[str, int], given: Sequence[str] = ()) -> dict[st
 def doubtful_labels(
     counts: Mapping[str, int], labels: Iterable[str], unlabelled: Sequence[str], *, given: bool
 ) -> list[Decision]:
-    """Which texts count as missing labels, and which count as labels but may not be.
-
-    Args:
-        counts: How often each text occurs, the empty one included.
-        labels: The label set.
-        unlabelled: The texts that, according to the user, stand for a missing label.
-        given: Whether the user gave the label set, which leaves no doubt about it.
-    """
+    """Which texts count as missing labels, and which count as labels but may not be."""
     missing = Counter({composed(text): counts.get(text, 0) for text in ("", *unlabelled)})
     found = [
         Decision("missing", text or "(an empty cell)", f"{_rows(number)}, {'named' if text else 'no label'}")
@@ -156,15 +149,7 @@ def label_line(labels: Sequence[str]) -> str:
 def outside_label_set(
     what: str, where: str, texts: Sequence[str], known: Sequence[str], fix: str
 ) -> ItemError:
-    """The error of a label outside the label set.
-
-    Args:
-        what: Whose label it is.
-        where: The file and the line.
-        texts: The text in its place, then those of the file's other cells that are no labels either.
-        known: The texts that stand for a label.
-        fix: What to do.
-    """
+    """The error of a label outside the label set."""
     found, *others = texts
     guess = nearest(found, known)
     named = ", ".join(map(repr, others[:_MOST_OTHERS])) + (", …" if len(others) > _MOST_OTHERS else "")

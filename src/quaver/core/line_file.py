@@ -39,11 +39,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def write_whole(file: int, content: bytes, size: int) -> None:
-    """Append to a file that is ``size`` bytes long; it stays as long as it was if not all of it fits.
-
-    Raises:
-        OSError: Why it does not fit.
-    """
+    """Append to a file that is ``size`` bytes long; it stays as long as it was if not all of it fits."""
     written = 0
     try:
         while written < len(content):
@@ -55,11 +51,7 @@ def write_whole(file: int, content: bytes, size: int) -> None:
 
 
 def append_line(path: Path, line: str) -> None:
-    """Add a line to a log that people read: whole, but not at once on the disk.
-
-    Raises:
-        OSError: It cannot be written; the file stays as it was.
-    """
+    """Add a line to a log that people read: whole, but not at once on the disk."""
     with _appending(path) as file:
         write_whole(file, (line + "\n").encode("utf-8", "backslashreplace"), os.fstat(file).st_size)
 
@@ -81,11 +73,7 @@ class LineFile:
         self.path = path
 
     def append(self, documents: Iterable[Mapping[str, Any]]) -> None:
-        """Add documents without the value of any key, all or none; they are on the disk when this returns.
-
-        Raises:
-            StoreError: They cannot be written; the file stays as it was.
-        """
+        """Add documents without the value of any key, all or none; they are on the disk when this returns."""
         keys = Keys()
         content = b"".join(line_of(one, keys) for one in documents)
         with writing(self.path.parent):
@@ -104,11 +92,7 @@ class LineFile:
                 sync_folder(self.path.parent)
 
     def documents(self) -> list[dict[str, Any]]:
-        """Every document, in order.
-
-        Raises:
-            StoreError: A line has changed since it was written, or the file cannot be read.
-        """
+        """Every document, in order."""
         try:
             content = self.path.read_bytes()
         except FileNotFoundError:

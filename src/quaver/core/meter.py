@@ -79,11 +79,7 @@ class Meter:
             self._report()
 
     def report_to(self, listener: Callable[[Traffic], bool] | None) -> None:
-        """Report all traffic from now on, and what has not been reported yet.
-
-        Args:
-            listener: Gets the traffic and returns whether the budget allows more; None for nobody.
-        """
+        """Report all traffic from now on, and what has not been reported yet."""
         with self._lock:
             self._listener, self.has_room = listener, True
             self._report()

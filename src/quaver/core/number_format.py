@@ -152,13 +152,6 @@ def _signed(text: str) -> str:
 def text_of(value: Any, where: str = "") -> str:
     """A cell's text without white space around it; empty for an empty cell. A list of one is that one.
 
-    Args:
-        value: A text from CSV; any value from JSON Lines and Parquet.
-        where: The file, the row and the column, for the error.
-
-    Raises:
-        ItemError: The cell holds several values, or bytes that are not UTF-8.
-
     >>> text_of(" a "), text_of(None), text_of(float("nan")), text_of(1.0), text_of(["B"])
     ('a', '', '', '1.0', 'B')
     """

@@ -20,11 +20,7 @@ _SUM = re.compile(rb'\{\n "checksum": "([0-9a-f]{8})",\n')
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Translate the operating system's errors when a folder cannot be written.
-
-    Raises:
-        StoreError: The disk is full, or the folder may not be written.
-    """
+    """Translate the operating system's errors when a folder cannot be written."""
     try:
         yield
     except OSError as error:
@@ -38,11 +34,7 @@ def writing(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A file to write, which then takes the place of ``path`` in one step and is on the disk.
-
-    Raises:
-        StoreError: It cannot be written; what stood there stays.
-    """
+    """A file to write, which then takes the place of ``path`` in one step and is on the disk."""
     part = path.with_name(path.name + ".part")
     with writing(path.parent):
         try:
@@ -54,11 +46,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def put_in_place(part: Path, path: Path) -> None:
-    """Have a file that is written take the place of another, both on the disk.
-
-    Raises:
-        OSError: It cannot; what stood there stays.
-    """
+    """Have a file that is written take the place of another, both on the disk."""
     file = os.open(part, os.O_RDWR)
     try:
         os.fsync(file)
@@ -69,21 +57,13 @@ def put_in_place(part: Path, path: Path) -> None:
 
 
 def replace_bytes(path: Path, content: bytes) -> None:
-    """Replace a file by some bytes.
-
-    Raises:
-        StoreError: It cannot be written; what stood there stays.
-    """
+    """Replace a file by some bytes."""
     with replacing(path) as part:
         part.write_bytes(content)
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Replace a file by a text; what UTF-8 cannot say is escaped.
-
-    Raises:
-        StoreError: It cannot be written; what stood there stays.
-    """
+    """Replace a file by a text; what UTF-8 cannot say is escaped."""
     replace_bytes(path, text.encode("utf-8", "backslashreplace"))
 
 
@@ -98,11 +78,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def replace_document(path: Path, document: Mapping[str, Any]) -> None:
-    """Replace a file by a JSON object, without the value of any key; its first member is a checksum.
-
-    Raises:
-        StoreError: It cannot be written; what stood there stays.
-    """
+    """Replace a file by a JSON object, without the value of any key; its first member is a checksum."""
     text = Keys().out_of(json.dumps(document, indent=1, ensure_ascii=False, default=str)) + "\n"
     content = text.encode("utf-8", "backslashreplace")
     if document:
@@ -112,12 +88,7 @@ def replace_document(path: Path, document: Mapping[str, Any]) -> None:
 
 
 def document_in(path: Path) -> Any:
-    """The document of such a file; without a checksum, as somebody wrote it who removed that line.
-
-    Raises:
-        OSError: The file cannot be read.
-        ValueError: It is no JSON, or has changed since Quaver wrote it.
-    """
+    """The document of such a file; without a checksum, as somebody wrote it who removed that line."""
     content = path.read_bytes()
     found = _SUM.match(content)
     if found and int(found[1], 16) != zlib.crc32(content[found.end() :]):
@@ -130,15 +101,7 @@ def document_in(path: Path) -> Any:
 
 @contextmanager
 def locked(path: Path, wait: float = 0.0) -> Iterator[bool]:
-    """Lock a file; False where another process holds the lock.
-
-    Args:
-        path: The file, which is made and stays.
-        wait: Seconds to wait for another process.
-
-    Raises:
-        OSError: The system locks no files here.
-    """
+    """Lock a file; False where another process holds the lock."""
     # A lock file without a system lock would outlive a killed process.
     from filelock import FileLock, Timeout  # a second's tenth that `quaver --help` need not wait
 
@@ -156,11 +119,7 @@ def locked(path: Path, wait: float = 0.0) -> Iterator[bool]:
 
 
 def _check_refusal(path: Path) -> None:
-    """Raise where the system refuses every lock, which looks like another process that holds it.
-
-    Raises:
-        OSError: It does.
-    """
+    """Raise where the system refuses every lock, which looks like another process that holds it."""
     if sys.platform == "win32":
         return
     import fcntl

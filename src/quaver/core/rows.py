@@ -229,9 +229,6 @@ def measure_of(name: str) -> str | None:
 def presented(name: str) -> Presentation | None:
     """How estimates of a name are shown: as the measure declares whose name theirs is, or begins with.
 
-    Args:
-        name: An estimate's ``measure``. No measure is loaded but the one that it belongs to.
-
     Returns:
         None where no measure declares it.
 

@@ -8,10 +8,6 @@ from hashlib import blake2b
 def derive(root: int, *names: str) -> int:
     """The seed for a named purpose.
 
-    Args:
-        root: The study's seed.
-        *names: The purpose, from general to specific.
-
     Returns:
         A number below 2**63, the same on every machine and Python version.
 

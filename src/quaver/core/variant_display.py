@@ -140,11 +140,6 @@ def _plain(value: Any) -> str:
 def terms_of(decoding: Decoding, choices: tuple[str, ...], schema: str) -> str:
     """Decoding, allowed answers and JSON schema as a JSON list; without a schema it has two parts.
 
-    Args:
-        decoding: Its name is left out, since it changes no answer; so is the seed of greedy decoding.
-        choices: The only answers allowed; empty where the decoding has no constraint.
-        schema: JSON schema that the answer must follow; empty for none.
-
     >>> decoding, choices = json.loads(terms_of(Decoding("greedy", max_tokens=8), ("yes", "no"), ""))
     >>> decoding["max_tokens"], choices
     (8, ['yes', 'no'])

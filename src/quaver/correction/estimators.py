@@ -40,13 +40,6 @@ def strata_interval(
     narrower the correction makes the stratum's part of the error than the gold labels alone do, where either
     counts one gold label more that nothing foresaw.
 
-    Args:
-        value: The estimate.
-        sample: The items, with strata.
-        contributions: What each item adds to the error.
-        confidence_level: The interval's level.
-        bounded: The least and the largest outcome.
-
     Of a stratum of 50 gold labels half are 1, of one that is as large all 50 are 0. The second may yet hold
     up to 7.1% (Clopper & Pearson), half of which counts:
 
@@ -143,10 +136,6 @@ class Corrected(NamedTuple):
 def naive(asked: Question, prediction: Floats) -> Corrected | None:
     """The regression on predictions as if they were the true labels.
 
-    Args:
-        asked: What is asked; gold labels play no part.
-        prediction: Shape (items, outcomes).
-
     Returns:
         None where the columns determine each other, or tell the predictions apart.
     """
@@ -188,12 +177,6 @@ def stacked(
     sums to zero. Where they explain nothing, it is the estimate from gold alone, whose variance it never
     exceeds. With fewer than 25 events they are not weighted against each other: their share of votes (see
     `vote_shapes`) has one weight, λ.
-
-    Args:
-        asked: What is asked.
-        predictions: Shape (items, outcomes, predictors), without gaps.
-        seed: Of the folds.
-        votes: How many of the first predictors say how likely the outcome is; all if left out.
 
     Returns:
         None where `gold_alone` has none.
@@ -248,14 +231,7 @@ def _one_more(sample: GoldSample, lever: Floats, shapes: Floats) -> float:
 def _adjusted(
     asked: Question, residuals: Residuals | None, stack: Stack, events: float = inf
 ) -> Corrected | None:
-    """The regression on gold labels less what predictions explain of them.
-
-    Args:
-        asked: What is asked.
-        residuals: Of the predictions; None of the gold labels alone.
-        stack: How predictions are combined.
-        events: How many are to be expected; not needed of gold labels alone.
-    """
+    """The regression on gold labels less what predictions explain of them."""
     sample, contrast, kind = asked
     if not sample.gold.size:
         return None
@@ -299,13 +275,7 @@ def _all_levers(asked: Question, coefficients: Floats) -> Floats | None:
 
 
 def contributions(sample: GoldSample, left: Floats, explained: Floats) -> Floats:
-    """What each item adds to the error of an estimate.
-
-    Args:
-        sample: The items.
-        left: What each gold item leaves after the correction, times its lever.
-        explained: What predictions say of each item, times its lever.
-    """
+    """What each item adds to the error of an estimate."""
     pulled = jackknifed(sample, left)
     if sample.strata is not None:
         # Strata of fixed sizes: what all of a stratum's items leave is no error of the sample.

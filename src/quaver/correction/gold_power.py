@@ -17,12 +17,6 @@ def forecast(found: Corrected, alone: Corrected, sample: GoldSample, gold: int) 
     V(n′) = V∞ + (V(n) − V∞) n / n′, where V∞ is left when every item has a gold label: the variance of the
     items themselves. The degrees of freedom, and how many events there are, grow with the number of labels.
 
-    Args:
-        found: The estimate, corrected or not, from a pilot.
-        alone: That from the pilot's gold labels alone.
-        sample: The pilot.
-        gold: The number of gold labels to forecast.
-
     Of 4 gold labels among 1,000 items, half of them 1: V = 1 / 9 in all (HC3), 0.25 / 1000 in the
     items, and with 400 labels (1 / 9 − 0.00025) / 100 + 0.00025.
 

@@ -35,11 +35,6 @@ def ppi(asked: Question, prediction: Floats, tuning: float | None = None) -> Cor
     unequal ones, gold items are weighted by one over theirs, predictions are averaged over all items, and
     the variance is jackknifed.
 
-    Args:
-        asked: What is asked.
-        prediction: Shape (items, outcomes).
-        tuning: λ; the best one if left out.
-
     Returns:
         None where there is no solution.
 
@@ -188,12 +183,6 @@ def dsl(asked: Question, predictions: Floats, seed: int = 0, *, fitted: bool = T
     whatever the predictions are. The prediction is that of a linear regression of gold labels on the
     predictors and the regression's columns, cross-fitted. The variance is the sandwich of the estimating
     equations.
-
-    Args:
-        asked: What is asked.
-        predictions: Shape (items, outcomes, predictors), without gaps.
-        seed: Of the folds.
-        fitted: False: the (one) predictor is the prediction, as it is.
 
     Returns:
         None where there is no solution.

@@ -30,11 +30,6 @@ _SINGULAR = 1e12
 def expected(kind: Kind, matrix: Floats, coefficients: Floats) -> Floats:
     """What a regression expects of each item.
 
-    Args:
-        kind: Of regression.
-        matrix: Shape (items, columns).
-        coefficients: Shape (outcomes, columns).
-
     Returns:
         Shape (items, outcomes). A reference label has what the others leave.
 
@@ -51,12 +46,6 @@ def expected(kind: Kind, matrix: Floats, coefficients: Floats) -> Floats:
 
 def information(kind: Kind, matrix: Floats, mean: Floats, weights: Floats) -> Floats:
     """How the estimating equations move with the coefficients: Σ w (∂μ/∂η) ⊗ x xᵀ.
-
-    Args:
-        kind: Of regression.
-        matrix: Shape (items, columns).
-        mean: `expected` of them.
-        weights: Of the items.
 
     Returns:
         Shape (outcomes × columns, outcomes × columns).
@@ -75,12 +64,6 @@ def information(kind: Kind, matrix: Floats, mean: Floats, weights: Floats) -> Fl
 def solved(kind: Kind, matrix: Floats, outcome: Floats, weights: Floats) -> Floats | None:
     """The coefficients b with Σ w x (y − μ(x b)) = 0.
 
-    Args:
-        kind: Of regression.
-        matrix: Shape (items, columns).
-        outcome: Shape (items, outcomes).
-        weights: Of the items.
-
     Returns:
         Shape (outcomes, columns); None where the columns determine each other, or tell the outcomes apart.
 
@@ -94,14 +77,7 @@ def solved(kind: Kind, matrix: Floats, outcome: Floats, weights: Floats) -> Floa
 
 
 def balanced(kind: Kind, matrix: Floats, moments: Floats, weights: Floats) -> Floats | None:
-    """The coefficients b with Σ w μ(x b) xᵀ = moments; None where there are none.
-
-    Args:
-        kind: Of regression.
-        matrix: Shape (items, columns).
-        moments: Shape (outcomes, columns): Σ w y xᵀ, from whichever items.
-        weights: Of the items.
-    """
+    """The coefficients b with Σ w μ(x b) xᵀ = moments; None where there are none."""
     if kind == "linear":
         found = inverse_times(matrix.T @ (matrix * weights[:, None]), moments.T)
         return None if found is None else found.T
@@ -143,14 +119,6 @@ def levers(
     kind: Kind, matrix: Floats, mean: Floats, weights: Floats, contrast: Floats, rows: Floats
 ) -> Floats | None:
     """How far a contrast of the coefficients moves with the outcome of each of some items, times its weight.
-
-    Args:
-        kind: Of regression.
-        matrix: The items that the regression is on.
-        mean: What it expects of them.
-        weights: Theirs.
-        contrast: Shape (outcomes, columns).
-        rows: The columns of the items asked for.
 
     Returns:
         Shape (items asked for, outcomes); None where the columns determine each other.
@@ -219,11 +187,7 @@ class GoldSample:
         return bool(np.ptp(self.probability) < 1e-12 * self.probability.max(initial=1.0))
 
     def centred(self, values: Floats) -> Floats:
-        """Numbers of the items with a gold label, less their stratum's weighted mean.
-
-        Args:
-            values: Shape (gold items,) or (gold items, numbers).
-        """
+        """Numbers of the items with a gold label, less their stratum's weighted mean."""
         table = values.reshape(values.shape[0], -1)
         means = self.stratum_means(table)
         return np.asarray((table - means[self.gold_strata]).reshape(values.shape))
@@ -247,11 +211,6 @@ class GoldSample:
 
 
 def of_share(outcome: Floats, probability: Floats) -> GoldSample:
-    """The sample for a mean: a regression on a constant, every item of the same weight.
-
-    Args:
-        outcome: Of every item; NaN where it has no gold label.
-        probability: Of being drawn.
-    """
+    """The sample for a mean: a regression on a constant, every item of the same weight."""
     ones = np.ones((outcome.size, 1))
     return GoldSample(ones, outcome[:, None], probability, ones[:, 0])

@@ -50,13 +50,7 @@ class Spread(NamedTuple):
 
 
 def spread_of(contributions: Floats, freedom: float, *, grouped: bool = False) -> Spread:
-    """The spread of an estimate that is off by a sum of independent contributions.
-
-    Args:
-        contributions: Of each item, or each group of items.
-        freedom: The degrees of freedom that the design leaves.
-        grouped: Whether they are of groups, whose number is small.
-    """
+    """The spread of an estimate that is off by a sum of independent contributions."""
     squares = contributions**2
     variance = float(squares.sum())
     if not variance > 0:
@@ -73,13 +67,6 @@ def blended(corrected: Spread, alone: Spread, missed: float, cost: float = 0.0) 
 
     What is left after a correction is the work of few wrong labels, so that a sample may hold none of them.
     It counts as if one more gold item had a label that the predictions say nothing of.
-
-    Args:
-        corrected: As estimated.
-        alone: That of the gold labels alone.
-        missed: The variance that such an item adds.
-        cost: The part of the variance that learning how to correct costs: two in the number of events, one
-            that it adds and one that it hides. The correction must bring more than that again.
 
     Returns:
         None where the correction does not narrow anything.
@@ -98,13 +85,6 @@ def with_floor(spread: Spread, sample: GoldSample, lever: Floats, along: Floats,
     the variance. With seven events or fewer, the variance is therefore at least what it would be if outcomes
     varied as much wherever the columns lie, Σ w² l² · Σ w² r² / Σ w², and with more events at least the
     part 7 / events of that.
-
-    Args:
-        spread: As estimated.
-        sample: The items.
-        lever: Of the gold items, shape (gold items, outcomes).
-        along: Their residuals along the lever.
-        events: How many are to be expected.
     """
     if sample.strata is not None:
         along = sample.centred(along) * sample.small_strata
@@ -116,12 +96,7 @@ def with_floor(spread: Spread, sample: GoldSample, lever: Floats, along: Floats,
 
 
 def design_freedom(sample: GoldSample, lever: Floats) -> float:
-    """The degrees of freedom of a contrast's variance, were all errors alike (Bell & McCaffrey 2002).
-
-    Args:
-        sample: The items.
-        lever: Of the gold items, shape (gold items, outcomes).
-    """
+    """The degrees of freedom of a contrast's variance, were all errors alike (Bell & McCaffrey 2002)."""
     matrix, weights = sample.matrix[sample.gold], sample.gold_weights
     share = weights**2 * (lever**2).sum(1)
     system = np.linalg.pinv(matrix.T @ (matrix * weights[:, None]))
@@ -144,11 +119,6 @@ def expected_events(sample: GoldSample, lever: Floats, residual: Floats) -> floa
     With q = w² l² for an item of weight w and lever l, drawn with probability π: (Σ q / π)² / Σ q² / π³ over
     all items, over the kurtosis of the gold items' residuals. How few there are shows before anything is
     drawn, where weights are unequal; in the sample itself it shows only if the heavy items are there.
-
-    Args:
-        sample: The items.
-        lever: Of all items, shape (items, outcomes).
-        residual: Of the gold items, along their levers.
 
     Of 100 gold labels of a simple sample a tenth is 1: kurtosis (0.1 · 0.9⁴ + 0.9 · 0.1⁴) / 0.09² = 8.11.
 

@@ -18,9 +18,6 @@ from quaver.estimation.encoding import Ints
 def vote_shapes(votes: Floats) -> Floats:
     """The share of votes m, its powers, those of 1 - m, and which side has the majority.
 
-    Args:
-        votes: Each predictor's for an outcome, from 0 to 1, shape (items, outcomes, predictors).
-
     Returns:
         Shape (items, outcomes, shapes), each from 0 to 1. No shapes of numbers that are no votes.
 
@@ -90,11 +87,7 @@ class Residuals:
         return found
 
     def combined(self, coefficients: Floats) -> Floats:
-        """A combination of all items' residuals, shape (items, outcomes).
-
-        Args:
-            coefficients: Of each predictor.
-        """
+        """A combination of all items' residuals, shape (items, outcomes)."""
         found = self._predictions @ coefficients
         matrix = self._sample.matrix
         for outcome, (centre, tangent) in enumerate(self._fits):
@@ -138,14 +131,6 @@ def stacked_predictors(
 
     Among ridge regressions of several penalties, single predictors and their mean, the one that predicts best
     across folds is taken, times the number from 0 to 1 that leaves the least variance.
-
-    Args:
-        sample: The items.
-        target: Each gold item's contribution, shape (gold items,).
-        predictors: Shape (gold items, predictors).
-        seed: Of the folds.
-        alone: With few events, so many of the last predictors are candidates, each alone, and nothing else
-            is; 0 for all that there is to choose from.
     """
     fold = folds_of(sample, seed)
     folds = int(fold.max(initial=0)) + 1

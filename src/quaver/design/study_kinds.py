@@ -23,14 +23,7 @@ PAPERS: Final[Mapping[str, str]] = {
 
 
 def study_of_kind(kind: str) -> str:
-    """The YAML text of a kind of study or of a paper, which also describes a small version.
-
-    Args:
-        kind: One of ``KINDS`` or ``PAPERS``.
-
-    Raises:
-        UnknownName: There is no such kind.
-    """
+    """The YAML text of a kind of study or of a paper, which also describes a small version."""
     if kind not in KINDS and kind not in PAPERS:
         raise UnknownName("kind of study", kind, [*KINDS, *PAPERS])
     return (files("quaver") / "examples" / f"{kind}.yaml").read_text(encoding="utf-8")

@@ -84,14 +84,7 @@ def view(
 
 
 def viewed(reading: Reading, kind: View, across: str | None, within: Sequence[str]) -> Reading:
-    """A reading of one view of its annotations.
-
-    Args:
-        reading: Of all annotations.
-        kind: Which view.
-        across: The column whose levels are made alike in number; the repeats if left out.
-        within: The roles within which that is done, beside the columns that make the cells.
-    """
+    """A reading of one view of its annotations."""
     if kind == "original":
         return reading
 

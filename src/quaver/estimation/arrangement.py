@@ -210,11 +210,7 @@ class ColumnReader:
         return self.gathered.together(*(self.column(name, "by") for name in names))
 
     def items(self) -> Codes:
-        """Each row's item.
-
-        Raises:
-            MeasureError: A row has none.
-        """
+        """Each row's item."""
         names = self.needed("item")
         for name in names:
             codes = self.gathered.encoded(name).codes

@@ -249,9 +249,6 @@ class Draws:
 def covariance_without_one(left: Floats) -> Floats:
     """The jackknife covariance (m − 1)/m·Σ (x_(−i) − x̄)(x_(−i) − x̄)′ of a vector.
 
-    Args:
-        left: The vector with each of the m units left out, shape (m, dims).
-
     The mean of 1, 2 and 6 without each is 4, 3.5 and 1.5; its variance s²/m is 7/3:
 
     >>> covariance_without_one(np.array([[4.0], [3.5], [1.5]])).round(6).tolist()
@@ -263,11 +260,6 @@ def covariance_without_one(left: Floats) -> Floats:
 
 def bootstrap(statistic: Weighted, units: Units, resampling: Resampling) -> Draws:
     """Evaluate a statistic on the data; on bootstrap samples, and with each unit left out, where needed.
-
-    Args:
-        statistic: The function of item weights.
-        units: What is resampled.
-        resampling: How often, and from which seed.
 
     >>> x = np.array([1.0, 2.0, 6.0])
     >>> draws = bootstrap(lambda w: (w @ x / w.sum(1))[:, None], Units(3), Resampling(resamples=4))
@@ -348,10 +340,6 @@ class Lines:
         """The c at which a share of f(c·way + e) reaches a value; 0 where it does so at once.
 
         It grows with c (Anderson's inequality, for symmetric noise), so bisection finds it.
-
-        Args:
-            wanted: The value of each vector.
-            beside: The share is so much, and the tail above the acceptance region of c; NaN: a half.
 
         Returns:
             Of each way.

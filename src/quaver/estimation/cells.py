@@ -36,11 +36,7 @@ measures of correctness) it is a wrong answer."""
 
 
 def checked(missing: Missing, known: Sequence[Missing]) -> Missing:
-    """What an answer without a label counts as, where a measure knows that treatment.
-
-    Raises:
-        MeasureError: It does not.
-    """
+    """What an answer without a label counts as, where a measure knows that treatment."""
     if missing not in known:
         raise MeasureError(
             "unknown treatment", where="missing", expected=" or ".join(known), found=repr(missing)
@@ -62,23 +58,8 @@ def cells(
 ) -> list[Cell]:
     """Arrange annotations as items × strata × raters, a cell at a time.
 
-    Args:
-        annotations: The long frame, a row an annotation; or a `Gathered`, which keeps what is cut.
-        raters: The roles whose combinations label an item independently: repeats, variants.
-        within: The roles whose combinations are strata, where the frame has them and ``by`` does not.
-        by: The frame's columns whose combinations are the cells.
-        labels: The label set; a label outside it counts as ``not in the label set``, without a label.
-        columns: Other names for the frame's columns.
-        group: The column whose groups of items are resampled.
-        missing: ``"category"`` makes the unanswered a label of their own; otherwise their code is -1.
-        gold: Whether true labels are wanted.
-
     Returns:
         The cells in the order of their values; one, with an empty ``where``, where ``by`` is empty.
-
-    Raises:
-        MeasureError: Two annotations stand in one place, there are several evaluators, an item has
-            two gold labels or groups, a label is not finite, or a column does not exist.
     """
     gathered, by = Gathered.of(annotations), names_of(by)
     _check_kind("labels", labels, LabelSet, "a label set")
@@ -170,11 +151,7 @@ def _check_kind(where: str, given: object, kind: type, expected: str) -> None:
 
 
 def names_of(names: Sequence[str]) -> tuple[str, ...]:
-    """The columns that make the cells, from a list of them or the name of one.
-
-    Raises:
-        MeasureError: They are no names, or one is there twice.
-    """
+    """The columns that make the cells, from a list of them or the name of one."""
     found = names if isinstance(names, list | tuple | set | frozenset | dict) else (names,)
     if strange := [name for name in found if not isinstance(name, str)]:
         raise MeasureError(
@@ -269,11 +246,7 @@ def _signed(
     missing: Sequence[str],
     defaults: Mapping[str, Any],
 ) -> tuple[Mapping[str, inspect.Parameter], inspect.Signature]:
-    """A function's own parameters, and the signature of the measure that it makes.
-
-    Raises:
-        TypeError: The function is not one of a cell or a reading and of options by name.
-    """
+    """A function's own parameters, and the signature of the measure that it makes."""
     first, *rest = _resolved(function).parameters.values()
     own = {one.name: one for one in rest}
     if first.kind is first.KEYWORD_ONLY or any(one.kind is not one.KEYWORD_ONLY for one in rest):
@@ -310,14 +283,7 @@ def _resolved(function: Callable[..., Any]) -> inspect.Signature:
 
 
 def _documented(own: str, shared: str, missing: Sequence[str], source: str) -> str:
-    """A measure's docstring: its function's, with the source, all arguments, and what it gives and raises.
-
-    Args:
-        own: The function's docstring.
-        shared: That of the method with the arguments of all measures.
-        missing: The treatments of answers without a label.
-        source: Where the measure is defined.
-    """
+    """A measure's docstring: its function's, with the source, all arguments, and what it gives and raises."""
     text, sections, example = _parts(own)
     _, common, _ = _parts(shared)
     described, arguments = sections.get("Args", {}), common["Args"]

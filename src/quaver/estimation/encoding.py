@@ -203,9 +203,6 @@ def ordered(names: Iterable[str]) -> list[str]:
 def encode(column: pl.Series, name: str) -> Encoded:
     """Number a column's values from 0, in order; a float NaN is null.
 
-    Raises:
-        MeasureError: It holds infinities, or things that are neither text nor numbers.
-
     >>> found = encode(pl.Series(["b", None, "a", "b"]), "label")
     >>> found.codes.tolist(), found.values
     ([1, -1, 0, 1], ('a', 'b'))
@@ -288,11 +285,6 @@ def _categories(column: pl.Series) -> Encoded:
 
 def combine(columns: Sequence[tuple[str, Encoded]], height: int) -> Codes:
     """Number the combinations of several columns that occur, in order.
-
-    Args:
-        columns: Each column's name and codes; a null counts as the value ``""``. None at all gives one
-            combination, the empty one.
-        height: Rows.
 
     >>> codes = combine([("a", encode(pl.Series(["x", "x", "y"]), "a")),
     ...                  ("b", encode(pl.Series([2, 1, 1]), "b"))], 3)

@@ -62,11 +62,7 @@ Again = Callable[[Reading], Iterable[Estimate]]
 
 
 def checked_estimand(asked: object, offered: Sequence[Estimand]) -> Estimand:
-    """The estimand that is asked for; the first that is offered where none is.
-
-    Raises:
-        MeasureError: The measure does not offer it.
-    """
+    """The estimand that is asked for; the first that is offered where none is."""
     if asked is None:
         return offered[0]
     for one in offered:
@@ -81,16 +77,7 @@ def checked_estimand(asked: object, offered: Sequence[Estimand]) -> Estimand:
 def over_prompts(
     again: Again, reading: Reading, *, estimand: Estimand, asked: bool, of_a_set: bool
 ) -> list[Estimate]:
-    """A measure's estimates, with intervals that hold for an estimand.
-
-    Args:
-        again: The measure.
-        reading: What it is taken of.
-        estimand: What the intervals are to hold for.
-        asked: Whether the user asked for it: an interval that is not possible is then left
-            out. By default it is the one for these prompts.
-        of_a_set: Whether the number is one that a set of prompts has, and no mean over prompts.
-    """
+    """A measure's estimates, with intervals that hold for an estimand."""
     whole = replace(reading, keep=reading.keep | {"draws"}, cuts={})
     plain = estimand == "fixed" or not reading.resampling.resamples
     found = list(again(reading if plain else whole))

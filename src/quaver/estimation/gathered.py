@@ -172,11 +172,7 @@ class Gathered:
 
 
 def frame_of(annotations: Any, where: str = "annotations") -> pl.DataFrame:
-    """The polars frame in a polars or pandas frame, or a mapping of columns.
-
-    Raises:
-        MeasureError: It is none of these, or a column mixes types.
-    """
+    """The polars frame in a polars or pandas frame, or a mapping of columns."""
     if isinstance(annotations, Gathered):
         return annotations.frame
     found = _read(annotations, where)

@@ -43,16 +43,7 @@ class ItemGroups:
 
 
 def item_groups(frame: pl.DataFrame, group: str | None) -> ItemGroups:
-    """The groups of a frame's items.
-
-    Args:
-        frame: With the column ``item``.
-        group: The column that groups them; None: nothing does.
-
-    Raises:
-        UnknownColumn: There is no such column.
-        MeasureError: An item is in two groups.
-    """
+    """The groups of a frame's items."""
     if group is None:
         return ItemGroups()
     if group not in frame.columns:
@@ -113,11 +104,6 @@ def reduced_levers(basis: Floats, lever: Floats, groups: Groups | None) -> Float
     (2002), Survey Methodology 28, 169-181; Pustejovsky & Tipton (2018), Journal of Business & Economic
     Statistics 36, 672-683.
 
-    Args:
-        basis: Orthonormal columns that span those of the design, shape (items, columns).
-        lever: a, shape (items,).
-        groups: The groups; None where items are on their own.
-
     Of a mean of n items, w = a / √(1 − 1/n), and Σ w²e² = s²/n:
 
     >>> reduced_levers(np.full((4, 1), 0.5), np.full(4, 0.25), None).round(4).tolist()
@@ -139,12 +125,6 @@ def reduced_levers(basis: Floats, lever: Floats, groups: Groups | None) -> Float
 
 def variance_ratio(basis: Floats, lever: Floats, residuals: Floats, groups: Groups) -> Floats:
     """The variance of a contrast with items in groups over that with items on their own: CR2 / HC2.
-
-    Args:
-        basis: As in `reduced_levers`.
-        lever: As there.
-        residuals: Of the fit, shape (items, columns).
-        groups: The groups.
 
     Returns:
         For each column; 1 where no residual differs from 0.
@@ -209,10 +189,6 @@ def level_deviations(above: Floats, below: Floats) -> Floats:
     With the shares p_l = Σ above / Σ below over the items and p that of all levels, the deviations are
     (above − p · below) / Σ below: over the items they sum to p_l − p.
 
-    Args:
-        above: What is counted, shape (items, levels, numbers).
-        below: Out of how much, shape (items, levels, 1); each level has some.
-
     >>> right = np.array([[1.0, 0.0], [1.0, 1.0]])[..., None]
     >>> level_deviations(right, np.ones((2, 2, 1))).sum(0)[:, 0].tolist()  # 1 and 1/2, of 3/4
     [0.25, -0.25]
@@ -246,12 +222,6 @@ def with_random_signs(deviations: Floats, units: Units, draws: int, seed: int) -
     condition is noisier than another too, as permutations over all conditions do not. The items of a group
     have one sign together. ``benchmarks/sign_flips.py`` simulates how often the test errs.
 
-    Args:
-        deviations: Shape (items, …); zero on average if there is no difference.
-        units: Items, or groups of them.
-        draws: How many.
-        seed: Of the signs.
-
     Returns:
         Shape (draws, …).
 
@@ -275,12 +245,6 @@ def of_random_conditions(deviations: Floats, units: Units, draws: int, seed: int
     unit anew (Fisher 1935, The Design of Experiments, section 21). This keeps the deviations' skewness, which
     random signs lose: a condition that never gives a rare label lies a little below the mean of the others
     in every unit, so that no exchange of its two sides looks like it, but an exchange of conditions does.
-
-    Args:
-        deviations: Shape (items, conditions, numbers).
-        units: Items, or groups of them, whose items go together.
-        draws: How many.
-        seed: Of the conditions.
 
     Returns:
         Shape (draws, numbers).

@@ -89,15 +89,6 @@ def effective(
     observations on a side, Clopper & Pearson's. Where one end is infinite, it is that of a Poisson number;
     without ends it is v ± t √V.
 
-    Args:
-        value: The estimate.
-        variance: Its variance.
-        freedom: The degrees of freedom of the variance.
-        confidence_level: The interval's level.
-        ends: The smallest and the largest value that the statistic can have; one may be infinite.
-        step: How far one event takes it from the smallest. Closer to that, the variance knows of no event: it
-            is taken to be no less than one event's.
-
     Simulated over shares of 0.5 to 50%, 30 to 1,000 items, and 5 to 40 groups of 5 to 20 items, with an
     intraclass correlation of up to 0.6: ``benchmarks/coverage.py``.
 
@@ -166,9 +157,6 @@ def of_mean(parts: Sequence[tuple[float, float, float]]) -> Interval:
     With l and u the distances from each estimate to its ends: mean − √Σ l² / k to mean + √Σ u² / k. Source:
     Zou & Donner (2008), Statistics in Medicine 27, 1693-1702.
 
-    Args:
-        parts: Value, low and high of each.
-
     >>> [round(end, 2) for end in of_mean([(0.5, 0.2, 0.6), (1.0, 0.6, 1.0)])]  # 0.75 - 0.25, 0.75 + 0.05
     [0.5, 0.8]
     """
@@ -205,12 +193,6 @@ def bca(point: float, values: Floats, jackknife: Floats, tail: float) -> Interva
     With z0 the normal quantile of the share of draws below the point (ties count half) and a the
     jackknife's acceleration, the ends are the quantiles of the draws at Φ(z0 + (z0 ± z)/(1 − a(z0 ± z))).
 
-    Args:
-        point: The estimate.
-        values: Bootstrap values; NaN ones are left out.
-        jackknife: Values with one unit, or one group of units, left out.
-        tail: What lies outside on each side: 0.025 for 95%.
-
     Returns:
         None where fewer than two draws are defined, or the acceleration is too strong for the formula.
     """
@@ -235,11 +217,6 @@ def bca(point: float, values: Floats, jackknife: Floats, tail: float) -> Interva
 
 def clopper_pearson(found: float, n: float, confidence_level: float = 0.95) -> Interval:
     """The exact binomial interval of a share (Clopper & Pearson 1934, Biometrika 26, 404-413).
-
-    Args:
-        found: How many of them.
-        n: Out of how many, a whole number or not; 0 gives (0, 1).
-        confidence_level: Its level.
 
     >>> [round(end, 4) for end in clopper_pearson(0, 100)]  # 1 - 0.025 ** (1 / 100)
     [0.0, 0.0362]

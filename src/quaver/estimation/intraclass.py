@@ -69,13 +69,7 @@ class Partition:
 
     @staticmethod
     def of(groups: NDArray[np.int64], numbers: Floats | None = None) -> Partition:
-        """The groups as they are coded, from 0 without gaps.
-
-        Args:
-            groups: Each item's group.
-            numbers: Where the groups are numbers, each item's number: an age may move a label gradually,
-                and is no group for that.
-        """
+        """The groups as they are coded, from 0 without gaps."""
         order = np.argsort(groups, kind="stable")
         fresh = np.diff(groups[order], prepend=-1) > 0
         if numbers is None:
@@ -85,11 +79,7 @@ class Partition:
         return Partition(order, np.flatnonzero(fresh), basis)
 
     def mean_squares(self, values: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """F of each column, its degrees of freedom between and within, and Σ nᵍ².
-
-        Args:
-            values: Shape (items, quantities), NaN where an item has none.
-        """
+        """F of each column, its degrees of freedom between and within, and Σ nᵍ²."""
         known = np.isfinite(values)
         n = known.sum(0)
         centred = np.where(known, values - np.nansum(values, 0) / np.maximum(n, 1), 0.0)
@@ -112,10 +102,6 @@ class Partition:
 
     def likeness(self, values: Floats, confidence_level: float = 0.95) -> list[Likeness | None]:
         """The intraclass correlation of each quantity; None where it does not exist.
-
-        Args:
-            values: Shape (items, quantities), NaN where an item has none.
-            confidence_level: Of the interval.
 
         Four groups of two, of which one differs, so that F = (1.375 / 3) / (0.5 / 4):
 
@@ -149,11 +135,6 @@ class Partition:
         The largest F, held against its distribution where items are shuffled over the groups, all quantities
         of an item together; where the F tests see nothing, or there are thousands of items, their smallest p
         times their number.
-
-        Args:
-            values: Shape (items, quantities), NaN where an item has none.
-            seed: Of the shuffling.
-            permutations: How many.
         """
         f, above, below, _ = self.mean_squares(values)
         usable = np.isfinite(f)

@@ -66,13 +66,6 @@ class Inverted(NamedTuple):
 def inverted(theta: Floats, noise: Floats | Noise, norm: Norm, confidence_level: float = 0.95) -> Inverted:
     """The interval of f(θ) by test inversion: see the module's docstring.
 
-    Args:
-        theta: θ̂, shape (dims,). Where f ignores a shift of all components, pass it centred.
-        noise: The deviations e, shape (draws, dims); or what makes them at another θ, where they are not
-            the same everywhere: a share varies most near one half.
-        norm: f.
-        confidence_level: Of the interval.
-
     One component, noise of standard deviation 1 and f = |·|: 5 stands out of the noise, so the ends are those
     of a normal mean, 5 ± 1.96:
 
@@ -87,14 +80,7 @@ def inverted(theta: Floats, noise: Floats | Noise, norm: Norm, confidence_level:
 def inverted_each(
     thetas: Floats, noises: Floats | Noise, norm: Norm, confidence_level: float = 0.95
 ) -> list[Inverted]:
-    """`inverted` of many vectors at once: of short ones, most of the time is not spent on arithmetic.
-
-    Args:
-        thetas: Shape (vectors, dims).
-        noises: The deviations of each, shape (vectors, draws, dims); or what makes them.
-        norm: f.
-        confidence_level: Of the intervals.
-    """
+    """`inverted` of many vectors at once: of short ones, most of the time is not spent on arithmetic."""
     nothing = np.zeros(thetas.shape[1])
     values = norm(thetas)
     drawn = np.stack([noises(nothing)] * len(thetas)) if callable(noises) else noises
@@ -154,12 +140,6 @@ def _widest(vectors: Floats) -> tuple[float, Floats]:
 
 def deviations(covariance: Floats, *, draws: int, freedom: float = np.inf, seed: int = 0) -> Floats:
     """Noise like that of an estimated vector: normal, or Student's where few units estimate its covariance.
-
-    Args:
-        covariance: Shape (dims, dims), of a jackknife (`covariance_without_one`), say; it may be singular.
-        draws: How many.
-        freedom: The degrees of freedom of the covariance: units − 1.
-        seed: Of the draws.
 
     Returns:
         Shape (draws, dims).

@@ -28,10 +28,6 @@ def in_every_group(annotations: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame
     A paraphraser's paraphrases have a temperature, the original has none: it is the same at all of them,
     and one of the set at each. So are its rows here, once for every value that it lacks.
 
-    Args:
-        annotations: A row an annotation, with a Boolean column ``original`` where paraphrases are compared.
-        by: Columns that make the cells.
-
     >>> rows = {"original": [True, False, False], "heat": [None, 0.5, 1.0], "label": list("abc")}
     >>> frame = pl.DataFrame(rows)
     >>> in_every_group(frame, ["heat"]).rows()

@@ -19,12 +19,7 @@ _SURPRISE = 4.0
 
 
 def ratio(numerator: Floats, denominator: Floats) -> Weighted:
-    """The statistic Σ w·numerator / Σ w·denominator, column by column; NaN where nothing is below.
-
-    Args:
-        numerator: Shape (items, statistics).
-        denominator: The same shape, or (items, 1).
-    """
+    """The statistic Σ w·numerator / Σ w·denominator, column by column; NaN where nothing is below."""
 
     def statistic(weights: Floats) -> Floats:
         below = weights @ denominator
@@ -66,11 +61,6 @@ def none_goes_far(values: Floats, unit: str, level: float) -> tuple[IntervalWarn
     with none of them looks as if there were none: its interval is far narrower than what an exact bound
     allows them, by more than ``_SURPRISE`` times.
 
-    Args:
-        values: Each item's share, NaN where it has none.
-        unit: What an item is called.
-        level: The interval's level.
-
     >>> none_goes_far(np.array([1.0] * 90 + [0.9] * 10), "item", 0.95)[0].partition(":")[0]
     'no item is far from the others, although some answers are'
     >>> none_goes_far(np.array([1.0] * 90 + [0.9] * 9 + [0.0]), "item", 0.95)
@@ -97,13 +87,6 @@ def share_of(
     cell: Cell, above: NDArray[Any], below: NDArray[Any], said: Statistic, *, low: float = 0.0
 ) -> Statistic:
     """A ratio of sums over items, Σ above / Σ below, as a statistic: a share of answers, say.
-
-    Args:
-        cell: The cell.
-        above: A number an item, at most as large as the one below it.
-        below: A number an item, 0 where the item does not count.
-        said: What is said of it. Its ``n`` is how many units count, if left out.
-        low: The smallest value that one item's ratio can have; the largest is 1.
 
     Returns:
         The statistic; undefined where no item counts.

@@ -28,11 +28,6 @@ def bootstrap_p(value: float, draws: Floats, units: float) -> float:
     it was under 0.05 in at most 5.3%, and under 0.01 in at most 0.9%; counting alone in 6.9% and 3.2%
     (``benchmarks/p_values.py``).
 
-    Args:
-        value: The difference, d.
-        draws: The difference in each bootstrap sample; NaN where it is undefined there.
-        units: How many units were resampled, n.
-
     Returns:
         p; 1 where the difference is zero, or undefined in every sample.
 
@@ -53,10 +48,6 @@ def bootstrap_p(value: float, draws: Floats, units: float) -> float:
 
 def level_of(at: Callable[[float], Interval | None], null: float) -> float:
     """P value of a number being another one, from its interval: the two never contradict each other.
-
-    Args:
-        at: The number's interval at a level of confidence.
-        null: The other number.
 
     Returns:
         One less the smallest level at which the interval holds it, to six digits; 1 where there is none.
@@ -86,11 +77,6 @@ def joint_p(values: Floats, variance: Floats, freedom: float) -> float:
     T² · (f − r + 1) / (f r) is held against F with r and f − r + 1 degrees of freedom, r being the rank of S:
     an interaction of I × J levels has (I − 1)(J − 1), however many of its I · J contrasts are written down.
     Source: Hotelling (1931), Annals of Mathematical Statistics 2, 360-378.
-
-    Args:
-        values: The differences, d.
-        variance: Their covariance, of a jackknife say.
-        freedom: Its degrees of freedom: one less than there are units.
 
     Returns:
         p; 1 where the differences are all zero, or there are too few units for so many.
@@ -127,9 +113,6 @@ def adjusted(estimates: list[Estimate]) -> list[Estimate]:
 
     Estimates that name the same ``hypothesis`` in their details are one test and count once: the four
     contrasts of a 2 × 2 interaction, or a difference and the same difference seen from the other side.
-
-    Args:
-        estimates: One family of comparisons; ``comparisons`` says how many tests it has.
 
     >>> def tested(p, **more):
     ...     return Estimate("d", 0.1, details={"p": p, **more})

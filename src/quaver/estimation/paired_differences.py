@@ -39,13 +39,6 @@ def paired_differences(
     Where c items (or groups of them) changed and 2⁻ᶜ, the chance that they all changed one way, is above the
     interval's tail, it is made to hold 0, as an exact sign test would; p is at least that test's, 2¹⁻ᶜ.
 
-    Args:
-        before: The estimates of one side, which carry their draws: of a measure called with
-            ``keep=["draws"]``.
-        after: Those of the other.
-        resampling: How they were resampled.
-        changed: In how many items a cell's labels differ between the sides.
-
     Returns:
         An estimate for each cell that both sides have. In ``details``: ``before`` and ``after``, ``p`` (of
         no difference, two-sided), and ``unpaired``, the interval that two samples of their own would
@@ -225,13 +218,6 @@ def gap(parts: Floats, units: Units, norm: Norm, resampling: Resampling, *of: st
     covariance m/(m − 1)·Σ (z_u − z̄)(z_u − z̄)′ of the m units' own sums z_u. The floor is the gap when each
     unit's z_u gets a random sign (`noise_floor.with_random_signs`).
 
-    Args:
-        parts: What each item adds, shape (items, …).
-        units: Items, or groups of them.
-        norm: f, of vectors of shape (samples, …).
-        resampling: The confidence level, the seed, and how many draws.
-        *of: What the gap is of, by which its random numbers differ from another's.
-
     Of 100 items, 20 are right in the first prompt alone and 10 in the second alone:
 
     >>> apart = np.repeat([0.01, -0.01, 0.0], [20, 10, 70])[:, None]
@@ -253,15 +239,7 @@ def gap(parts: Floats, units: Units, norm: Norm, resampling: Resampling, *of: st
 def inverted_sums(
     parts: Sequence[Floats], units: Units, norm: Norm, resampling: Resampling, of: Sequence[Sequence[str]]
 ) -> list[Inverted]:
-    """The intervals of `gap` alone, for floors that are already known, of several estimates of one shape.
-
-    Args:
-        parts: What each item adds to each of them.
-        units: Items, or groups of them.
-        norm: f, of vectors of shape (samples, …).
-        resampling: The confidence level, the seed, and how many draws.
-        of: What each gap is of.
-    """
+    """The intervals of `gap` alone, for floors that are already known, of several estimates of one shape."""
     draws, shape = affordable(resampling.resamples, units.count), parts[0].shape[1:]
     size = max(1, _ENTRIES // max(1, draws * parts[0][0].size))
     found = []

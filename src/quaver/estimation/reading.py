@@ -38,21 +38,12 @@ class Judged(NamedTuple):
 
 
 def treatment(missing: Missing) -> str:
-    """How the unanswered are treated, in words.
-
-    Raises:
-        MeasureError: It is not a treatment that correctness knows.
-    """
+    """How the unanswered are treated, in words."""
     return "counted wrong" if checked(missing, ("wrong", "drop")) == "wrong" else "left out"
 
 
 def judge(cell: Cell, missing: Missing = "wrong") -> Judged:
-    """Judge a cell's answers by its gold labels.
-
-    Args:
-        cell: Read with ``gold=True``.
-        missing: ``"wrong"``: an answer without a label counts as wrong; ``"drop"``: it does not count.
-    """
+    """Judge a cell's answers by its gold labels."""
     gold = np.full(len(cell.items), -1) if cell.gold is None else cell.gold
     known = (gold >= 0)[:, None, None]
     answered = (cell.codes >= 0) & known
@@ -67,11 +58,7 @@ def judge(cell: Cell, missing: Missing = "wrong") -> Judged:
 
 
 def column_for(frame: pl.DataFrame | Gathered, role: str, columns: Columns | None) -> str | None:
-    """The one column that plays a role; None where the frame has none.
-
-    Raises:
-        MeasureError: Several columns are named, or one that does not exist.
-    """
+    """The one column that plays a role; None where the frame has none."""
     name = (columns or {}).get(role, role if role in frame.columns else None)
     if name is None:
         return None
@@ -87,17 +74,7 @@ def column_for(frame: pl.DataFrame | Gathered, role: str, columns: Columns | Non
 def numbers_of(
     annotations: Any, role: str, columns: Columns | None, *, within: tuple[float, float] | None = (0.0, 1.0)
 ) -> Floats | None:
-    """A role's column as numbers, NaN where it is null; None where the frame has no such column.
-
-    Args:
-        annotations: The frame.
-        role: For instance ``"confidence"``.
-        columns: Other names for the frame's columns.
-        within: The smallest and largest number allowed.
-
-    Raises:
-        MeasureError: It holds something other than numbers, infinities, or numbers outside the range.
-    """
+    """A role's column as numbers, NaN where it is null; None where the frame has no such column."""
     frame = Gathered.of(annotations)
     name = column_for(frame, role, columns)
     if name is None:
@@ -154,13 +131,7 @@ class Graded(NamedTuple):
 
 
 def graded(cell: Cell, confidences: Floats, *others: Floats) -> Graded:
-    """The answers of a cell that have a label, a gold label and a confidence.
-
-    Args:
-        cell: Read with ``gold=True``.
-        confidences: Shape as ``cell.codes``, NaN for none.
-        *others: Further columns of that shape that must have a number too.
-    """
+    """The answers of a cell that have a label, a gold label and a confidence."""
     judged = judge(cell, "drop")
     kept = judged.asked & np.isfinite(confidences)
     for other in others:
@@ -177,16 +148,8 @@ def graded(cell: Cell, confidences: Floats, *others: Floats) -> Graded:
 def beside(annotations: Any, evaluators: Sequence[str], *, columns: Columns | None = None) -> pl.DataFrame:
     """Two evaluators' confidences in the same responses, side by side.
 
-    Args:
-        annotations: A frame that holds both evaluators' annotations.
-        evaluators: The one whose rows are kept, and the one whose confidence is set beside it.
-        columns: Other names for the frame's columns.
-
     Returns:
         The first evaluator's rows, with the second's confidence in a column ``token``.
-
-    Raises:
-        MeasureError: The frame has no such column, or no such evaluator.
 
     >>> frame = pl.DataFrame({"item": [1, 1], "evaluator": ["said", "logprob"], "confidence": [0.9, 0.6]})
     >>> beside(frame, ("said", "logprob")).select("item", "confidence", "token").rows()
@@ -292,15 +255,7 @@ class Reading:
         missing: Missing | None = None,
         numbers: Sequence[str] = (),
     ) -> list[Cell]:
-        """The annotations, a cell at a time, ready to be resampled.
-
-        Args:
-            raters: The roles whose combinations label an item independently.
-            within: The roles whose combinations are strata.
-            gold: Whether true labels are wanted.
-            missing: What an answer without a label counts as; ``"category"`` makes these a label.
-            numbers: Roles whose columns hold numbers from 0 to 1, to be arranged in ``Cell.numbers``.
-        """
+        """The annotations, a cell at a time, ready to be resampled."""
         how = (tuple(raters), tuple(within), gold, missing == "category", tuple(numbers))
         found = self._cut(*how)
         if self.without is not None:
@@ -367,13 +322,7 @@ class Reading:
     def measured(
         self, measure: _Measure, frame: pl.DataFrame | Gathered | None = None, **options: Any
     ) -> list[Estimate]:
-        """What another measure gives, asked in the same way.
-
-        Args:
-            measure: The other measure.
-            frame: Other annotations.
-            **options: The other measure's own.
-        """
+        """What another measure gives, asked in the same way."""
         return measure(
             self.gathered if frame is None else frame,
             labels=self.labels,
@@ -390,11 +339,7 @@ class Reading:
 
 
 def checked_keep(keep: Collection[Keep]) -> frozenset[Keep]:
-    """What estimates are to carry.
-
-    Raises:
-        MeasureError: They cannot carry it.
-    """
+    """What estimates are to carry."""
     known = get_args(Keep)
     if isinstance(keep, str) or not set(keep) <= set(known):
         expected = f"some of {', '.join(known)}"

@@ -29,11 +29,6 @@ _FAR = 5.0
 def linear(matrix: Floats, outcome: Floats, contrast: Floats) -> Weighted:
     """Least squares: Σ_j c_j b_j of b = (XᵀWX)⁻¹ XᵀWy, for rows of item weights W.
 
-    Args:
-        matrix: X, shape (items, columns).
-        outcome: y, shape (items,); NaN where an item has none, which then plays no part.
-        contrast: c, shape (columns,).
-
     Returns:
         Weights, shape (samples, items) -> values, shape (samples, 1); NaN where the columns depend on
         each other in the sample.
@@ -59,11 +54,6 @@ def logistic(matrix: Floats, outcome: Floats, contrast: Floats) -> Weighted:
 
     Outcomes between 0 and 1 (an item's share over repeats) are taken as they are. Undefined where
     the covariates tell the outcomes apart without error, and b is infinite.
-
-    Args:
-        matrix: As in `linear`.
-        outcome: From 0 to 1, or NaN.
-        contrast: As there.
 
     With one group's share at 1/2 and the other's at 3/4 the log-odds differ by ln 3:
 
@@ -98,14 +88,6 @@ def contrast_bound(
 
     The contrast of least squares is a sum Σ_i a_i y_i with a = X(XᵀX)⁻¹c: the items with the largest |a_i|
     move it most. That of a logistic regression moves by a = X(XᵀWX)⁻¹c with W = p(1 − p), to a first order.
-
-    Args:
-        matrix: As in `linear`.
-        outcome: As there.
-        contrast: As there.
-        share: Of items that may be otherwise.
-        ends: The least and the largest outcome.
-        kind: Of regression.
 
     The mean of four outcomes, one of which may be another:
 
@@ -212,14 +194,6 @@ def newton(
 ) -> Floats:
     """Logistic coefficients, a sample a row, by Newton's method.
 
-    Args:
-        design: X, shape (items, columns).
-        pairs: `products` of it.
-        observed: Outcomes from 0 to 1, shape (items,) or (samples, items).
-        begin: Where to start, shape (samples, columns).
-        offset: What is added to the log-odds, shape (samples, items).
-        weights: Of the items, shape (samples, items).
-
     Returns:
         As ``begin``; NaN where they do not settle.
     """
@@ -270,9 +244,6 @@ def parsed(formula: str) -> tuple[str, tuple[tuple[str, ...], ...]]:
     Returns:
         The response, and each term as the names that it multiplies, in order of their number.
 
-    Raises:
-        MeasureError: It is no such formula.
-
     >>> parsed("correct ~ treatment * temperature")
     ('correct', (('treatment',), ('temperature',), ('treatment', 'temperature')))
     """
@@ -311,14 +282,6 @@ def design(frame: pl.DataFrame, formula: str) -> Design:
 
     Numbers and booleans stand for themselves; text is coded by treatment contrasts, its first level (in
     the order of `encode.ordered`, or of a polars Enum) being the reference.
-
-    Args:
-        frame: With the columns that the formula names; the response need not be there.
-        formula: As `parsed` reads it.
-
-    Raises:
-        MeasureError: The formula cannot be read; a column is missing, has gaps, or does not vary; a term
-            is used without those that it is made of; or the columns are not independent.
 
     >>> frame = pl.DataFrame({"t": ["T0", "T1", "T1"], "x": [0.5, 1.0, 2.0]})
     >>> found = design(frame, "y ~ t + x")

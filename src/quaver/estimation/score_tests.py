@@ -297,10 +297,6 @@ def score_interval(test: ScoreTest, confidence_level: float) -> tuple[Floats, Fl
     The value is always inside; an end is the first value away from it that is rejected, or the end of what is
     possible.
 
-    Args:
-        test: The test, see `quaver.estimation.score_tests`.
-        confidence_level: Of the interval.
-
     Returns:
         Ends, each of shape (columns,); NaN where the value is.
 

@@ -19,12 +19,6 @@ from quaver.gold.gold_draw import permanent_numbers
 def assigned(items: Sequence[str], coders: Sequence[str], overlap: float, seed: int) -> dict[str, list[str]]:
     """Deal items to coders; a random part of them goes to every coder.
 
-    Args:
-        items: The ids of the items of a round.
-        coders: The coders' names, at least one.
-        overlap: The share of items that every coder labels, from 0 to 1.
-        seed: The sample's seed. An item's place in the deal depends on its id, not on its place in ``items``.
-
     Returns:
         Each coder's items, in an order of their own that says nothing about strata or doubt.
 
@@ -146,13 +140,7 @@ _LONGEST_CELL = 32_000
 
 
 def written(sheet: Sheet, stem: str, form: Format) -> dict[str, bytes]:
-    """The files of a sheet, by name; the first is the one that comes back.
-
-    Args:
-        sheet: The sheet.
-        stem: The files' name without its ending.
-        form: Which files.
-    """
+    """The files of a sheet, by name; the first is the one that comes back."""
     return _WRITERS[form](sheet, stem)
 
 

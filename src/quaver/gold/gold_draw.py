@@ -23,11 +23,6 @@ def permanent_numbers(seed: int, items: Iterable[str], purpose: str = "draw") ->
     The first 53 bits of BLAKE2b (8 bytes) of ``seed``, ``purpose`` and the item's id, joined by U+001F, plus
     one half, over 2^53. Anyone can compute it again, in any language.
 
-    Args:
-        seed: The sample's seed.
-        items: The items' ids.
-        purpose: What is drawn; another purpose gives numbers that are independent of these.
-
     >>> permanent_numbers(7, ["a", "b"]).round(3).tolist()
     [0.582, 0.847]
     """
@@ -45,12 +40,6 @@ def allocated(worth: Floats, least: Floats, most: Floats, total: float) -> Float
 
     ``x = min(most, max(least, λ · worth))``, with λ such that the shares add up to ``total``. Where the
     limits do not allow that sum, the nearest sum that they allow.
-
-    Args:
-        worth: At least 0.
-        least: The least that each gets.
-        most: The most that each gets, not below ``least``.
-        total: The sum.
 
     >>> allocated(np.array([1.0, 3.0]), np.zeros(2), np.array([9.0, 5.0]), 8).round(9).tolist()
     [3.0, 5.0]
@@ -108,12 +97,7 @@ FLOOR: Final = 0.25
 
 
 def first_draw(items: Sequence[str], strata: Sequence[str] | None = None) -> pl.DataFrame:
-    """A population of which nothing is drawn yet.
-
-    Args:
-        items: The ids.
-        strata: The stratum of each; all in one if left out.
-    """
+    """A population of which nothing is drawn yet."""
     return pl.DataFrame(
         {
             "item": list(items),
@@ -131,12 +115,6 @@ def joined(before: pl.DataFrame, items: Sequence[str], strata: Sequence[str], nu
 
     What was drawn keeps its stratum, also if it would fall into another one now. Items that joined are strata
     of their own, since rounds before could not have drawn them.
-
-    Args:
-        before: The draw until now.
-        items: The ids of today's population.
-        strata: Their strata.
-        number: The round that comes.
     """
     known = set(before["item"])
     new = [
@@ -156,14 +134,6 @@ def probabilities(before: pl.DataFrame, n: float, design: Design, worth: Floats 
     labels in proportion to its size times the root mean square of its items' worth (Neyman 1934). Both as far
     as their limits allow: no probability is below `FLOOR` times the mean one, or below that of an earlier
     round.
-
-    Args:
-        before: The draw until now, or ``first_draw``.
-        n: The size of the whole sample, with what was drawn before; with ``poisson``, its mean. Where the
-            limits need more, it is larger.
-        design: How items are drawn.
-        worth: For each item, how far its label is expected to narrow the interval: the standard deviation
-            that is expected of its residual. The same for all if left out.
     """
     worth = np.ones(before.height) if worth is None else worth
     if design == "poisson":
@@ -200,14 +170,6 @@ def drawn(
     as many as their probability says; simple sampling has one stratum. Either way a later round keeps what
     was drawn, and the probability that it records is that of being in the sample after all rounds: the
     sample is the one that would have been drawn at once.
-
-    Args:
-        before: The draw until now, or ``first_draw``.
-        n: The size of the whole sample.
-        seed: The sample's seed, the same in all rounds.
-        design: How items are drawn, the same in all rounds.
-        number: The round's number.
-        worth: As in `probabilities`.
 
     Returns:
         The draw.
@@ -293,12 +255,6 @@ def predicted_labels(
 ) -> Predicted:
     """Count the labels that the prompts of a study gave to each item.
 
-    Args:
-        annotations: The annotation frame; None before anything is collected.
-        items: The items, in the order that is wanted.
-        labels: The label set's codes.
-        evaluator: Whose reading; the first evaluator's by default.
-
     Returns:
         Each item's labels; items without answers have none.
     """
@@ -330,13 +286,6 @@ def with_gold(
 
     A drawn item's gold label is the one that its coders settled on, and null until they have, whatever other
     label it came with: a label that was there because the item is easy, or hard, is no part of the sample.
-
-    Args:
-        annotations: The annotation frame.
-        known: The gold labels that the items came with.
-        draw: The draw; None where nothing was drawn.
-        gold: The gold labels of drawn items.
-        apart: The labels of items that were chosen in another way.
     """
     items = pl.DataFrame(
         {"item": list(known), "gold": [apart.get(item, label) for item, label in known.items()]},
@@ -379,12 +328,6 @@ def strata_of(
     by: Sequence[str], predicted: Predicted, columns: Mapping[str, Sequence[str]], n: float
 ) -> list[str]:
     """The stratum of each item.
-
-    Args:
-        by: What tells strata apart: ``predicted``, ``disagreement``, or one of the columns.
-        predicted: The prompts' labels.
-        columns: The items' groups by column, each in the items' order.
-        n: The sample's size. Strata that would get fewer than two labels are joined.
 
     >>> from quaver.gold.gold_draw import predicted_labels
     >>> nothing = predicted_labels(None, ["1", "2", "3", "4"], ["a", "b"])

@@ -60,10 +60,6 @@ class Settled:
 def settled(coded: pl.DataFrame, rule: Rule = "adjudicator") -> Settled:
     """The gold labels of drawn items: what all coders agree on, what was adjudicated, else by the rule.
 
-    Args:
-        coded: Labels (`CODED_COLUMNS`).
-        rule: What becomes of items on which coders disagree.
-
     >>> rows = [("1", "ada", "coder", "a"), ("1", "ben", "coder", "b"), ("2", "ada", "coder", "b")]
     >>> coded = pl.DataFrame(rows, schema=["item", "coder", "role", "label"], orient="row")
     >>> settled(coded)
@@ -158,16 +154,6 @@ class ReturnedLabels:
 
         Rows may stand in any order, lack, or stand there twice with the same label. A row without a label is
         left out. A label may be written in capitals or small letters, where no other label is meant.
-
-        Args:
-            rows: The rows.
-            role: What the labels are for.
-            source: The file's name, or why the items were chosen.
-            now: The time, where a row has none of its own.
-
-        Raises:
-            ItemError: An id is unknown or was not drawn, a label is unknown, an item has two labels of one
-                coder, or the text beside an id is that of another item.
         """
         found: dict[tuple[str, str], Returned] = {}
         outside: list[Returned] = []

@@ -76,12 +76,6 @@ def observed_scale(
     """By how much the squared residuals of the gold labels so far exceed the expected ones.
 
     A ratio of two Horvitz-Thompson totals over the drawn items that have a label; 1 before there are ten.
-
-    Args:
-        expected: The squares that were expected.
-        predicted: The prompts' labels.
-        draw: The draw.
-        gold: The gold labels of drawn items.
     """
     places = {item: at for at, item in enumerate(predicted.items)}
     codes = {code: at for at, code in enumerate(predicted.labels)}
@@ -101,14 +95,7 @@ def observed_scale(
 
 
 def needed(found: Residuals, sampling: Sampling, width: float, least: int = 2) -> int | None:
-    """The smallest sample whose interval is at most this wide; None where labels of all items do not do it.
-
-    Args:
-        found: What the interval depends on.
-        sampling: The items' probabilities in a sample of a size.
-        width: From end to end.
-        least: The smallest sample that is tried.
-    """
+    """The smallest sample whose interval is at most this wide; None where all items do not do it."""
     most = len(found.squares)
     if 2 * _Z * sqrt(float(found.spread.max()) / most) > width:
         return None
@@ -142,15 +129,6 @@ def regression_residuals(
     ``σ²_i = Σ_c p_ic v_c² − (Σ_c p_ic v_c)²``, and from the regression by ``σ²_i`` plus the square of the
     prediction's own distance from it.
 
-    Args:
-        predicted: The prompts' labels of the items.
-        matrix: The design matrix, shape (items, columns); rows with a NaN take no part.
-        contrast: What each coefficient counts in the effect.
-        values: What each label counts as in the outcome.
-        name: What the conclusion is called.
-        logistic: Whether the outcome is a share whose log-odds are explained.
-        weights: What each item counts for.
-
     Of four items, two in each group, a difference of groups is the difference of two means, and each outcome
     counts for one half:
 
@@ -173,14 +151,6 @@ def multinomial_residuals(
 
     Its log-odds against the reference are explained by the logistic regression of the items that have one of
     them (Begg & Gray 1984, Biometrika 71, 11-18); an item is one of these with the probability of both.
-
-    Args:
-        predicted: The prompts' labels of the items.
-        matrix: The design matrix.
-        contrast: What each coefficient counts, shape (outcomes, columns).
-        values: What each label counts as in each outcome, shape (labels, outcomes).
-        name: What the conclusion is called.
-        weights: What each item counts for.
 
     >>> two = Predicted(list("1234"), ["a", "b"], np.full((4, 2), 0.5), np.full(4, 4.0))
     >>> given = np.ones((4, 1)), np.ones((1, 1)), np.array([[0.0], [1.0]])

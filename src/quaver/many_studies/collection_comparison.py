@@ -53,11 +53,7 @@ def compare_collections(
 def _in_both(
     before: OpenedStudies, after: OpenedStudies, measures: Sequence[str] | None, bounds: Sequence[Bound]
 ) -> tuple[dict[str, Task], list[str]]:
-    """The studies that both have.
-
-    Raises:
-        MeasureError: There is none.
-    """
+    """The studies that both have."""
     common = [name for name in before.studies if name in after.studies]
     if not common:
         raise MeasureError(

@@ -83,9 +83,6 @@ def read_collection(path: Path) -> tuple[CollectionSpec, dict[str, Path]]:
 
     Returns:
         What the file says, and each study's file.
-
-    Raises:
-        SpecError: The file cannot be read, or has a mistake.
     """
     spec, source, document = read_document(
         path,
@@ -99,11 +96,7 @@ def read_collection(path: Path) -> tuple[CollectionSpec, dict[str, Path]]:
 
 
 def _with_texts(document: Mapping[str, Any], file: Path, collection: str) -> dict[str, Any]:
-    """A collection with the texts of another file in their places, which have the same keys in both files.
-
-    Raises:
-        SpecError: The other file cannot be read, or names a place that the collection does not have.
-    """
+    """A collection with the texts of another file in their places, which have the same keys in both files."""
     texts = read_yaml(file)
     where = Positions(file, texts).where
     if not isinstance(texts, Mapping):

@@ -50,18 +50,7 @@ def write_collection_page(
     linked: bool = True,
     packed: bool = False,
 ) -> Path:
-    """Write ``report.html``, ``tables/`` and ``figures/``, and the studies' own reports.
-
-    Args:
-        of: The collection.
-        estimates: All its estimates.
-        folder: Where to.
-        linked: Whether the studies' reports are written, and the page leads to them.
-        packed: Whether the studies have no folders of their own: their reports then go below the page's.
-
-    Raises:
-        StoreError: The files cannot be written.
-    """
+    """Write ``report.html``, ``tables/`` and ``figures/``, and the studies' own reports."""
     parts = []
     for name, study in of.studies.items():
         link = ""

@@ -30,11 +30,7 @@ class ByStudy(NamedTuple):
 
 
 def by_study(estimates: Sequence[Estimate]) -> Iterator[ByStudy]:
-    """A table for each measure that two studies or more have of a model's labels as a whole.
-
-    Args:
-        estimates: Those of `Collection.estimates`.
-    """
+    """A table for each measure that two studies or more have of a model's labels as a whole."""
     whole: dict[str, dict[tuple[str, str], Estimate]] = {}
     for one in estimates:
         if one.cell["study"] != POOLED and set(one.cell) <= _OWN | _AS_READ:
@@ -72,12 +68,7 @@ def spreads_of(estimates: Sequence[Estimate]) -> list[tuple[str, str, Estimate]]
 
 
 def size_table(estimates: Sequence[Estimate], sizes: Mapping[str, float]) -> Table:
-    """Spread and size of each model in each study, and their rank correlation within the study.
-
-    Args:
-        estimates: Those of `Collection.estimates`.
-        sizes: Of the models; empty where the studies give none.
-    """
+    """Spread and size of each model in each study, and their rank correlation within the study."""
     correlations: dict[str, Estimate] = {}
     for one in estimates:
         if one.measure == "spread_size_correlation":
@@ -94,11 +85,7 @@ def size_table(estimates: Sequence[Estimate], sizes: Mapping[str, float]) -> Tab
 
 
 def pooled_table(estimates: Sequence[Estimate]) -> Table:
-    """The effects that several studies have in common, a row each.
-
-    Args:
-        estimates: Those of `Collection.estimates`.
-    """
+    """The effects that several studies have in common, a row each."""
     some = [one for one in estimates if one.cell["study"] == POOLED and one.value is not None]
     columns = list(dict.fromkeys(name for one in some for name in one.cell if name != "study"))
     heads = ("studies", "mean", "95% interval", "between studies", "I²", "p", "one more study")

@@ -69,9 +69,6 @@ def extracted(path: Path, folder: Path) -> tuple[Opened, _Manifest]:
 
     Returns:
         What was found, and what its manifest says of the collection.
-
-    Raises:
-        StoreError: It is no such bundle.
     """
     opened = extract(path, folder, FORM)
     try:

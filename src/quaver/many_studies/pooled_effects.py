@@ -58,12 +58,6 @@ def pooled_effect(
 ) -> PooledEffect | None:
     """Pool an effect over studies.
 
-    Args:
-        values: Each study's estimate.
-        errors: Each one's standard error; a study with none, whose items were all alike, cannot be weighted
-            and is left out.
-        confidence_level: Of both intervals.
-
     Returns:
         The pooled effect; None with fewer than two studies that can be weighted. The interval for another
         study is μ ± t √(τ² + q / Σ w), t with k − 2 degrees of freedom (Higgins, Thompson & Spiegelhalter
@@ -126,12 +120,7 @@ _ENDINGS = ("_difference", "_interaction")
 
 
 def pooled(found: Sequence[Estimate]) -> Iterator[Estimate]:
-    """The effects that several studies estimate, pooled.
-
-    Args:
-        found: The studies' estimates, with ``study`` in the cell. Those of differences and interactions
-            count; a level, a share say, is not pooled, since tasks are no sample of one number.
-    """
+    """The effects that several studies estimate, pooled."""
     alike: dict[tuple[str, tuple[tuple[str, str], ...]], list[Estimate]] = {}
     for one in found:
         if one.measure.endswith(_ENDINGS):

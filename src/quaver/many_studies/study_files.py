@@ -14,16 +14,9 @@ from quaver.many_studies.opened_studies import Unpacked
 def study_files(path: Path) -> list[Path]:
     """The studies behind a path.
 
-    Args:
-        path: A study or a collection: its file, its folder, or its bundle.
-
     Returns:
         The files of the collection's studies, or the path itself. The bundles in a collection's bundle are
         kept in the user's cache, so that what is made of them is found again.
-
-    Raises:
-        SpecError: The collection cannot be read.
-        StoreError: The bundle cannot be read, or is not as it was packed.
     """
     if (file := collection_at(path)) is not None:
         return list(read_collection(file)[1].values())

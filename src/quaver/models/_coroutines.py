@@ -19,13 +19,7 @@ _T = TypeVar("_T")
 def side_by_side(
     requests: Iterable[Request], answer: Callable[[Request], Coroutine[Any, Any, list[Response]]], most: int
 ) -> Iterator[Answered]:
-    """Answer requests concurrently, in the order in which they finish.
-
-    Args:
-        requests: The requests, drawn as calls finish.
-        answer: Answers one request.
-        most: Maximum number of calls at a time; a request with more runs alone.
-    """
+    """Answer requests concurrently, in the order in which they finish."""
     unasked = iter(requests)
     pending: dict[Future[list[Response]], Request] = {}
     calls = 0

@@ -40,11 +40,7 @@ def _compiled(function: Any) -> str | None:
 
 
 def _takes_messages(function: Callable[..., Any]) -> bool:
-    """Whether a function takes ``messages`` beside the text and the prompt.
-
-    Raises:
-        ModelError: It cannot be called with these.
-    """
+    """Whether a function takes ``messages`` beside the text and the prompt."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # a builtin without a signature
@@ -64,11 +60,7 @@ def _takes_messages(function: Callable[..., Any]) -> bool:
 
 
 def _kind_of_function(function: Callable[..., Any]) -> Literal["plain", "async"]:
-    """Whether a function returns its answer or must be awaited.
-
-    Raises:
-        ModelError: It is a generator.
-    """
+    """Whether a function returns its answer or must be awaited."""
     while isinstance(function, partial):
         function = function.func
     parts = (function, getattr(function, "__call__", None))  # noqa: B004 - an object's own

@@ -58,18 +58,8 @@ def _all() -> list[TableKind]:
 def table(stored: Any, name: str, *, items: Sequence[str] = ()) -> PublishedTable:
     """Make a table of a paper from stored answers; no model is asked.
 
-    Args:
-        stored: A `Study`, or a `Collection`, each of whose studies is a data set of its own.
-        name: One of `tables`.
-        items: The ids of the items that the table is about, where it is about some (``matrix``).
-
     Returns:
         The table: ``as_("latex")`` and ``as_("csv")`` give it as text, ``rows()`` as data.
-
-    Raises:
-        UnknownName: There is no such table.
-        StoreError: Nothing is stored yet.
-        QuaverError: It is neither a study nor a collection.
     """
     kind, answers = kind_of(name), answers_of(_checked(stored))
     if not items:
@@ -89,17 +79,8 @@ def table(stored: Any, name: str, *, items: Sequence[str] = ()) -> PublishedTabl
 def printed(stored: Any, name: str, *, items: Sequence[str] = ()) -> list[PublishedTable]:
     """Make a table as the paper prints it: once for each of the paper's tables that it is in.
 
-    Args:
-        stored: As of `table`.
-        name: One of `tables`.
-        items: As of `table`.
-
     Returns:
         The printed tables; the table itself where the paper prints it as it stands.
-
-    Raises:
-        UnknownName: There is no such table.
-        StoreError: Nothing is stored yet.
     """
     made, kind = table(stored, name, items=items), kind_of(name)
     return as_printed(made, kind)
@@ -116,18 +97,7 @@ def as_printed(made: PublishedTable, kind: TableKind) -> list[PublishedTable]:
 
 @guarded
 def figure(stored: Any, name: str, *, width: Annotated[int, Field(ge=200)] = 720) -> Any:
-    """Draw a figure of a paper, as an Altair chart.
-
-    Args:
-        stored: As of `table`.
-        name: One of `figures`: ``errica-2025:6``.
-        width: In pixels; 360 is a column of a paper.
-
-    Raises:
-        UnknownName: There is no such figure.
-        StoreError: Nothing is stored yet.
-        QuaverError: There is nothing to draw.
-    """
+    """Draw a figure of a paper, as an Altair chart."""
     from quaver.papers import paper_figures  # the charts' libraries are slow to load
 
     kind, answers = figure_of(name), answers_of(_checked(stored))
@@ -136,11 +106,7 @@ def figure(stored: Any, name: str, *, width: Annotated[int, Field(ge=200)] = 720
 
 
 def figure_of(name: str) -> FigureKind:
-    """The figure of a paper and number.
-
-    Raises:
-        UnknownName: There is none.
-    """
+    """The figure of a paper and number."""
     known = {f"{paper.code}:{one.number}": one for paper in PAPERS for one in paper.figures}
     if name not in known:
         raise UnknownName("figure", name, known, where="figure")
@@ -148,11 +114,7 @@ def figure_of(name: str) -> FigureKind:
 
 
 def kind_of(name: str) -> TableKind:
-    """The table of a name.
-
-    Raises:
-        UnknownName: There is none.
-    """
+    """The table of a name."""
     known = {one.name: one for one in _all()}
     if name not in known:
         raise UnknownName("table", name, known, where="table")

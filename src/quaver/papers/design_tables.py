@@ -351,12 +351,7 @@ def data_sets(answers: Answers) -> PublishedTable:
 
 
 def raw_outputs(answers: Answers, items: Sequence[str] = ()) -> PublishedTable:
-    """Answers as they were written, and whether they comply: the paper's table 8 and figure 3.
-
-    Args:
-        answers: Stored answers.
-        items: The items' ids; by default one answer of each model for each way of not complying.
-    """
+    """Answers as they were written, and whether they comply: the paper's table 8 and figure 3."""
     rows: list[tuple[Cell, ...]] = []
     for one in answers:
         factors = list(_factors(one))

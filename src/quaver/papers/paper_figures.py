@@ -298,12 +298,7 @@ def _reliable(one: Any, frame: Any, panel: str, series: str) -> list[Spot]:
 
 @guarded
 def save(chart: Any, path: Path) -> None:
-    """Write a chart: SVG, PNG or PDF, by the file's ending.
-
-    Raises:
-        QuaverError: Another ending.
-        StoreError: It cannot be written.
-    """
+    """Write a chart: SVG, PNG or PDF, by the file's ending."""
     svg = svg_text(chart)
     written: dict[str, Callable[[], bytes]] = {
         ".svg": svg.encode,
@@ -324,17 +319,7 @@ def save(chart: Any, path: Path) -> None:
 
 
 def drawn(kind: FigureKind, answers: Answers, made: PublishedTable | None, *, width: int) -> Any:
-    """A figure with its title.
-
-    Args:
-        kind: Which.
-        answers: Stored answers.
-        made: The table that it draws, if it draws one.
-        width: Of the whole, in pixels.
-
-    Raises:
-        QuaverError: There is nothing to draw.
-    """
+    """A figure with its title."""
     there = any(True for _ in _numbers(kind, made)) if made is not None else bool(answers)
     if not there:
         notes = " ".join(made.notes) if made is not None else ""

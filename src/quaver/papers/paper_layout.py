@@ -55,12 +55,7 @@ class Layout:
     note: str = ""
 
     def of(self, made: PublishedTable, label: str) -> PublishedTable:
-        """The printed table of a table.
-
-        Args:
-            made: With the columns that are named here; ``accuracy by *`` names all that begin so.
-            label: What LaTeX refers to it by.
-        """
+        """The printed table of a table."""
         values = {
             full: head + full.removeprefix(name[:-1]) if name.endswith("*") else head
             for name, head in self.values.items()

@@ -159,11 +159,7 @@ class StoredAnswers:
 
 
 def answers_of(stored: Study | Collection) -> list[StoredAnswers]:
-    """The stored answers of a study, or of each study of a collection that has any.
-
-    Raises:
-        StoreError: Nothing is stored yet.
-    """
+    """The stored answers of a study, or of each study of a collection that has any."""
     studies: dict[str, Study] = getattr(stored, "studies", None) or {stored.spec.name: stored}
     found = []
     missing: StoreError | None = None
@@ -224,13 +220,6 @@ class PublishedTable:
 
     def as_(self, form: Format = "markdown") -> str:
         r"""The table as text.
-
-        Args:
-            form: ``markdown``; ``html``; ``latex``, floats for the package booktabs that fit a column or a
-                page; ``csv``, the cells alone, in which no text is a formula to a spreadsheet.
-
-        Raises:
-            UnknownName: There is no such format.
 
         >>> made = laid_out("pss", "PSS by data set", "data set | α", [("a_b", "1")], text=1, notes=["So."])
         >>> print(made.as_("latex"))
@@ -326,17 +315,7 @@ def laid_out(
     notes: Sequence[str] = (),
     words: Iterable[int] = (),
 ) -> PublishedTable:
-    """A table whose first columns are words and whose others are numbers.
-
-    Args:
-        name: Its name.
-        caption: Its caption.
-        columns: Headings; in one text, with `` | `` between them.
-        rows: Cells.
-        text: How many of the first columns hold words.
-        notes: Below the table.
-        words: Further columns that hold words.
-    """
+    """A table whose first columns are words and whose others are numbers."""
     columns = columns.split(" | ") if isinstance(columns, str) else columns
     numeric = frozenset(range(text, len(columns))) - frozenset(words)
     table = Table(tuple(columns), tuple(tuple(row) for row in rows), numeric, name=name)

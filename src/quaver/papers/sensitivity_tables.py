@@ -103,12 +103,7 @@ def _correlation(both: Sequence[tuple[float | None, float | None]]) -> str:
 
 
 def label_shares(answers: Answers, items: Sequence[str] = ()) -> PublishedTable:
-    """How often each label is given to some items over the paraphrases: the paper's figure 2.
-
-    Args:
-        answers: Stored answers.
-        items: The items' ids; by default three of the class of the item that the paraphrases move most.
-    """
+    """How often each label is given to some items over the paraphrases: the paper's figure 2."""
     rows = []
     for one, model, level, own in each_strategy(answers):
         points = item_points(one, own)
@@ -310,12 +305,7 @@ def violin_values(one: StoredAnswers, frame: pl.DataFrame) -> dict[str, np.ndarr
 
 
 def matrix(answers: Answers, items: Sequence[str] = ()) -> PublishedTable:
-    """The consistency of each pair of some items, whatever their class.
-
-    Args:
-        answers: Stored answers.
-        items: The items' ids; by default the ten that the paraphrases move most.
-    """
+    """The consistency of each pair of some items, whatever their class."""
     rows: list[tuple[Cell, ...]] = []
     notes: list[str] = []
     each: list[list[str]] = []

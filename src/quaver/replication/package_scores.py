@@ -41,14 +41,7 @@ def spec_of_files(folder: Path) -> PublishedSpec | None:
 
 
 def package_numbers(name: str, path: Path, file: AnnotationFile, digits: int) -> list[PublishedNumber]:
-    """The scores in a file, each with the package's interval.
-
-    Args:
-        name: What the annotations are called.
-        path: The file.
-        file: How it is written.
-        digits: Decimals to which a score must be met.
-    """
+    """The scores in a file, each with the package's interval."""
     rows = read_table(path, file.encoding, file.separator, file.sheet)
     return [
         PublishedNumber(

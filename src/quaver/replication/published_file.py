@@ -73,12 +73,7 @@ class PublishedSpec(Part):
 
 
 def read_published(folder: Path) -> tuple[PublishedSpec, Positions]:
-    """Read the file of published numbers in a folder.
-
-    Raises:
-        SpecError: It is not there, cannot be read, or has a mistake.
-        UnknownName: A number is of a file that is not named, or a column has a role that there is not.
-    """
+    """Read the file of published numbers in a folder."""
     path = folder / NAME if folder.is_dir() else folder
     if not path.is_file():
         raise SpecError(

@@ -214,11 +214,7 @@ def _replicated(number: PublishedNumber, measured: _Measured, where: str) -> Rep
 
 
 def _estimate(number: PublishedNumber, made: Sequence[Estimate], where: str) -> Estimate:
-    """The one estimate that a published number is.
-
-    Raises:
-        SpecError: There is none in this cell, or several are.
-    """
+    """The one estimate that a published number is."""
     wanted = {column: str(level) for column, level in number.cell.items()}
     name = number.estimate or number.measure
     every = [one for one in made if one.measure == name]
@@ -246,13 +242,6 @@ def _estimate(number: PublishedNumber, made: Sequence[Estimate], where: str) -> 
 
 def read_number(written: Written, where: str) -> tuple[float, int]:
     """A published number, and how many decimals it has.
-
-    Args:
-        written: As a number or a text; ``"94%"`` is 0.94, with two decimals.
-        where: For the error.
-
-    Raises:
-        SpecError: It is no number.
 
     >>> read_number("0.90", ""), read_number(0.9, ""), read_number("94.5%", ""), read_number("-.12", "")
     ((0.9, 2), (0.9, 1), (0.945, 3), (-0.12, 2))

@@ -59,11 +59,7 @@ def _ends(low: float | None, high: float | None, digits: int) -> str:
 
 
 def write_replication(of: Replication, folder: Path) -> list[Path]:
-    """Write ``replication.md``, ``replication.tex`` and ``replication.csv``; the CSV has every digit.
-
-    Raises:
-        StoreError: They cannot be written.
-    """
+    """Write ``replication.md``, ``replication.tex`` and ``replication.csv``; the CSV has every digit."""
     table = replication_table(of)
     note = f"{of.source}: {of.summary}" if of.source else of.summary
     texts = {

@@ -173,12 +173,7 @@ class Results:
         return list(dict.fromkeys(one.measure for one in self.estimates))
 
     def of(self, measure: str, evaluator: str | None = None) -> list[Estimate]:
-        """A measure's estimates.
-
-        Args:
-            measure: Its name.
-            evaluator: Only those of this evaluator, or of none in particular.
-        """
+        """A measure's estimates."""
         return [
             one
             for one in self.estimates

@@ -190,11 +190,6 @@ _SAID: Mapping[str, str] = {
 def sentence(one: Estimate, results: Results, without: Collection[str] = ()) -> str:
     """What it is of, its value, its interval and what it rests on.
 
-    Args:
-        one: The estimate.
-        results: The study that it is of.
-        without: Columns of its cell that need not be named.
-
     >>> import polars as pl
     >>> one = Estimate("accuracy", 0.82, 0.74, 0.88, n=120, cell={"variant": "v", "paraphrase": "third"})
     >>> sentence(one, Results({"labels": {"labels": []}}, pl.DataFrame(), [one]))

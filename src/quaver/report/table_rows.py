@@ -72,12 +72,7 @@ def shortened_table(
 
 
 def estimates_table(estimates: Sequence[Estimate], mark: Callable[[str], str | Markup] = phrase) -> Table:
-    """Estimates with their cells, intervals and what there is to note about them.
-
-    Args:
-        estimates: In any order; the first 600 are shown.
-        mark: How a warning stands beside its number; as a plain phrase by default.
-    """
+    """Estimates with their cells, intervals and what there is to note about them."""
     columns = list(dict.fromkeys(c for one in estimates for c in one.cell))
     if len({one.measure for one in estimates}) > 1:
         columns = ["measure", *columns]
@@ -211,9 +206,6 @@ def joint_conclusions(estimates: Iterable[Estimate]) -> list[Estimate]:
 def by_chance(one: Estimate) -> str:
     """How many specifications would hold were there no effect, and how likely as many are; empty if untested.
 
-    Args:
-        one: The estimate ``conclusion_joint``.
-
     >>> details = {"count": 9, "expected": 0.31, "expected_high": 2.0, "p_share": 0.002}
     >>> by_chance(Estimate("conclusion_joint", 0.9, n=10, unit="specification", details=details))
     'Were there no effect, about 0.31 of 10 specifications would hold, at most 2 in 95% of cases (p = 0.002).'
@@ -252,9 +244,6 @@ def corrected_conclusions(estimates: Iterable[Estimate]) -> dict[str, Estimate]:
 
 def in_true_labels(one: Estimate) -> str:
     """What a corrected conclusion says, after its name.
-
-    Args:
-        one: The estimate ``conclusion_corrected``.
 
     >>> details = {"verdict": "holds", "effect": "educ > 0", "gold": 200, "effective_gold": 351.6}
     >>> in_true_labels(Estimate("conclusion_corrected", 0.07, 0.03, 0.11, details=details))

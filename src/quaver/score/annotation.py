@@ -96,18 +96,9 @@ def annotate(
 ) -> pl.LazyFrame:
     """Read every response with every evaluator.
 
-    Args:
-        chunks: The responses, in chunks of some thousands; iterated once.
-        annotator: Knows the design and the evaluators.
-        path: Parquet file for the frame, written under a temporary name and renamed when complete. Without a
-            path, the frame stays in memory.
-
     Returns:
         The annotation frame (`core.annotations.ANNOTATION_COLUMNS` and the columns of factors and groups):
         of each chunk the rows of the first evaluator, then those of the next.
-
-    Raises:
-        StoreError: The file cannot be written.
     """
     if path is None:
         frames = [annotator.frame(chunk) for chunk in chunks]

@@ -123,12 +123,7 @@ class DistinctReadings:
         self._remembers = True
 
     def of(self, variants: NDArray[np.intp], rows: AnswerRows) -> Found:
-        """The distinct readings of some answers.
-
-        Args:
-            variants: The position of each answer's variant.
-            rows: The answers.
-        """
+        """The distinct readings of some answers."""
         groups = self._group[variants]
         of_each = groups.tolist() if len(self._alike) > 1 else repeat(0, len(rows))
         keys: list[tuple[Any, ...]] = list(zip(*_COLUMNS[self._reads](rows), of_each, strict=True))
@@ -283,11 +278,7 @@ every one."""
 
 
 def mark_of_rules(evaluators: Iterable[Evaluator]) -> str:
-    """A hash of the code that reads answers; a frame made by other code is rebuilt.
-
-    Args:
-        evaluators: The evaluators; one from another package counts with its own file.
-    """
+    """A hash of the code that reads answers; a frame made by other code is rebuilt."""
     theirs = {getattr(sys.modules.get(type(one).__module__), "__file__", None) for one in evaluators}
     own = Path(__file__).parent.rglob("*.py")
     files = {*own, *(Path(file) for file in theirs if file)}

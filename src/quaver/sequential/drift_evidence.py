@@ -85,12 +85,7 @@ class Records:
         return np.asarray(np.minimum(_MOST, self._stakes.mean(-1) + self._waiting))
 
     def learn(self, prompts: Sequence[int], values: ArrayLike) -> None:
-        """Take in values of the first occasion, on which nothing is bet.
-
-        Args:
-            prompts: Which prompts; each at most once.
-            values: The value of each; NaN where there is none.
-        """
+        """Take in values of the first occasion, on which nothing is bet."""
         at, new = list(prompts), np.asarray(values, float)
         self._count[..., at] += ~np.isnan(new)
         self._low[..., at] = np.fmin(self._low[..., at], new)
@@ -163,23 +158,12 @@ class LastingChange:
         return self._own[list(prompts)]
 
     def learn(self, prompts: Sequence[int], differing: ArrayLike, answers: ArrayLike) -> None:
-        """Take in the first occasion, on which nothing is bet.
-
-        Args:
-            prompts: Which prompts; each at most once.
-            differing: How many of each one's answers are not the reference.
-            answers: How many there are, without the reference itself.
-        """
+        """Take in the first occasion, on which nothing is bet."""
         self._answers[list(prompts)] += np.asarray(answers, int)
         self._differing[list(prompts)] += np.asarray(differing, int)
 
     def answer(self, prompts: Sequence[int], differ: ArrayLike) -> float:
-        """Bet on an answer to each of some prompts, and return the evidence.
-
-        Args:
-            prompts: Which prompts; each at most once.
-            differ: Whether each one's answer is not the reference.
-        """
+        """Bet on an answer to each of some prompts, and return the evidence."""
         at, other = list(prompts), np.asarray(differ, bool)
         self._answers[at] += 1
         self._differing[at] += other

@@ -52,10 +52,6 @@ def share_of_look(number: int, planned: int) -> float:
 
     The planned looks share nine tenths evenly; those beyond share the rest, k-th beyond: 1/(k·(k + 1)).
 
-    Args:
-        number: Of the look, from 1.
-        planned: How many looks are planned.
-
     >>> round(share_of_look(1, 100), 6), round(share_of_look(101, 100), 6)
     (0.009, 0.05)
     >>> round(sum(share_of_look(t, 20) for t in range(1, 100_000)), 4)
@@ -84,12 +80,6 @@ def tail_of_look(
     With Z the looks' standardised errors, jointly normal with the correlations of the looks' units, and z the
     normal quantiles of the tails: the tail a with P(Z_t < z_a and no earlier Z_s < z_s) = allowed. It is
     never below ``allowed``, which is enough however the looks are tied.
-
-    Args:
-        allowed: What the look may add.
-        earlier: The looks before it.
-        left_out: As in `Look`, of this one.
-        draws: Simulated sequences of earlier looks; this look is integrated exactly for each.
 
     The same look again adds nothing to itself, so that its tail grows by what it may add:
 
@@ -159,10 +149,6 @@ def tails_of_rounds(sizes: Sequence[int], error: float) -> list[float]:
 
     The probability that any round's interval, or several of them, misses on one side is ``error`` / 2.
 
-    Args:
-        sizes: Items of each round, growing.
-        error: Of all rounds together, on both sides.
-
     Five looks at equal distances (the linear spending function's bounds in Reboussin, DeMets, Kim & Lan 2000,
     Controlled Clinical Trials 21, 190-207):
 
@@ -231,10 +217,6 @@ def apart(first: Sequence[Given], second: Sequence[Given]) -> bool:
 
 def chance_of_apart(answers: Sequence[Given], size: int) -> float:
     """How likely it is that a random division is apart, given that the sides' first answers differ.
-
-    Args:
-        answers: All answers of both sides.
-        size: How many of them one side has.
 
     Five answers of a label and three of another: one of the 56 divisions is apart, and 30 of the 56 pairs of
     first answers differ.

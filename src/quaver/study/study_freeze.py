@@ -141,12 +141,7 @@ def known_before(before: Before) -> str:
 
 
 def freeze(study: StudySource, rule: str | None = None, because: str = "") -> Frozen:
-    """Write down a study's design; where it was frozen and has not changed since, only say so.
-
-    Raises:
-        StoreError: It was frozen, has changed since, and no reason is given; or the file was changed.
-        SpecError: The design is not known yet, since a model has yet to make paraphrases.
-    """
+    """Write down a study's design; where it was frozen and has not changed since, only say so."""
     study.require("owns_folder")
     document = study.files.read("frozen.json")
     earlier = frozen(study)

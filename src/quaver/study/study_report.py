@@ -43,15 +43,7 @@ from quaver.study.study_freeze import frozen
 
 
 def verdict(study: StudySource, now: StudyStatus | None = None) -> Card:
-    """The verdict on a study's labels as a card.
-
-    Args:
-        study: The study.
-        now: Its status, where it is at hand.
-
-    Raises:
-        StoreError: Nothing is stored yet.
-    """
+    """The verdict on a study's labels as a card."""
     frame = measurable(study)
     return card(Results(resolved(study, now), frame, (), audit=estimates_of_verdict(study, frame)))
 
@@ -104,16 +96,7 @@ def written(
     *,
     figures: bool = True,
 ) -> Path:
-    """Write a report; its path.
-
-    Args:
-        study: The study.
-        folder: Where to.
-        lock: What it resolved to, as the report shows it.
-        frame: Its annotations that can be measured.
-        estimates: Of its measures.
-        figures: Whether the charts are written as files too.
-    """
+    """Write a report; its path."""
     with ExitStack() as opened:
         stored = study.files.responses.exists()
         store = opened.enter_context(study.answers()) if stored else None
@@ -160,11 +143,7 @@ def charts(study: StudySource, width: int) -> dict[str, Any]:
 
 
 def paper(study: StudySource) -> Paper:
-    """The table, the paragraph and the references of a study.
-
-    Raises:
-        StoreError: Nothing is stored yet.
-    """
+    """The table, the paragraph and the references of a study."""
     frame = measurable(study)
     with ExitStack() as opened:
         stored = study.files.responses.exists()

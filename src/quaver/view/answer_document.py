@@ -24,11 +24,7 @@ _MOST_SIBLINGS = 2_000
 
 
 def place_of(study: ViewedStudy, item: str, column: int) -> tuple[int, Column]:
-    """The number of an item, and a column.
-
-    Raises:
-        UnknownName: There is no such item or column.
-    """
+    """The number of an item, and a column."""
     index = study.index
     at = index.ids.find(item)
     if at is None:
@@ -48,17 +44,7 @@ def answer(
     *,
     blind: bool = False,
 ) -> dict[str, Any]:
-    """One answer in full.
-
-    Args:
-        study: The study.
-        asked: The view that it is looked at in, for its neighbours.
-        item: The item's id.
-        column: The column.
-        against: The column whose prompt it is compared with; by default the original prompt's.
-        beside: The study of that column; by default this one.
-        blind: Whether the model's answer and label are hidden.
-    """
+    """One answer in full."""
     at, about = place_of(study, item, column)
     view = study.view(asked)
     evaluator = view.scope.evaluator

@@ -48,16 +48,7 @@ def said(
     evaluator: int,
     modal: int,
 ) -> dict[str, Any]:
-    """What the model answered, and how that was read.
-
-    Args:
-        study: The study.
-        db: Its store, where there is one.
-        at: The item.
-        column: The column.
-        evaluator: Whose reading is explained.
-        modal: The legend code of the item's most frequent label.
-    """
+    """What the model answered, and how that was read."""
     index, known = study.index, reading_of(study, evaluator, at, column.at, modal)
     gold = int(index.gold[at])
     right = None if not gold or not known["legend"] else known["legend"] == gold
@@ -110,10 +101,6 @@ def _response(
 
 def cost_of(facts: dict[str, Any], prices: dict[str, Any]) -> float | None:
     """US dollars for one answer, counted as the study's cost is.
-
-    Args:
-        facts: What is stored beside the answer.
-        prices: The study's prices by model.
 
     Returns:
         None where its tokens or the price are not known; 0 where it was taken from another study.
@@ -235,11 +222,6 @@ def diffed(
     before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]], text: str = ""
 ) -> list[dict[str, Any]]:
     """The messages of two prompts with what differs.
-
-    Args:
-        before: The messages of the other prompt: role and content.
-        after: Those of the prompt that is shown.
-        text: The item's text.
 
     Returns:
         For each message its role and ``parts``: pairs of ``=``, ``-`` (only before) or ``+`` (only after) and

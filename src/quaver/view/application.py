@@ -46,11 +46,7 @@ class Viewer:
         self.who = account_name() or "me"
 
     def study(self, name: str) -> ViewedStudy:
-        """An open study.
-
-        Raises:
-            UnknownName: There is none of that name.
-        """
+        """An open study."""
         if name not in self.studies:
             raise UnknownName("study", name, list(self.studies), where="study")
         return self.studies[name]
@@ -248,11 +244,7 @@ def _guarded(made: Callable[[Parameters], Response]) -> Callable[[Request], Any]
 
 
 async def _body(request: Request) -> bytes:
-    """What was sent, however it was sent.
-
-    Raises:
-        QuaverError: It is too large.
-    """
+    """What was sent, however it was sent."""
     pieces, size = [], 0
     async for piece in request.stream():
         pieces.append(piece)

@@ -51,19 +51,7 @@ def comparison(
     change: str = "flip",
     window: tuple[int, int] = (0, 50),
 ) -> dict[str, Any]:
-    """A comparison.
-
-    Args:
-        first: A study, an evaluator (empty for its first), and a query of columns (empty for all).
-        second: The same of the other side.
-        query: Which items, in the first study's terms.
-        change: ``flip`` for items whose labels differ, ``gain`` or ``loss`` for those that became right or
-            wrong, ``all``.
-        window: The first row and how many.
-
-    Raises:
-        QuaverError: There is no such change.
-    """
+    """A comparison."""
     if change not in CHANGES:
         raise QuaverError("no such change", where="change", expected=", ".join(CHANGES), found=change)
     a, b, only = _sides(first, second, query)

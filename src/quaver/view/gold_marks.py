@@ -28,19 +28,10 @@ def to_gold(
 ) -> dict[str, Any]:
     """The labels that people gave to items or answers as gold labels.
 
-    Args:
-        study: The study.
-        who: Only this person's.
-        preview: Whether to say only what would be done.
-        replace: Whether labels of items that no design has drawn take the place of those that they came with.
-
     Returns:
         How many items would have a gold label, and how many of these have none now; the items on which people
         disagree and those that have another gold label, which stays unless it is replaced; how well people
         agree; the files; and the next step as a command.
-
-    Raises:
-        StoreError: ``quaver gold`` refused them, or the folder cannot be written.
     """
     state = GoldFiles(Path(study.index.design.folder)).state()
     drawn = set() if state.draw is None else {*state.draw.filter("drawn")["item"]}

@@ -162,16 +162,7 @@ def cells(
     planes: tuple[bool, bool] = (False, False),
     blind: bool = False,
 ) -> tuple[bytes, int, int]:
-    """A window of cells, row by row, and its size.
-
-    Args:
-        study: The study.
-        asked: The view.
-        place: The first row, how many, the first column, how many.
-        step: Blocks of so many rows give their most frequent codes instead of each row's.
-        planes: Whether which cells match, and how confident the answers are, come after the codes.
-        blind: Whether the labels are hidden.
-    """
+    """A window of cells, row by row, and its size."""
     view = study.view(asked)
     start, count, left, width = place
     some = view.rows[start * step : (start + count) * step]

@@ -118,11 +118,7 @@ def matching(condition: Condition, block: Block) -> Any:
 
 
 def grid_view(scope: Scope, condition: Condition, shape: Shape) -> GridView:
-    """A view.
-
-    Raises:
-        QueryError: There is no such order.
-    """
+    """A view."""
     sort = shape.sort.removeprefix("-")
     if sort not in SORTS or shape.by not in BY:
         name = shape.sort if sort not in SORTS else shape.by

@@ -27,13 +27,7 @@ _START = "start.js"
 
 
 def one_file(page: Path, data: Any, title: str) -> str:
-    """The page with its data.
-
-    Args:
-        page: The folder of the page.
-        data: What it shows, for JSON.
-        title: Of the page.
-    """
+    """The page with its data."""
     style = (page / "look.css").read_text(encoding="utf-8").replace("</style", "<\\/style")
     script = bundled(page)
     html = (page / "index.html").read_text(encoding="utf-8")
@@ -222,11 +216,7 @@ class Parameters:
         return self._query.get(name, "") in ("1", "true", "yes")
 
     def number(self, name: str, otherwise: int, *, most: int = 1 << 40) -> int:
-        """A whole number from 0 on, no more than ``most``.
-
-        Raises:
-            QuaverError: It is none.
-        """
+        """A whole number from 0 on, no more than ``most``."""
         text = self._query.get(name, "")
         if not text:
             return otherwise
@@ -252,11 +242,7 @@ class Parameters:
         )
 
     def body(self) -> dict[str, Any]:
-        """The JSON object that was sent; empty if nothing was.
-
-        Raises:
-            QuaverError: It is none.
-        """
+        """The JSON object that was sent; empty if nothing was."""
         try:
             found = json.loads(self.content or b"{}")
         except (ValueError, RecursionError) as error:
@@ -266,11 +252,7 @@ class Parameters:
         return found
 
     def whole_number(self, name: str) -> int:
-        """A whole number in the JSON object, from 0 on.
-
-        Raises:
-            QuaverError: It is none.
-        """
+        """A whole number in the JSON object, from 0 on."""
         value = self.body().get(name)
         if type(value) is not int or not 0 <= value < 1 << 40:
             found = json.dumps(value)[:80]

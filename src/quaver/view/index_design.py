@@ -160,11 +160,7 @@ _ADAPTER = TypeAdapter(IndexDesign)
 
 
 def design_of(document: Any) -> IndexDesign:
-    """The design in a JSON document.
-
-    Raises:
-        ValueError: It is none.
-    """
+    """The design in a JSON document."""
     return _ADAPTER.validate_python(document)
 
 

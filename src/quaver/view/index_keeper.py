@@ -42,15 +42,7 @@ _AGAIN = 20.0
 def keep(
     path: Path, root: Path, *, wanted: bool, follow: bool = False, functions: Sequence[str] = ()
 ) -> None:
-    """Make or continue the index of a study, until there is nothing more to do.
-
-    Args:
-        path: The study.
-        root: The folder of its indexes.
-        wanted: Whether the verdict is asked for, however long it takes.
-        follow: Whether to go on as long as another process collects.
-        functions: ``NAME=MODULE:FUNCTION`` of models that are functions.
-    """
+    """Make or continue the index of a study, until there is nothing more to do."""
     root.mkdir(parents=True, exist_ok=True)
     study = opened(path, root, functions)
     builder = IndexBuilder(study, root)

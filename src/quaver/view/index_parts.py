@@ -67,13 +67,7 @@ def design_of_study(study: StudySource, evaluators: Sequence[str]) -> IndexDesig
 
 
 def digest_of(study: StudySource, design: IndexDesign, placed: str) -> str:
-    """Changes with everything that an index rests on, but for further answers.
-
-    Args:
-        study: The study.
-        design: The index's.
-        placed: Whose calls the store holds.
-    """
+    """Changes with everything that an index rests on, but for further answers."""
     known = study.annotations
     parts: list[Any] = [_FORM, design.document(), study.experiment.items_hash, placed]
     parts.append([dict(item.groups) for item in study.experiment.items] if design.groups else [])
@@ -225,11 +219,7 @@ class CallCells:
             self._row[place] = rows.get(name, -1)
 
     def cells(self, rows: Sequence[Sequence[Any]]) -> dict[str, tuple[Any, Any]]:
-        """The cells of stored calls by their follow-up, and which of the rows these are.
-
-        Args:
-            rows: Of the response's number, the condition's, the item's, the repeat, and more.
-        """
+        """The cells of stored calls by their follow-up, and which of the rows these are."""
         places = np.array([row[1:4] for row in rows], np.int64).reshape(-1, 3)
         inside = (places >= 0).all(1) & (places[:, 0] < len(self._start)) & (places[:, 1] < len(self._row))
         places[~inside] = 0

@@ -111,11 +111,7 @@ def index_in(root: Path) -> Index | None:
 
 
 def require(index: Index | None) -> Index:
-    """An index that there is.
-
-    Raises:
-        StoreError: It is still to be made.
-    """
+    """An index that there is."""
     if index is None:
         raise StoreError("the study is still being read", where="quaver view", fix="try again in a moment")
     return index

@@ -90,13 +90,7 @@ def modal_of(labels: Any, design: IndexDesign) -> tuple[Any, Any]:
 
 
 def folded_codes(codes: Any, starts: Any, design: IndexDesign) -> Any:
-    """The most frequent label over the repeats of each condition; without labels, one of the statuses.
-
-    Args:
-        codes: Cells whose columns are ordered so that the repeats of a condition stand together.
-        starts: Where each condition starts.
-        design: The index's.
-    """
+    """The most frequent label over the repeats of each condition; without labels, one of the statuses."""
     found = np.zeros((codes.shape[0], len(starts)), codes.dtype)
     best = np.zeros(found.shape, np.uint32)
     for code in _by_rank(design):

@@ -37,13 +37,7 @@ class Looks:
         return self._labels
 
     def note(self, numbers: dict[str, Any], modal: Any, *, now: bool = False) -> None:
-        """Note what the study is like.
-
-        Args:
-            numbers: Of answers, errors and marks.
-            modal: The items' most frequent labels.
-            now: Whether that is what counts from now on.
-        """
+        """Note what the study is like."""
         self._noted.parent.mkdir(parents=True, exist_ok=True)
         with replacing(self._modal) as part, part.open("wb") as file:
             np.save(file, modal)

@@ -130,12 +130,7 @@ class MarkBook:
         return found
 
     def add(self, given: Mapping[str, Any], who: str, when: str | None = None) -> Mark:
-        """Add a mark.
-
-        Raises:
-            QuaverError: It says nothing, or names a label that the study does not have.
-            StoreError: The study's folder cannot be written.
-        """
+        """Add a mark."""
         return self.add_all([given], who, when)[0]
 
     def add_all(self, some: Sequence[Mapping[str, Any]], who: str, when: str | None = None) -> list[Mark]:

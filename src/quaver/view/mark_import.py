@@ -30,17 +30,7 @@ _PIECE = 200
 def exported_marks(
     study: ViewedStudy, asked: Asked, form: str, *, blind: bool = False
 ) -> tuple[Iterator[str], str]:
-    """A file in pieces, and its name.
-
-    Args:
-        study: The study.
-        asked: The view whose items become tasks.
-        form: ``csv`` or ``jsonl`` (the marks), ``label-studio`` or ``argilla`` (the items that are shown).
-        blind: Whether the tasks leave out what the models said.
-
-    Raises:
-        UnknownName: There is no such format.
-    """
+    """A file in pieces, and its name."""
     if form not in FORMATS:
         raise UnknownName("format", form, list(FORMATS), where="format")
     ending, written = FORMATS[form]
@@ -128,18 +118,8 @@ Given = dict[str, Any]
 def taken_in(study: ViewedStudy, form: str, content: bytes, who: str) -> dict[str, Any]:
     """Take in a file of marks; rows that cannot be used are left out and counted.
 
-    Args:
-        study: The study.
-        form: ``csv``, ``jsonl``, ``label-studio`` or ``argilla``.
-        content: The file.
-        who: Whose marks these are, where the file does not say.
-
     Returns:
         How many rows were read and are new, and which were left out and why.
-
-    Raises:
-        UnknownName: There is no such format.
-        QuaverError: It is no such file.
     """
     if form not in READERS:
         raise UnknownName("format", form, list(READERS), where="format")

@@ -116,9 +116,6 @@ Query = Term | Words | Both | Either | Negated
 def parsed(line: str) -> Query:
     """The query in a line; an empty line asks for everything.
 
-    Raises:
-        QueryError: It is none.
-
     >>> parsed('label:pos,neg -"tax"').parts[1]
     Negated(part=Words(text='tax', at=(15, 20)))
     """

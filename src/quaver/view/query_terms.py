@@ -73,11 +73,7 @@ def own_fields(design: IndexDesign) -> dict[str, str]:
 
 
 def condition_of(query: Query, scope: Scope) -> Condition:
-    """What a query asks for.
-
-    Raises:
-        QueryError: It names a field or a value that there is not.
-    """
+    """What a query asks for."""
     if isinstance(query, Both):
         return both([condition_of(part, scope) for part in query.parts])
     if isinstance(query, Either):

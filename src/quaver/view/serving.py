@@ -24,12 +24,7 @@ CACHE = ".view"
 
 
 def studies_of(paths: Sequence[Path]) -> dict[str, ViewedStudy]:
-    """The studies to show, by the names that they have in addresses.
-
-    Raises:
-        SpecError: One of them cannot be read.
-        StoreError: One of them is not there.
-    """
+    """The studies to show, by the names that they have in addresses."""
     found: dict[str, ViewedStudy] = {}
     for path in paths:
         folder, root = place_of(path)
@@ -72,14 +67,7 @@ def _own_cache(path: Path) -> Path:
 
 
 def listening(port: int | None) -> socket.socket:
-    """A socket on this machine alone.
-
-    Args:
-        port: Where to listen; by default 8360, or another one if that is taken.
-
-    Raises:
-        QuaverError: The port is taken.
-    """
+    """A socket on this machine alone."""
     wanted = [PORT, 0] if port is None else [port]
     for one in wanted:
         made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -110,19 +98,8 @@ def export(
 ) -> int:
     """Write a part of a study as one HTML file that opens from disk.
 
-    Args:
-        path: The study.
-        file: The file.
-        query: The query line; everything by default.
-        sort: The order of the items.
-        count: How many of them.
-        functions: ``NAME=MODULE:FUNCTION`` of models that are functions.
-
     Returns:
         How many items were written.
-
-    Raises:
-        QuaverError: The study or the query cannot be read, or the file cannot be written.
     """
     from quaver.view.index_keeper import keep  # the server does without what makes verdicts and charts
 
@@ -134,12 +111,7 @@ def export(
 
 
 def check_functions(paths: Sequence[Path], functions: Sequence[str]) -> None:
-    """Each function must be there, and belong to a model of one of the studies.
-
-    Raises:
-        QuaverError: It names no function, or it cannot be imported.
-        UnknownName: No study has a model of that name.
-    """
+    """Each function must be there, and belong to a model of one of the studies."""
     if not functions:
         return
     known = dict.fromkeys(model.name for path in paths for model in open_source(path).spec.models)
@@ -155,17 +127,7 @@ def serve(
     functions: Sequence[str] = (),
     begun: Callable[[str], None] = print,
 ) -> None:
-    """Serve studies until the process is stopped.
-
-    Args:
-        paths: Study files, folders and bundles.
-        port: Where to listen; any free port by default.
-        functions: ``NAME=MODULE:FUNCTION`` of models that are functions.
-        begun: Called with the address once the server answers.
-
-    Raises:
-        QuaverError: The extra is not installed, a study cannot be read, or the port is taken.
-    """
+    """Serve studies until the process is stopped."""
     try:
         import uvicorn
 

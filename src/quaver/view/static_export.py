@@ -36,18 +36,8 @@ _LONGEST = 20_000
 def write_file(study: ViewedStudy, asked: Asked, path: Path, page: Path, count: int = MOST_ITEMS) -> int:
     """Write a part of a study as one HTML file.
 
-    Args:
-        study: The study, whose index is complete.
-        asked: The view whose first items are written.
-        path: The file.
-        page: The folder of the page.
-        count: How many items, at most 5,000; fewer where they have more than 50,000 answers together.
-
     Returns:
         How many items were written.
-
-    Raises:
-        StoreError: The file cannot be written.
     """
     data, written = document(study, asked, min(count, MOST_ITEMS))
     replace_text(path, one_file(page, data, study.index.design.name))
@@ -139,17 +129,7 @@ _ANSWERS = 1_000
 
 
 def exported(study: ViewedStudy, asked: Asked, form: str, what: str = "matching") -> Path:
-    """Write what is shown to a temporary file, piece by piece; the file.
-
-    Args:
-        study: The study.
-        asked: The view.
-        form: ``csv`` (nothing in it is a formula to a spreadsheet), ``jsonl`` or ``parquet``.
-        what: ``matching`` for the answers that match, ``rows`` for all answers of the rows that are shown.
-
-    Raises:
-        UnknownName: There is no such format.
-    """
+    """Write what is shown to a temporary file, piece by piece; the file."""
     if form not in FORMATS:
         raise UnknownName("format", form, FORMATS, where="format")
     schema = pl.Schema(_schema(study.index))

@@ -122,11 +122,7 @@ class ViewedStudy:
 
     @property
     def index(self) -> Index:
-        """The index in use.
-
-        Raises:
-            StoreError: There is none yet.
-        """
+        """The index in use."""
         return require(self.index_or_none())
 
     def index_or_none(self) -> Index | None:
@@ -177,11 +173,7 @@ class ViewedStudy:
     # ------------------------------------------------------------------------ views
 
     def evaluator(self, name: str) -> int:
-        """The number of an evaluator; the first if none is named.
-
-        Raises:
-            UnknownName: There is no such evaluator.
-        """
+        """The number of an evaluator; the first if none is named."""
         known = self.index.design.evaluators
         if not name:
             return 0
@@ -190,11 +182,7 @@ class ViewedStudy:
         return known.index(name)
 
     def view(self, asked: Asked) -> GridView:
-        """A view of the grid.
-
-        Raises:
-            QueryError: The query cannot be read.
-        """
+        """A view of the grid."""
         key = (asked, self.version, self.book.version, self.looks.version)
         return self._views.get(
             key, lambda: self._view(asked), lambda made: all(one.complete for one in made.scope.searches)
@@ -249,11 +237,7 @@ class ViewedStudy:
         return self.columns_named(" ".join(terms))
 
     def columns_named(self, query: str) -> Columns:
-        """The columns that a query line about columns means; all of them if it is empty.
-
-        Raises:
-            QuaverError: It is about something else.
-        """
+        """The columns that a query line about columns means; all of them if it is empty."""
         index = self.index
         every = columns_of(index, range(index.width))
         if not query:

@@ -132,14 +132,7 @@ def alarms_of(
     found: Sequence[Occasion],
     thresholds: Mapping[Aspect, float],
 ) -> list[Alarm]:
-    """Every reason for an alarm about one model; one that was given stays, whatever comes later.
-
-    Args:
-        model: Its name in the study.
-        asked: The occasions, with the model's identity and price on each.
-        found: What each brought.
-        thresholds: How much evidence each aspect takes.
-    """
+    """Every reason for an alarm about one model; one that was given stays, whatever comes later."""
     alarms: dict[str, Alarm] = {}
     for one, occasion in zip(asked, found, strict=True):
         for aspect, words in _facts(model, asked[0], one, occasion):

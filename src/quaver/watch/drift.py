@@ -115,13 +115,7 @@ class Drift:
         return {name: 1 / (error * share) for name, share in SHARES.items()}
 
     def take_in(self, number: int, answers: Sequence[CanaryAnswer], price: Price | None) -> Occasion:
-        """Take in an occasion.
-
-        Args:
-            number: From 0, the first, on which nothing is bet.
-            answers: The model's answers on it, by number and prompt.
-            price: What tokens cost then.
-        """
+        """Take in an occasion."""
         found = Occasion(number, len(answers))
         by_prompt: dict[int, list[CanaryAnswer]] = {}
         for one in answers:

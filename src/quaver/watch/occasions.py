@@ -91,13 +91,7 @@ class Canary:
 
 
 def locked(experiment: Experiment, options: CanaryOptions, seed: int) -> Canary:
-    """Draw the canary: items in a random order, the study's variants in turn.
-
-    Args:
-        experiment: The study's.
-        options: How it is to be asked.
-        seed: The study's.
-    """
+    """Draw the canary: items in a random order, the study's variants in turn."""
     variants = experiment.variants
     order = np.random.default_rng(derive(seed, "canary")).permutation(len(experiment.items))
     pairs = [
@@ -128,11 +122,7 @@ def _seen(writer: PromptWriter, item: Item) -> str:
 
 
 def part_of(experiment: Experiment, canary: Canary, models: Mapping[str, Model]) -> Experiment:
-    """The canary's own design: its items and variants, asked greedily.
-
-    Raises:
-        QuaverError: The study has changed so that the canary's prompts are others.
-    """
+    """The canary's own design: its items and variants, asked greedily."""
     items = {item.id: item for item in experiment.items}
     variants = {variant.id: variant for variant in experiment.variants}
     writers = {name: PromptWriter(variant, experiment.labels) for name, variant in variants.items()}
@@ -267,18 +257,7 @@ class Occasions:
     def ask(
         self, occasion: int, name: str, prompts: Collection[int], numbers: range, only: str | None = None
     ) -> None:
-        """Ask prompts that have no answer on this occasion yet, each as often as ``numbers`` says.
-
-        Args:
-            occasion: From 0.
-            name: What it is called in the calls' keys.
-            prompts: Positions in the canary.
-            numbers: The answers' numbers; one pass over the prompts for each.
-            only: The model to ask; all of them, if left out.
-
-        Raises:
-            ModelError: A model cannot be asked.
-        """
+        """Ask prompts that have no answer on this occasion yet, each as often as ``numbers`` says."""
         identities = {one: model.identity() for one, model in self._models.items()}
         plan = Plan(self._experiment, identities, occasion=name)
         asked = {

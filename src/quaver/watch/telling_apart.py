@@ -100,18 +100,6 @@ def tell_apart(study: Study, first: str, second: str, *, most: int = MOST, error
     they are asked the prompt again, the first five times in all and the second three times, and the answers
     count as evidence if the two sides do not overlap. Prompts that the study's own answers show to be
     labelled differently come first. Every answer is kept in the study's folder, under ``apart``.
-
-    Args:
-        study: The study whose items, prompts and models are used.
-        first: The one model's name in the study.
-        second: The other's.
-        most: How many calls are made at most.
-        error: How often two names of one model may be told apart.
-
-    Raises:
-        UnknownName: The study has no such model.
-        ModelError: A model cannot be asked.
-        QuaverError: Both are the same name.
     """
     source = asking(study.source)
     for name in (first, second):

@@ -34,18 +34,8 @@ def watch(study: Study, options: CanaryOptions | None = None, *, renew: bool = F
     The first look locks the canary and is the first occasion. Every look is kept in the study's folder, under
     ``watch``: which prompts were asked when, and each answer whole.
 
-    Args:
-        study: The study whose items and prompts are watched.
-        options: How the canary is asked; it cannot change once the first look is finished.
-        renew: Begin a new watch; the old one stays beside it.
-
     Returns:
         What this look found, and every alarm since the watch began.
-
-    Raises:
-        StoreError: The study asks no model.
-        ModelError: A model cannot be asked.
-        QuaverError: The study has changed under its canary.
     """
     source = asking(study.source)
     folder = source.files.watch

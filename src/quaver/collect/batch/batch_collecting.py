@@ -77,13 +77,7 @@ class BatchCollector:
         self._keys = Keys()
 
     def collect(self, row: BatchRow) -> Taken:
-        """Look at a batch, and store its answers if it has ended.
-
-        Raises:
-            NotNow: Its provider does not answer properly now; nothing is lost.
-            Gone: Its provider does not know it, or has deleted its results.
-            ModelError: Its provider refuses to speak about it.
-        """
+        """Look at a batch, and store its answers if it has ended."""
         look = self._service.look(str(row.remote))
         ended = look.state != "running"
         changes: dict[str, Any] = {"done": look.done, "refused": look.refused}
@@ -222,12 +216,7 @@ class BatchSender:
         self._store, self._service = store, service
 
     def send(self, row: BatchRow) -> BatchRow:
-        """Take the steps that are left until a batch runs.
-
-        Raises:
-            NotNow: The provider takes none now, or its reply was lost.
-            ModelError: The provider will not take it.
-        """
+        """Take the steps that are left until a batch runs."""
         if self._service.uploads and row.upload is None:
             row = self._uploaded(row)
         alone = not any(other.model == row.model and other.sent for other in self._store.batches())
@@ -328,11 +317,7 @@ class BatchWriter:
         self._filling: dict[str, _Filling] = {}
 
     def write(self, requests: Iterable[Request]) -> list[BatchRow]:
-        """Write requests as batches, until the budget has no more room.
-
-        Raises:
-            StoreError: They cannot be written.
-        """
+        """Write requests as batches, until the budget has no more room."""
         written: list[BatchRow] = []
         for request in Gate(self._budget, requests):
             self._budget.commit(request)

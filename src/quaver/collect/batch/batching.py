@@ -78,13 +78,7 @@ class Batching:
         sources: Mapping[str, int],
         budget: Budget,
     ) -> None:
-        """Write what no batch has yet, and send it.
-
-        Args:
-            requests: By model, what is to be asked and not out.
-            sources: By model, the number under which its answers will be written.
-            budget: Lets requests through.
-        """
+        """Write what no batch has yet, and send it."""
         for model, left in requests.items():
             service = self._services[model]
             if model in self.failures or model in self.held:

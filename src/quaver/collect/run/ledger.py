@@ -123,11 +123,7 @@ def ledger(store: Store) -> list[Entry]:
 
 
 def _check_numbers(store: Store, row: Sequence[Any]) -> None:
-    """Refuse totals that are no numbers.
-
-    Raises:
-        StoreError: One is none.
-    """
+    """Refuse totals that are no numbers."""
     odd = [one for one in row if not isinstance(one, int | float) or not abs(one) < _MOST]
     if odd:
         raise StoreError(
@@ -173,11 +169,6 @@ def _beside(store: Store, sources: Mapping[int, Sequence[Any]]) -> Iterator[Entr
 
 def spent(entries: Iterable[Entry], prices: Mapping[str, Price | None], *, estimated: bool = False) -> Spent:
     """What the stored responses cost, apart from reused ones.
-
-    Args:
-        entries: The ledger.
-        prices: Prices by model; unknown ones count as zero.
-        estimated: Also count answers without token counts, estimated from their length, as a budget does.
 
     Returns:
         The calls of the current study and those that made paraphrases; all tokens and money, including those
@@ -347,11 +338,7 @@ class Feed:
             self._changed.notify_all()
 
     def has_more(self, stopped: Callable[[], bool]) -> bool:
-        """Wait for a follow-up, or until no answer is left that could have one.
-
-        Args:
-            stopped: Ends the wait, since pending requests may never be answered.
-        """
+        """Wait for a follow-up, or until no answer is left that could have one."""
         with self._changed:
             while self._following and not self._next and self._unstored > 0 and not stopped():
                 self._changed.wait(_PAUSE)

@@ -36,9 +36,6 @@ def taken_in_groups(model: Model, requests: Iterable[Request]) -> Iterator[Seque
     """A model's answers as it hands them over: for each request, one valid response per call.
 
     A request that makes the model raise gets error responses, and the model continues with the next one.
-
-    Raises:
-        ModelError: The model cannot be used, keeps failing, or answers requests that it was not given.
     """
     given = _Given(requests, checked=isinstance(model, Checked))
     failed, last = set[int](), ""
@@ -117,11 +114,7 @@ class _Given:
             raise
 
     def settled(self, group: Sequence[object]) -> Iterator[Sequence[Answered]]:
-        """The original requests, with their responses; those before a breach of the contract are kept.
-
-        Raises:
-            ModelError: One answers no outstanding request.
-        """
+        """The original requests, with their responses; those before a breach of the contract are kept."""
         if self._checked and self._takes(group):
             yield cast(Sequence[Answered], group)
             return
@@ -151,11 +144,7 @@ class _Given:
         return False
 
     def _settled(self, answered: object) -> Answered:
-        """The original request, with its responses.
-
-        Raises:
-            ModelError: It answers no outstanding request.
-        """
+        """The original request, with its responses."""
         if not isinstance(answered, tuple) or len(answered) != len(("request", "responses")):
             raise _breach("it gave " + printable(answered))
         request = self._find(answered[0])
@@ -251,15 +240,8 @@ class Noise:
 def engine_noise(model: Model, requests: Sequence[Request]) -> list[Noise]:
     """Measure a model's noise on some requests.
 
-    Args:
-        model: The model; it is restarted many times.
-        requests: Requests with different prompts; each is sent greedily, whatever its decoding.
-
     Returns:
         A comparison each for ``again``, ``reordered`` and ``together``.
-
-    Raises:
-        ModelError: The model cannot be used.
     """
     asked = [_greedy(request, model) for request in requests]
     model.prepare(_TOGETHER)

@@ -109,23 +109,8 @@ def collect(
 ) -> Outcome:
     """Send requests until they are answered, and store the responses.
 
-    Args:
-        requests: The requests yet to be sent, by model.
-        models: The models, by the same names.
-        store: Receives the responses.
-        progress: Updated as responses are stored. Models that it lists as given up are not among
-            ``requests``.
-        budget: What may be spent; unlimited by default.
-        watch: Called after every stored group of responses, and twice a second.
-        journal: Records what happens.
-        following: Gives the follow-ups of stored answers.
-
     Returns:
         The outcome. After Ctrl-C, calls in flight have been answered and stored.
-
-    Raises:
-        ModelError: A model cannot be used; the answers of the others are stored.
-        StoreError: Responses cannot be written.
     """
     budget, journal = budget or Budget(), journal or Journal()
     sources = {

@@ -73,12 +73,7 @@ class Journal:
         self._event("started", calls=progress.total, stored=progress.before, models=models)
 
     def tried(self, model: str, facts: Mapping[str, Any]) -> None:
-        """A server was probed.
-
-        Args:
-            model: The model's name in the study.
-            facts: Its provenance, with the features that it does not honour.
-        """
+        """A server was probed."""
         for feature, reason in (facts.get("downgrades") or {}).items():
             self._line(f"the server of {model} does not honour {feature} ({reason}); asking without it")
         self._event("tried", model=model, provenance=facts)
@@ -334,14 +329,7 @@ class Writer:
         self.due = time.monotonic() + min(_LONGEST, max(_SHORTEST, _SHARE * self._took))
 
     def flush(self, in_flight: int = 0) -> None:
-        """Write the group.
-
-        Args:
-            in_flight: Unanswered calls, for which disk space is set aside.
-
-        Raises:
-            StoreError: It could not be written; it stays here and in the spill for another try.
-        """
+        """Write the group."""
         for model, meter in self._meters.items():
             if (traffic := meter.take()) != NO_TRAFFIC:
                 self._store.add_traffic(self._sources[model], traffic)

@@ -88,12 +88,7 @@ class BatchRows(Responses):
     """The batches in a database."""
 
     def add_batch(self, facts: Mapping[str, Any], requests: Sequence[tuple[str, Receipt]]) -> int:
-        """Write a batch with its requests, all or none; returns its number.
-
-        Args:
-            facts: Values of columns of ``batches``.
-            requests: Each request's id in the batch, and what will be stored with its answer.
-        """
+        """Write a batch with its requests, all or none; returns its number."""
         number = 0
 
         def write() -> None:

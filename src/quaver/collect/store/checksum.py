@@ -36,11 +36,6 @@ def checksum(*values: Any) -> int:
 def checksum_of_new(seed: int, received: float, row: Sequence[Any]) -> int:
     """The same of a new response; faster where it has no count of tokens.
 
-    Args:
-        seed: Its seed.
-        received: When it arrived.
-        row: The values of ``COLUMNS``.
-
     >>> row = ("yes", "stop", *[None] * 6, 0.25, *[None] * 4)
     >>> checksum_of_new(7, 0.5, row) == checksum(7, 0.5, *row)
     True
@@ -62,14 +57,7 @@ def add_checksums(db: sqlite3.Connection) -> None:
 
 
 def damaged(rows: Sequence[tuple[Any, ...]], kept: int, values: slice) -> list[tuple[Any, ...]]:
-    """The rows that have changed since they were stored.
-
-    Args:
-        rows: Rows that were read.
-        kept: Where the stored checksum stands in a row.
-        values: Where the values of ``SUMMED`` stand, whole numbers as floats, which SQLite makes of them
-            faster than Python.
-    """
+    """The rows that have changed since they were stored."""
     crc32 = zlib.crc32
     try:
         return [row for row in rows if row[kept] != crc32(to_json(row[values], inf_nan_mode="null"))]

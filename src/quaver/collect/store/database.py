@@ -55,11 +55,7 @@ def _tables() -> frozenset[tuple[str, str, str | None]]:
 
 
 def check_tables(db: sqlite3.Connection, path: Path, schema: str = "main") -> None:
-    """Check that tables, indexes, views and triggers are those that Quaver creates.
-
-    Raises:
-        StoreError: They are damaged, or somebody changed them.
-    """
+    """Check that tables, indexes, views and triggers are those that Quaver creates."""
     found = frozenset(db.execute(f"SELECT type, name, sql FROM {schema}.sqlite_master"))
     other = sorted({str(name) for _, name, _ in found ^ _tables()})
     if other:
@@ -73,11 +69,7 @@ def check_tables(db: sqlite3.Connection, path: Path, schema: str = "main") -> No
 
 
 def is_without_tables(db: sqlite3.Connection, path: Path, schema: str = "main") -> bool:
-    """Whether a process was killed before it had created a store's tables.
-
-    Raises:
-        StoreError: Another version of Quaver, or something else, created the tables.
-    """
+    """Whether a process was killed before it had created a store's tables."""
     version = int(db.execute(f"PRAGMA {schema}.user_version").fetchone()[0])
     if version == VERSION:
         check_tables(db, path, schema)
@@ -151,11 +143,7 @@ class Database:
                 self._open()
 
     def _make_tables(self) -> None:
-        """Create the tables in a new file.
-
-        Raises:
-            StoreError: Another version of Quaver created them.
-        """
+        """Create the tables in a new file."""
         if not is_without_tables(self._db, self._path):
             return
         self._db.execute("PRAGMA journal_mode = WAL")
@@ -185,11 +173,7 @@ class Database:
         )
 
     def reserve(self) -> None:
-        """Set space aside for when the disk is full.
-
-        Raises:
-            StoreError: There is no room for it.
-        """
+        """Set space aside for when the disk is full."""
         with self._translated():
             self._reserve.begin()
 
@@ -222,12 +206,7 @@ class Database:
     def _write_whatever_happens(
         self, write: Callable[[], None], parts: Sequence[Callable[[], None]] = ()
     ) -> None:
-        """Write in one transaction; on a full disk, use the space that was set aside.
-
-        Args:
-            write: What writes.
-            parts: What writes the same in parts, for less space; each gets a transaction of its own.
-        """
+        """Write in one transaction; on a full disk, use the space that was set aside."""
         try:
             with self._transaction():
                 write()

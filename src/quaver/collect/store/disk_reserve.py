@@ -37,20 +37,12 @@ class Reserve:
         """Whether the disk is full: the reserve was released, or could not grow."""
 
     def begin(self) -> None:
-        """Set space aside for a run.
-
-        Raises:
-            OSError: There is no room for it.
-        """
+        """Set space aside for a run."""
         self.spent = False
         self.cover(_LEAST)
 
     def cover(self, wanted: int) -> None:
-        """Set aside at least this many bytes.
-
-        Raises:
-            OSError: There is no room for them; the present reserve stays.
-        """
+        """Set aside at least this many bytes."""
         with self._changing:
             if self.spent or wanted <= self._size:
                 return
@@ -152,15 +144,7 @@ def what_to_do(error: Exception) -> str | None:
 
 @contextmanager
 def sole_writer(folder: Path, wait: float = 0.0) -> Iterator[None]:
-    """Lock a study's folder; the operating system releases it when the process ends.
-
-    Args:
-        folder: The folder.
-        wait: Seconds to wait for another process.
-
-    Raises:
-        StoreError: Another process holds the lock, or the folder cannot be locked.
-    """
+    """Lock a study's folder; the operating system releases it when the process ends."""
     with sole_writer_if_free(folder, wait) as free:
         if not free:
             pid = folder / ".run.pid"
@@ -176,11 +160,7 @@ def sole_writer(folder: Path, wait: float = 0.0) -> Iterator[None]:
 
 @contextmanager
 def sole_writer_if_free(folder: Path, wait: float = 0.0) -> Iterator[bool]:
-    """Lock a study's folder; False where another process holds the lock.
-
-    Raises:
-        StoreError: The folder cannot be locked.
-    """
+    """Lock a study's folder; False where another process holds the lock."""
     pid = folder / ".run.pid"
     with ExitStack() as held:
         try:

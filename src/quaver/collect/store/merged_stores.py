@@ -80,15 +80,8 @@ class MergedStores(BatchRows):
 
         Both must have the calls of the same design in place.
 
-        Args:
-            name: What the other store is called; its traffic is kept under this name.
-            path: The other store; it may be written meanwhile by a process on this machine.
-
         Returns:
             How many responses were copied.
-
-        Raises:
-            StoreError: One of them cannot be read or written.
         """
         with self._translated(), self._attached(path):
             if is_without_tables(self._db, path, "part"):
@@ -168,16 +161,7 @@ _LEFT_OUT = "[left out]"
 
 
 def copy_store(source: Path, target: Path, *, only_placed: bool = False) -> None:
-    """Copy a store, including what is still in its journal.
-
-    Args:
-        source: The store.
-        target: The copy.
-        only_placed: Whether responses that belong to no call of the current study are left out.
-
-    Raises:
-        StoreError: The store cannot be read, or the copy cannot be written.
-    """
+    """Copy a store, including what is still in its journal."""
     try:
         with closing(open_to_read(source)) as db:
             db.execute("VACUUM INTO ?", (str(target),))
@@ -217,16 +201,8 @@ def copy_store_without(source: Path, target: Path, texts: Container[str]) -> lis
 
     Responses that belong to no call of the current study are left out, since their items are unknown.
 
-    Args:
-        source: The store.
-        target: The copy.
-        texts: Contains a string if and only if the string holds an item's text.
-
     Returns:
         The calls whose answers were withheld, by ``model``, ``variant``, ``decoding``, ``item``, ``repeat``.
-
-    Raises:
-        StoreError: The store cannot be read, or the copy cannot be written.
     """
     copy_store(source, target)
     try:

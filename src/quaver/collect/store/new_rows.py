@@ -46,12 +46,7 @@ class NewRows(PlacedCalls):
         self._add(columns, calls if placed else ())
 
     def _add(self, columns: Sequence[Sequence[Any]], calls: Sequence[Call]) -> None:
-        """Write responses and place their calls.
-
-        Args:
-            columns: The values of each column of ``STORED``.
-            calls: A call for each response; none if they belong to no call of the study.
-        """
+        """Write responses and place their calls."""
         rows = len(columns[0])
         used = [at for at, values in enumerate(columns) if values.count(None) < rows]
         names = [_STORED[at] for at in used]
@@ -69,9 +64,6 @@ class NewRows(PlacedCalls):
     @contextmanager
     def _counting(self, columns: Sequence[str] = _STORED) -> Iterator[int]:
         """Add the responses that are written within the block to the totals.
-
-        Args:
-            columns: In which columns they have values.
 
         Yields:
             The number of the last response before them.

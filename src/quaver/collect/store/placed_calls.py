@@ -44,14 +44,7 @@ class PlacedCalls(Database):
         items: Sequence[str],
         calls: Iterable[Call],
     ) -> None:
-        """Find the responses that belong to the current study.
-
-        Args:
-            fingerprint: The study's fingerprint, for ``placed``.
-            conditions: The study's conditions, in order.
-            items: The ids of its items, in order.
-            calls: All of its calls.
-        """
+        """Find the responses that belong to the current study."""
         with self._translated(), self._transaction():
             for table in ("calls", "conditions", "items"):
                 self._db.execute(f"DELETE FROM {table}")
@@ -67,11 +60,7 @@ class PlacedCalls(Database):
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('study', ?)", (fingerprint,))
 
     def unfollowed(self, *, errors: bool = True) -> int:
-        """How many follow-ups cannot be asked because there is no answer to quote.
-
-        Args:
-            errors: Whether errors count, or only answers that a filter withheld.
-        """
+        """How many follow-ups cannot be asked because there is no answer to quote."""
         return self._unfollowed(errors).total()
 
     def _unfollowed(self, errors: bool) -> Counter[str]:

@@ -58,12 +58,7 @@ class _Reader(sqlite3.Connection):
 
 
 def open_to_read(path: Path, **how: Any) -> sqlite3.Connection:
-    """A read-only connection to another study's store.
-
-    Args:
-        path: The database.
-        **how: Further arguments of ``sqlite3.connect``.
-    """
+    """A read-only connection to another study's store."""
     if (live := live_uri(path)) is not None:
         found: sqlite3.Connection = sqlite3.connect(live, uri=True, **how)
         return found

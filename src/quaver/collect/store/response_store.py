@@ -26,11 +26,7 @@ class Store(MergedStores):
     """
 
     def spill(self) -> Spill:
-        """Open the spill, where answers wait until they are written; what a killed run left is stored first.
-
-        Raises:
-            StoreError: It cannot be written.
-        """
+        """Open the spill, where answers wait until they are written; what a killed run left comes first."""
         self.take_in()
         sources = self.rows("SELECT id, model, identity, provenance, reused FROM sources")
         with self._translated():
@@ -41,9 +37,6 @@ class Store(MergedStores):
 
         Returns:
             How many responses were new.
-
-        Raises:
-            StoreError: They could not be written.
         """
         with self._translated():
             left = SpillFile(self._spilled)

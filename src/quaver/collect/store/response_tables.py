@@ -140,12 +140,7 @@ def facts_of(text: Any) -> dict[str, Any]:
 
 
 def row_of(response: Response, keys: Keys | None = None) -> tuple[Any, ...]:
-    """The values of ``COLUMNS``.
-
-    Args:
-        response: The response.
-        keys: API keys whose values must not be stored, in case a reply repeats one.
-    """
+    """The values of ``COLUMNS``."""
     own = keys or None
     values: tuple[Any, ...] = response
     if (

@@ -82,12 +82,6 @@ class Responses(NewRows):
     ) -> int:
         """Note which engine answers from now on.
 
-        Args:
-            model: Its name in the study.
-            identity: What is served.
-            provenance: What is known about it.
-            reused: The study that its answers are taken from; None if it is asked.
-
         Returns:
             The number under which to write its responses.
         """
@@ -111,10 +105,6 @@ class Responses(NewRows):
 
         Returns:
             By key, the errors that were written in place of responses that do not fit into a row.
-
-        Raises:
-            StoreError: They could not be written. On a full disk they go into the space that was set aside,
-                and ``full`` is set.
         """
         return self._write_fitting(receipts, lambda some: self._insert(some, placed=True))
 
@@ -145,15 +135,7 @@ class Responses(NewRows):
         return one._replace(rows=rows)
 
     def add_traffic(self, source: int, traffic: Traffic) -> None:
-        """Add the traffic that became no answer.
-
-        Args:
-            source: The number that ``register`` returned for the model.
-            traffic: The traffic since the last call.
-
-        Raises:
-            StoreError: It could not be written.
-        """
+        """Add the traffic that became no answer."""
 
         def write() -> None:
             self._db.execute(*self._adding_traffic(source, traffic))
@@ -170,11 +152,7 @@ class Responses(NewRows):
         return sql, (source, *traffic)
 
     def adopt(self, adopted: Sequence[Adopted]) -> None:
-        """Write responses that another study collected, all or none.
-
-        Raises:
-            StoreError: They could not be written.
-        """
+        """Write responses that another study collected, all or none."""
         if not adopted:
             return
         with self._translated(), self._transaction():
@@ -208,13 +186,7 @@ class Responses(NewRows):
         return found
 
     def read(self, after: int = 0, last: int | None = None, chunk: int = CHUNK) -> Iterator[AnswerRows]:
-        """The study's responses, in the order of arrival, some thousands at a time.
-
-        Args:
-            after: Only those with a higher number.
-            last: Only those up to this number.
-            chunk: How many at a time.
-        """
+        """The study's responses, in the order of arrival, some thousands at a time."""
         # A separate connection, because the annotation frame is written from another thread.
         with self._translated(), closing(self._connect(check_same_thread=False)) as reader:
             if not after:
@@ -230,9 +202,6 @@ class Responses(NewRows):
         """Find damaged pages, whose rows SQLite would leave out without a word.
 
         Of a million answers this takes 0.4 s, where reading them takes 4.6 s.
-
-        Raises:
-            StoreError: There are some.
         """
         found = reader.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":
@@ -256,13 +225,7 @@ class Responses(NewRows):
         return found
 
     def read_after(self, last: int, most: int, also: Sequence[int] = ()) -> list[tuple[int, Row]]:
-        """Some of the responses that arrived later, each with its number; no snapshot stays open.
-
-        Args:
-            last: The number of the last response that is known; 0 for none.
-            most: As many at most.
-            also: Numbers of earlier responses to read as well.
-        """
+        """Some of the responses that arrived later, each with its number; no snapshot stays open."""
         with self._translated():
             select = _placed_answers(self._db)
             rows = self._db.execute(
@@ -280,11 +243,7 @@ class Responses(NewRows):
         return found
 
     def _answers(self, rows: Sequence[tuple[Any, ...]]) -> AnswerRows:
-        """The answers in such rows.
-
-        Raises:
-            StoreError: A row has changed since it was stored.
-        """
+        """The answers in such rows."""
         for row in damaged(rows, _PLACED - 1, slice(_PLACED, _WHOLE)):
             raise StoreError(
                 "a stored answer has changed",

@@ -36,18 +36,8 @@ def reuse(
 ) -> Counter[str]:
     """Copy answers that other studies stored; their errors are not copied.
 
-    Args:
-        requests: The requests that this study has yet to send.
-        store: The store that receives the answers.
-        folders: The other studies' folders, by the name that marks their answers. The first that has an
-            answer provides it.
-        own: Whether they hold answers of this study, which then count as its own and not as reused.
-
     Returns:
         How many answers came from each.
-
-    Raises:
-        StoreError: A folder holds no answers, or another version of Quaver stored them.
     """
     taken: Counter[str] = Counter()
     with ExitStack() as stack:
@@ -124,11 +114,7 @@ class Elsewhere:
     def find(
         self, keys: Iterable[bytes]
     ) -> Iterator[tuple[bytes, int, int, float, str | None, tuple[Any, ...]]]:
-        """For each key that has an answer: key, source, seed, time, terms, and column values.
-
-        Raises:
-            StoreError: An answer has changed since it was stored, or cannot be read.
-        """
+        """For each key that has an answer: key, source, seed, time, terms, and column values."""
         asked = [] if self._is_new else list(keys)
         for start in range(0, len(asked), 500):
             part = asked[start : start + 500]

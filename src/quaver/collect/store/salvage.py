@@ -32,12 +32,7 @@ _INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 
 
 def rows_in(path: Path, journal: Path) -> Iterator[Row | None]:
-    """Every row in a database, page by page; None for a damaged one.
-
-    Args:
-        path: The database.
-        journal: Its write-ahead log, which may be missing; its pages replace those of the database.
-    """
+    """Every row in a database, page by page; None for a damaged one."""
     file = _File(path.read_bytes(), journal.read_bytes() if journal.exists() else b"")
     for number in range(1, file.pages + 1):
         yield from file.rows(number)
@@ -279,11 +274,7 @@ class Rebuilt(Store):
     """A store made of the rows of a damaged one."""
 
     def put_back(self, tables: Iterable[tuple[str, Iterable[Sequence[Any]]]]) -> None:
-        """Write rows of a damaged store unchanged.
-
-        Args:
-            tables: Rows by table, with values in the order of its columns.
-        """
+        """Write rows of a damaged store unchanged."""
         with self._translated(), self._transaction():
             for table, rows in tables:
                 self._insert_many(f"INSERT OR REPLACE INTO {table} VALUES {{rows}}", rows)
@@ -310,15 +301,7 @@ class Rebuilt(Store):
 
 
 def salvaged(path: Path, target: Path) -> Salvage:
-    """Make a new store of what can be read of a damaged one.
-
-    Args:
-        path: The damaged store.
-        target: The new store, which must not exist. The study's calls have to be placed in it afterwards.
-
-    Raises:
-        StoreError: The new store cannot be written.
-    """
+    """Make a new store of what can be read of a damaged one."""
     found = Salvage()
     for row in rows_in(path, journal(path)):
         found.add(row)

@@ -57,25 +57,12 @@ _RECEIPT = constructor(Receipt)
 
 
 def receipt(answered: Answered, source: int, keys: Keys | None = None) -> Receipt:
-    """Prepare an answer for storing.
-
-    Args:
-        answered: The request and its responses.
-        source: The number that ``Store.register`` returned for its model.
-        keys: API keys whose values must not be stored.
-
-    Raises:
-        ValueError: There is not one response per call.
-    """
+    """Prepare an answer for storing."""
     return receipts([answered], source, keys)[0]
 
 
 def receipts(group: Sequence[Answered], source: int, keys: Keys | None = None) -> list[Receipt]:
-    """The same for answers that arrived together.
-
-    Raises:
-        ValueError: A request has not one response per call.
-    """
+    """The same for answers that arrived together."""
     received, found = time.time(), []
     before: tuple[object, ...] = (None, None, None)
     terms = ""
@@ -125,13 +112,7 @@ def document_of(group: Sequence[Receipt]) -> tuple[list[str], list[tuple[Any, ..
 
 
 def receipts_of(document: Any) -> list[Receipt]:
-    """The receipts in the content of a line.
-
-    Raises:
-        ValueError: It has none.
-        TypeError: It has none.
-        IndexError: It has none.
-    """
+    """The receipts in the content of a line."""
     terms, group = document
     return [_receipt((*head, terms[under], calls, rows)) for *head, under, calls, rows in group]
 

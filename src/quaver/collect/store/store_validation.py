@@ -27,11 +27,7 @@ _FINISHES = ("stop", "length", "content_filter", "error")
 
 
 def make_sound(path: Path) -> None:
-    """Reduce a database to its tables and Quaver's own views and triggers.
-
-    Raises:
-        StoreError: It is not a database, or has a table that no store has.
-    """
+    """Reduce a database to its tables and Quaver's own views and triggers."""
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as db:
             db.execute("PRAGMA trusted_schema = OFF")
@@ -51,11 +47,7 @@ def make_sound(path: Path) -> None:
 
 
 def check_cells(store: Store, path: Path) -> None:
-    """Check the type of every cell.
-
-    Raises:
-        StoreError: A cell has a wrong type, or a column is missing.
-    """
+    """Check the type of every cell."""
     for table, columns in _tables().items():
         known = {str(row[1]) for row in store.rows(f'PRAGMA table_xinfo("{table}")') if row[6] == 0}
         for name, (kind, is_needed) in columns.items():
@@ -72,11 +64,7 @@ def check_cells(store: Store, path: Path) -> None:
 
 
 def check_places(store: Store, path: Path, conditions: Sequence[Condition], items: Sequence[str]) -> None:
-    """Check that a store's calls are those of a study.
-
-    Raises:
-        StoreError: They are not.
-    """
+    """Check that a store's calls are those of a study."""
     columns = "model, variant, decoding, repeats, follow_up, parent"
     placed = store.rows(f"SELECT {columns} FROM conditions ORDER BY position")
     asked = [(c.model, c.variant, c.decoding, c.repeats, c.follow_up, c.parent) for c in conditions]

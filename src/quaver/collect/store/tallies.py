@@ -89,13 +89,7 @@ copies delete any."""
 
 
 def count_new(db: sqlite3.Connection, after: int, columns: Collection[str]) -> None:
-    """Add new responses to the totals.
-
-    Args:
-        db: The database, in the transaction that inserted them.
-        after: They have higher numbers than this.
-        columns: In which columns they have values; the others need not be read.
-    """
+    """Add new responses to the totals."""
     here = " AND ".join(f"{name} IS ?" for name in KEY)
     more = ", ".join(f"{name} = {name} + ?" for name in SUMS)
     update = f"UPDATE tallies SET {more}, first = min(first, ?), last = max(last, ?) WHERE {here}"

@@ -61,11 +61,7 @@ def label_rows(asked: AnnotationsSpec, rows: Sequence[Row]) -> LabelRows:
 
 
 def item_ids(asked: AnnotationsSpec, rows: Sequence[Row]) -> list[str]:
-    """Each row's item; without a column of items, each row is an item.
-
-    Raises:
-        ItemError: A row has none.
-    """
+    """Each row's item; without a column of items, each row is an item."""
     if asked.item is None:
         return [str(number) for number in range(1, len(rows) + 1)]
     found = _column(rows, asked.item)
@@ -103,11 +99,7 @@ def imported_frame(
     variants: Mapping[tuple[str, ...], Variant],
     labels: LabelSet,
 ) -> pl.DataFrame:
-    """The annotation frame of a table.
-
-    Raises:
-        ItemError: A label is outside the set, or two labels are in one place.
-    """
+    """The annotation frame of a table."""
     repeats = _repeats(cells.repeat)
     read = _readings(asked, cells, rows, labels)
     columns: dict[str, list[Any]] = {
@@ -225,10 +217,6 @@ def read_imported(spec: StudySpec, source: Positions) -> Imported:
     A cell that is empty or holds one of ``unlabelled`` is an answer without a label. Where each coder has a
     column, an empty cell is no answer: that coder has not labelled the item. A column in which each item has
     one value in all its rows is a field of the item.
-
-    Raises:
-        ItemError: The table cannot be read, has a label outside the set, or two labels in one place.
-        UnknownName: A column does not exist.
     """
     asked = spec.annotations
     assert asked is not None
@@ -291,11 +279,7 @@ def _check_columns(asked: AnnotationsSpec, first: Row, source: Positions) -> Non
 def _prompts(
     asked: AnnotationsSpec, cells: LabelRows, rows: Sequence[Row]
 ) -> dict[tuple[str, ...], tuple[str, bool | None]]:
-    """Each variant's prompt, and whether it is the original, by its levels.
-
-    Raises:
-        ItemError: A variant has two prompts, or is the original and is not.
-    """
+    """Each variant's prompt, and whether it is the original, by its levels."""
     found: dict[tuple[str, ...], tuple[str, str, Row]] = {}
     for levels, at in zip(cells.factors, cells.row, strict=True):
         row = rows[at]

@@ -61,14 +61,7 @@ class Recipe:
     """
 
     def condition(self, identity: str, terms: str, twins_before: int = 0, occasion: str = "") -> State:
-        """The part that a condition's calls share.
-
-        Args:
-            identity: The served model's identity.
-            terms: The terms of its calls.
-            twins_before: The number of earlier conditions with the same variant, identity and terms.
-            occasion: When they are asked, where the same calls are asked again on purpose.
-        """
+        """The part that a condition's calls share."""
         state = blake2b(_asked(identity, terms), digest_size=16)
         if occasion:
             state.update(f"\x1e{occasion}\x1e".encode())
@@ -79,14 +72,7 @@ class Recipe:
     def request(
         self, condition: State, messages: Iterable[Message], occurrence: int, repeats: int
     ) -> tuple[bytes, list[bytes]]:
-        """A hash of what a request's calls share, and their keys.
-
-        Args:
-            condition: The part that its condition's calls share.
-            messages: The messages of its prompt.
-            occurrence: How often these messages occur earlier in the design.
-            repeats: How many calls it has.
-        """
+        """A hash of what a request's calls share, and their keys."""
         state = condition.copy()
         state.update(b"".join([_bytes(*message) for message in messages]) + _number(occurrence))
         shared = state.digest()
@@ -101,13 +87,7 @@ class Recipe:
         return shared, keys
 
     def follow_up(self, condition: State, added: Sequence[Message], followed: bytes) -> bytes:
-        """The key of a follow-up that quotes an answer.
-
-        Args:
-            condition: The part that its condition's calls share.
-            added: The messages after the prompt, including the answer.
-            followed: The key of the call whose answer it quotes.
-        """
+        """The key of a follow-up that quotes an answer."""
         state = condition.copy()
         state.update(b"".join([_bytes(*message) for message in added]))
         state.update(followed)
@@ -195,10 +175,6 @@ class Plan:
 
         They include the follow-ups of stored answers; `following` gives those of an answer that has just
         arrived.
-
-        Args:
-            model: The model's name in the study.
-            stored: Gives the responses that are stored under some keys; None if there are none.
         """
         return self._all_requests(model) if stored is None else self._unanswered(model, stored)
 
@@ -217,12 +193,7 @@ class Plan:
                 yield from without(request, done_next)
 
     def calls(self, model: str, stored: Stored) -> Iterator[Call]:
-        """A model's calls whose keys are known: a follow-up's is, once the answer that it quotes is stored.
-
-        Args:
-            model: The model's name in the study.
-            stored: As for `requests`.
-        """
+        """A model's calls whose keys are known: a follow-up's is, once the answer it quotes is stored."""
         if not self._quoting(model):
             yield from chain.from_iterable(self._walk(model, _Cell.calls))
             return

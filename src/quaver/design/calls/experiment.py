@@ -104,18 +104,7 @@ def _written(items: Iterable[Item]) -> Iterator[str]:
 
 
 def resolve(spec: StudySpec, source: Positions, keeper: Keeper = NOTHING_KEPT) -> Experiment:
-    """Load the items, make the variants, and cross them with decodings and models.
-
-    Args:
-        spec: The study.
-        source: Where its parts stand, for errors.
-        keeper: Stores paraphrases that a model made and edits made by hand.
-
-    Raises:
-        SpecError: A template is wrong, or the design contradicts itself.
-        ItemError: The items are not usable.
-        UnknownName: A plug-in, column or label does not exist.
-    """
+    """Load the items, make the variants, and cross them with decodings and models."""
     labels = spec.task.label_set()
     items, spare = load_items(spec, source)
     _check_options(labels, items, source)

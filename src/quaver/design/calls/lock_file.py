@@ -39,12 +39,6 @@ def lock_document(
 ) -> dict[str, Any]:
     """What a study resolved to.
 
-    Args:
-        spec: The study, with defaults.
-        experiment: Its items, variants, decodings and conditions.
-        models: The provenance of each model, with its ``identity``.
-        rules: The evaluators' rules, in words.
-
     Returns:
         A mapping for JSON: ``study``, ``labels``, ``items``, ``original`` (the study file's own prompt for
         the first item), ``variants`` (each with its prompt for the first item), ``notes`` (how the variants
@@ -143,9 +137,6 @@ def write_small(source: Positions) -> Path:
 
     Returns:
         The path of the small version.
-
-    Raises:
-        SpecError: The study is not a file, or has no key ``small``.
     """
     path = source.path
     if path is None:
@@ -171,16 +162,8 @@ def write_small(source: Positions) -> Path:
 def write_made(document: Any, target: Path, head: str) -> Path:
     """Write a study file that is made from another file.
 
-    Args:
-        document: Its content.
-        target: Where to; nothing is written where the same stands there already.
-        head: A comment that names the other file.
-
     Returns:
         The path.
-
-    Raises:
-        SpecError: It would contain what looks like a key.
     """
     written = StringIO()
     _yaml().dump(document, written)

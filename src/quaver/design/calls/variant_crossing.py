@@ -40,17 +40,8 @@ def nested(
 ) -> tuple[list[Variant], list[str]]:
     """Leave out the combinations in which a family varies outside its ``only``.
 
-    Args:
-        variants: All combinations.
-        families: For each family with an ``only``: the columns of its first level, the ``only``, and its
-            place in the study file.
-
     Returns:
         The variants that are left, and notes on what was left out.
-
-    Raises:
-        UnknownName: ``only`` names a factor or a level that no variant has.
-        SpecError: The family varies nowhere, because no variant has the levels that ``only`` names.
     """
     notes = []
     for first, only, where in families:
@@ -86,12 +77,7 @@ def sampled(variants: Sequence[Variant], spec: StudySpec) -> tuple[list[Variant]
 
 
 def conditions_of(spec: StudySpec, variants: Sequence[Variant], source: Positions) -> list[Condition]:
-    """Model × variant × decoding, models outermost, without what a model's or decoding's ``only`` leaves out.
-
-    Raises:
-        UnknownName: ``only`` names a factor or a level that no variant has.
-        SpecError: A model or a decoding is never used.
-    """
+    """Model × variant × decoding, models outermost, without what an ``only`` leaves out."""
     asked: dict[tuple[str, str], set[str]] = {}
     askers: list[tuple[str, str, Only, tuple[str | int, ...]]] = [
         *(("model", one.name, one.only, ("models", at)) for at, one in enumerate(spec.models)),
@@ -121,12 +107,7 @@ def conditions_of(spec: StudySpec, variants: Sequence[Variant], source: Position
 def check_constraints(
     spec: StudySpec, variants: Sequence[Variant], conditions: Sequence[Condition], source: Positions
 ) -> None:
-    """Check that each prompt's answers can be given with its decoding.
-
-    Raises:
-        SpecError: A prompt asks for scores where only labels can be written, or for an answer that contains
-            a stop sequence.
-    """
+    """Check that each prompt's answers can be given with its decoding."""
     known = {variant.id: variant for variant in variants}
     scores = {variant.id for variant in variants if variant.output == "score"}
     for one in conditions:
@@ -175,11 +156,7 @@ def _in_words(only: Only) -> str:
 
 
 def check_spec_syntax(spec: StudySpec, source: Positions) -> None:
-    """Check that the study file's own templates are templates: the variants are made of them.
-
-    Raises:
-        SpecError: One is not.
-    """
+    """Check that the study file's own templates are templates: the variants are made of them."""
     for template, where in _rendered_texts(spec, source):
         check_syntax(template, where=where)
     for part in ("system", "layout", "instruction", "postfix"):
@@ -189,12 +166,7 @@ def check_spec_syntax(spec: StudySpec, source: Positions) -> None:
 def check_templates(
     spec: StudySpec, variants: Sequence[Variant], items: Sequence[Item], source: Positions
 ) -> None:
-    """Check the templates of the items' text and of every variant.
-
-    Raises:
-        SpecError: One is no template, or never shows what it must show.
-        UnknownName: One uses a field or column that does not exist.
-    """
+    """Check the templates of the items' text and of every variant."""
     columns = set(items[0].fields)
     own = {"options"} if spec.task.options else set()
     shared = [name for name in PROMPT_NAMES if name in own or name != "options"]
@@ -242,11 +214,7 @@ def _check_descriptions(variants: Sequence[Variant], source: Positions) -> None:
 
 
 def check_postfixes(variants: Sequence[Variant], labels: LabelSet, source: Positions) -> None:
-    """Check that no postfix contradicts its variant's answers.
-
-    Raises:
-        SpecError: One does.
-    """
+    """Check that no postfix contradicts its variant's answers."""
     checked: set[tuple[str, tuple[str, ...]]] = set()
     for variant in variants:
         key = (variant.postfix, tuple(variant.answers.values()))
@@ -256,11 +224,7 @@ def check_postfixes(variants: Sequence[Variant], labels: LabelSet, source: Posit
 
 
 def check_answers(variant: Variant, source: Positions) -> None:
-    """Check that each label of a variant has an answer of its own.
-
-    Raises:
-        SpecError: One has none, or two have the same.
-    """
+    """Check that each label of a variant has an answer of its own."""
     codes_by_answer: dict[str, str] = {}
     for code, answer in variant.answers.items():
         if not answer.strip():
@@ -320,18 +284,7 @@ def prompt_of(spec: StudySpec, labels: LabelSet) -> Variant:
 
 
 def variants_of(spec: StudySpec, context: PromptContext, keeper: Keeper, source: Positions) -> StudyVariants:
-    """Every variant of a study.
-
-    Args:
-        spec: The study.
-        context: The study's prompt and what its families draw on.
-        keeper: Stores paraphrases that a model made and edits made by hand.
-        source: Where the study's parts stand, for errors.
-
-    Raises:
-        SpecError: The families contradict each other, or make no usable prompt.
-        UnknownName: A plug-in, factor or level does not exist.
-    """
+    """Every variant of a study."""
     factors: dict[str, Sequence[LevelOfFactor]] = _texts(spec, source)
     partial: list[tuple[Mapping[str, str], Only, str]] = []
     notes = list(spec.notes)
@@ -382,11 +335,7 @@ def _family(asked: FamilySpec, index: int, source: Positions) -> VariantFamily:
 
 
 def _only_one(before: str | None, factor: str) -> str:
-    """The factor that rewords the instruction: a second one would undo the first.
-
-    Raises:
-        SpecError: There is one already.
-    """
+    """The factor that rewords the instruction: a second one would undo the first."""
     if before is not None:
         raise SpecError(
             "only one family can reword the instruction",

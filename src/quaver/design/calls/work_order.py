@@ -179,9 +179,6 @@ def _all_apart(frames: Sequence[tuple[str, str]]) -> bool:
     Two prompts can only be alike if one begins as the other does before its text, and ends as the other does
     after it.
 
-    Args:
-        frames: For each variant, what stands before and after the text.
-
     >>> _all_apart([("Is this good? ", ""), ("Is that good? ", "")]), _all_apart([("", "!"), ("Oh, ", "!")])
     (True, False)
     """
@@ -232,11 +229,7 @@ class Share:
 
     @classmethod
     def read(cls, text: str) -> Share:
-        """The share that ``3/8`` names.
-
-        Raises:
-            SpecError: It names none.
-        """
+        """The share that ``3/8`` names."""
         found = re.fullmatch(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*", text)
         number, of = map(int, found.groups()) if found else (0, 0)
         if not 1 <= number <= of:

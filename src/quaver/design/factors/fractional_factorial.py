@@ -108,19 +108,7 @@ a × c = b × d; a × d = b × c.
 
 
 def fraction_of(size: str, generators: Sequence[str], factors: Sequence[str]) -> Fraction:
-    """Read a fraction as a study file writes it.
-
-    Args:
-        size: ``1/2``, ``1/4`` …
-        generators: ``D = ABC``, with letters for the factors in their order, or
-            ``length = definition * output``, with their names; a minus sign before the right side reverses
-            it. For a half without generators, the last factor is the product of all others.
-        factors: The names of the two-level factors.
-
-    Raises:
-        SpecError: The fraction is invalid, or the generators are too many, too few or contradictory.
-        UnknownName: A generator names a factor that does not exist.
-    """
+    """Read a fraction as a study file writes it."""
     number = _SIZE.fullmatch(size)
     whole = 2 ** len(factors)
     if len(factors) > _MOST:

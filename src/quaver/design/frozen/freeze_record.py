@@ -61,14 +61,6 @@ def parts_of(
 ) -> dict[str, dict[str, Any]]:
     """A study's design in parts.
 
-    Args:
-        spec: The study.
-        experiment: What it resolved to.
-        lock: The document of its lock, of which the prompts, models and rules are read.
-        covariates: The items' columns that groups and conclusions are about.
-        rule: The decision rule.
-        columns: The items' columns that count; those of all items, but for labels by people, if left out.
-
     Returns:
         A mapping for JSON. Gold labels are no part of it, since they come later.
     """
@@ -291,12 +283,6 @@ def deviations(
     frozen: Parts, now: Parts, *, texts: bool = True, hidden: Collection[str] = ()
 ) -> list[PartState]:
     """Each part of the design as it is now beside what was frozen.
-
-    Args:
-        frozen: The design as it was frozen.
-        now: The design as it is.
-        texts: Whether the items' texts are here, without which some parts can be compared by name only.
-        hidden: Prompts of which something was left out, and which cannot be compared.
 
     >>> [one.state for one in deviations({"models": {"a": "1"}}, {"models": {"a": "1", "b": "2"}})]
     ['changed']

@@ -42,9 +42,6 @@ def options_of(item: Item, labels: LabelSet) -> list[str]:
 
     They are in a column for each label, or in one column that holds a list of texts, a list of objects with a
     ``text``, or a mapping, whose values count; in CSV as JSON.
-
-    Raises:
-        ItemError: An option is missing or empty, or the numbers of options and labels differ.
     """
     if len(labels.options) > 1:
         found = [item.fields.get(column) for column in labels.options]

@@ -43,18 +43,6 @@ def items_from(
     If all numbers of a column are whole, they have no decimals: pandas turns ``1`` into ``1.0`` in a column
     with gaps. Missing values of any kind become None.
 
-    Args:
-        data: A file (its path), a frame (polars, pandas, pyarrow, anything with ``__arrow_c_stream__`` or
-            supported by narwhals), a series or a list of texts (column ``text``), a list of mappings, or a
-            mapping of columns.
-        encoding: Of a text file.
-        separator: Between the cells of CSV and TSV.
-        sheet: Of a spreadsheet, where several hold something.
-        where: What the user calls the data, for errors.
-
-    Raises:
-        ItemError: It is none of these, or a file that cannot be read.
-
     >>> items_from(["one text", "another"])
     [{'text': 'one text'}, {'text': 'another'}]
     >>> items_from({"id": [1.0, None], "text": ["a", "b"]})
@@ -71,11 +59,7 @@ def is_data(value: Any) -> bool:
 
 
 def written_items(rows: Sequence[Row]) -> bytes:
-    """The rows as JSON Lines.
-
-    Raises:
-        ItemError: A cell holds what no text file can, such as an image.
-    """
+    """The rows as JSON Lines."""
     lines = []
     for row in rows:
         try:
@@ -249,12 +233,7 @@ def rows_where(
     source: Positions,
     loc: tuple[str, ...],
 ) -> Sequence[Numbered]:
-    """The rows that meet all conditions, with the numbers that they had.
-
-    Raises:
-        UnknownName: A condition is about a column that does not exist.
-        ItemError: No row is left, or a limit is a number and a cell is none.
-    """
+    """The rows that meet all conditions, with the numbers that they had."""
     for column, condition in conditions.items():
         place = source.where(*loc, column)
         if column not in columns:

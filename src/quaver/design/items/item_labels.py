@@ -28,12 +28,7 @@ def with_labels(
     source: Positions,
     loc: tuple[str, ...],
 ) -> list[Item]:
-    """The items with their gold labels and, among their groups, the label of each coder.
-
-    Raises:
-        UnknownName: The column of gold labels does not exist, or a text is mapped to no label.
-        ItemError: A label is not in the label set.
-    """
+    """The items with their gold labels and, among their groups, the label of each coder."""
     found = list(items)
     if asked.coders:
         reader = _Labels(asked.gold, spec, source, loc)
@@ -135,11 +130,7 @@ class _Labels:
         return bool(self._options.options)
 
     def label(self, item: Item, number: int, column: str, what: str) -> str:
-        """The code of the label in an item's cell; empty where it has none.
-
-        Raises:
-            ItemError: It is outside the label set.
-        """
+        """The code of the label in an item's cell; empty where it has none."""
         where = f"{place_of(item.fields, number, self._source, self._loc)}: {column}"
         text = text_of(item.fields.get(column), where)
         if not text:

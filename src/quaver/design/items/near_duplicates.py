@@ -57,12 +57,7 @@ NEAR_DUPLICATES = "near_duplicates"
 
 
 def with_near_duplicates(items: Sequence[Item], texts: Sequence[str]) -> list[Item]:
-    """The items, each in the group of those whose texts are nearly the same as its own.
-
-    Args:
-        items: The items.
-        texts: The text of each.
-    """
+    """The items, each in the group of those whose texts are nearly the same as its own."""
     groups = enumerate(near_duplicates(texts).tolist())
     names = [f"text {group}" if group >= 0 else f"item {at}" for at, group in groups]
     return [
@@ -75,9 +70,6 @@ def near_duplicates(texts: Sequence[str]) -> Ints:
     """The groups of texts that are nearly the same.
 
     Case, punctuation and white space do not count.
-
-    Args:
-        texts: The texts, in any order.
 
     Returns:
         Each text's group, from 0 in the order of their first texts; -1 for a text that is like no other.

@@ -29,17 +29,6 @@ def read_spreadsheet(path: Path, sheet: str | None, choose: str) -> list[Row]:
     A number has no useless ``.0``, a date is ``2024-01-31``, and a truth value is ``TRUE``. An error such as
     ``#N/A`` is an empty cell, and a formula has its last result. Empty rows, and columns without a name or
     cells, are left out.
-
-    Args:
-        path: The file.
-        sheet: The sheet's name; needed where several visible ones hold something.
-        choose: How the user names a sheet, for the error; ``{value}`` stands for the name.
-
-    Raises:
-        ItemError: The file is damaged or too large, several sheets could be meant, or the sheet is not one
-            table with its header at the top.
-        UnknownName: There is no such sheet.
-        OSError: The file cannot be opened.
     """
     parts = checked_parts(path)
     try:

@@ -79,11 +79,7 @@ class Extent:
     truths: set[int] = field(default_factory=set)
 
     def reach(self, row: int, column: int, budget: _Budget) -> None:
-        """Note a cell that holds something.
-
-        Raises:
-            _TooLarge: The sheet is too large with it.
-        """
+        """Note a cell that holds something."""
         if row <= self.rows and column <= self.columns:
             return
         before = self.rows * self.columns
@@ -105,11 +101,7 @@ class _Budget:
         self._left = MOST_MEMORY
 
     def spend(self, size: int) -> None:
-        """Take bytes away.
-
-        Raises:
-            _TooLarge: There are not so many.
-        """
+        """Take bytes away."""
         self._left -= size
         if self._left < 0:
             raise _TooLarge(f"cells whose texts need more than {MOST_MEMORY:,} bytes")
@@ -129,12 +121,7 @@ class Parts:
 
 
 def checked_parts(path: Path) -> Parts:
-    """Check a file's parts.
-
-    Raises:
-        ItemError: It is not such a file, is damaged, or holds more than is read.
-        OSError: It cannot be opened.
-    """
+    """Check a file's parts."""
     with path.open("rb") as file:
         if file.read(8) == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
             raise ItemError(
@@ -183,13 +170,7 @@ def _ods(path: Path) -> Parts:
 
 
 def _copied(path: Path, watch: Callable[[str, expat.XMLParserType], None], budget: _Budget) -> bytes:
-    """A copy of the parts that are XML, each parsed from its first byte to its last.
-
-    Args:
-        path: The file.
-        watch: Sets what happens at the elements of a part.
-        budget: What the copy takes memory from.
-    """
+    """A copy of the parts that are XML, each parsed from its first byte to its last."""
     copy, left = io.BytesIO(), MOST_BYTES
     with (
         zipfile.ZipFile(path) as archive,
@@ -311,11 +292,7 @@ class _Workbook:
             self._parts[found.get("Id", "")] = PurePosixPath(found.get("Target", "").casefold()).name
 
     def sheets(self) -> dict[str, Extent]:
-        """The extent of each sheet.
-
-        Raises:
-            ValueError: Two sheets are one part, which would be read once for each.
-        """
+        """The extent of each sheet."""
         parts = {name: self._parts.get(key, "") for name, key in self._keys.items()}
         shared = [part for part in parts.values() if part]
         if len(set(shared)) < len(shared):

@@ -51,25 +51,8 @@ def read_rows(
 ) -> list[Row]:
     """Read a file of items or another table.
 
-    Args:
-        path: The file; its ending says the format. Cells of CSV and TSV stay text as written, so that
-            codes such as ``007`` survive.
-        encoding: The encoding of a text file.
-        separator: What separates the cells of CSV and TSV; a comma or a tab by default.
-        line: The pattern of a line of a text file (.txt): columns in braces and the text between them, as
-            in ``{label}:{fine} {text}``. A column ends where the text after it first occurs, the last column
-            at the end of the line. By default the whole line is the column ``text``. Empty lines are skipped.
-        sheet: The sheet of a spreadsheet; needed where several hold something.
-        hint: How the user sets an option of the file, for errors.
-
     Returns:
         One mapping a row; rows of empty cells, as spreadsheets leave them, are skipped.
-
-    Raises:
-        ItemError: The file is missing, of an unknown kind, in another encoding, or damaged.
-        SpecError: ``line`` or ``sheet`` is for another kind of file, or ``line`` does not tell its columns
-            apart.
-        UnknownName: The spreadsheet has no such sheet.
     """
     _check_options(path, line, sheet)
     ending = path.suffix.lower()

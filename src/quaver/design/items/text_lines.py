@@ -25,26 +25,12 @@ class Row(dict[str, Any]):
         return f"{self._file}:{self._place}"
 
     def text(self, column: str | None) -> str:
-        """A cell's text without white space around it; empty for an empty cell.
-
-        Raises:
-            ItemError: The cell holds several values, or something that is neither text nor number.
-        """
+        """A cell's text without white space around it; empty for an empty cell."""
         return "" if column is None else text_of(self.get(column), f"{self.where}: {column}")
 
 
 def rows_of_lines(file: Iterable[str], name: str, line: str | None) -> list[Row]:
-    """The rows of a text file; empty lines are skipped.
-
-    Args:
-        file: Its lines.
-        name: What it is called.
-        line: The pattern of a line; without one, the whole line is the column ``text``.
-
-    Raises:
-        ItemError: A line does not fit the pattern.
-        SpecError: The pattern does not tell its columns apart.
-    """
+    """The rows of a text file; empty lines are skipped."""
     first, columns = _columns_of_line(line or "{text}")
     rows = []
     for number, whole in enumerate(file, start=1):

@@ -23,9 +23,6 @@ def similarities(original: str, paraphrases: Sequence[str]) -> list[float]:
     """The cosine between each paraphrase's embedding and the original's, from -1 to 1.
 
     The model reads 256 tokens; for a longer text, the embeddings of its sentences are averaged.
-
-    Raises:
-        Unavailable: The extra is not installed.
     """
     model = _model()
     texts = [original, *paraphrases]

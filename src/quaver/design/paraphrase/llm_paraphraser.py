@@ -45,11 +45,6 @@ _QUOTES = (("“", "”"), ("‘", "’"), ("«", "»"), ("„", "“"), ('"', '
 def cleaned(answer: str, original: str) -> str:
     r"""A paraphrase without what models add: thinking, lead-ins, list marks, quotation marks.
 
-    Args:
-        answer: The model's reply.
-        original: The text to reword. If it is a single line, only the reply's first line counts: the rest is
-            second thoughts or further paraphrases.
-
     >>> cleaned('Sure, here is one:\n1. "Is it good or bad?"\n2. Good?', "Good or bad?")
     'Is it good or bad?'
     """
@@ -232,12 +227,7 @@ def _named(model: str | Mapping[str, Any]) -> str:
 
 
 def check_temperatures(temperatures: Sequence[float], k: int) -> None:
-    """Check that paraphrases can be drawn at these temperatures.
-
-    Raises:
-        SpecError: There is none, one is given twice or out of range, or one is 0 with more than one
-            paraphrase.
-    """
+    """Check that paraphrases can be drawn at these temperatures."""
     if not temperatures:
         raise SpecError("no temperature is given", where="temperatures", expected="one or more")
     for temperature in temperatures:
@@ -270,12 +260,7 @@ Short instruction:"""
 
 
 def shortened(text: str, model: str, context: PromptContext) -> str:
-    """A shorter text with the same meaning, written by one of the study's models.
-
-    Raises:
-        SpecError: No calls may be made now.
-        ModelError: The model gave nothing new.
-    """
+    """A shorter text with the same meaning, written by one of the study's models."""
     engine = Llm(model=model, k=1, temperatures=[0.3], request=SHORTENING)
     about = replace(context, prompt=replace(context.prompt, instruction=text))
 

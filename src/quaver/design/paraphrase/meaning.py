@@ -67,13 +67,6 @@ def with_meaning(
 ) -> list[LevelOfFactor]:
     """Levels that reword the instruction, each with a comparison of its meaning.
 
-    Args:
-        levels: The levels of one factor; one of them leaves the prompt unchanged.
-        prompt: The original prompt.
-        labels: The label set.
-        asked: The method, and the similarity below which a paraphrase is flagged.
-        comparison: Computes the similarities.
-
     Returns:
         The levels with covariates (``original``, ``distance_band``, ``flagged``, ``flags``, and ``distance``,
         which is 1 minus the similarity) and, in their origin under ``meaning``, the method, the similarity,

@@ -93,13 +93,6 @@ class Draft:
     ) -> bool:
         """Keep a paraphrase, unless it is empty, an echo of the original or a duplicate.
 
-        Args:
-            text: The paraphrase.
-            name: Gives the name of the n-th of its group, from 1.
-            group: Its group.
-            covariates: See `Paraphrase`.
-            origin: See `Paraphrase`.
-
         Returns:
             Whether it was kept.
         """
@@ -133,22 +126,13 @@ class Work(Protocol):
     """The calls that an engine may make: the study provides them, and keeps the draft whatever happens."""
 
     def begin(self, what: str) -> None:
-        """Announce, before anything is spent, what is about to be made.
-
-        Raises:
-            SpecError: Nothing may be made now; the message names the command that makes it.
-        """
+        """Announce, before anything is spent, what is about to be made."""
         ...
 
     def ask(
         self, model: str | Mapping[str, Any], prompt: Prompt, decoding: Decoding, seed: int, count: int
     ) -> list[Response]:
-        """Ask one of the study's models (by name), or another one, the same thing ``count`` times.
-
-        Raises:
-            UnknownName: The study has no model of that name.
-            ModelError: The model cannot be used.
-        """
+        """Ask one of the study's models (by name), or another one, the same thing ``count`` times."""
         ...
 
 
@@ -188,13 +172,7 @@ class Keeper(Protocol):
     def paraphrases(
         self, asked: Mapping[str, Any], blank: Draft, fill: Callable[[Draft, Work], Sequence[Paraphrase]]
     ) -> Sequence[Paraphrase]:
-        """The requested paraphrases: those that are kept, and those that ``fill`` adds.
-
-        Args:
-            asked: What decides them; equal requests share what is kept.
-            blank: The draft to start from if nothing is kept.
-            fill: Completes a draft and returns the requested paraphrases.
-        """
+        """The requested paraphrases: those that are kept, and those that ``fill`` adds."""
         ...
 
     def similarities(self, by: By, original: str, paraphrases: Sequence[str]) -> tuple[str, list[float]]:

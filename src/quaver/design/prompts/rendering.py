@@ -148,21 +148,11 @@ class PromptWriter:
         self._frame = self._framed()
 
     def text(self, item: Item) -> str:
-        """An item's text under this variant.
-
-        Raises:
-            ItemError: The text is empty, or the item lacks options.
-            SpecError: The template cannot be filled in with this item.
-        """
+        """An item's text under this variant."""
         return item_text(self._variant.text, item, self._options(item) if self._text_has_options else None)
 
     def write(self, item: Item, text: str) -> Prompt:
-        """The prompt to send.
-
-        Args:
-            item: The item.
-            text: Its text, from ``text``.
-        """
+        """The prompt to send."""
         if self._frame is not None:
             lead, role, before, after, question = self._frame
             return _PROMPT(((*lead, _MESSAGE((role, f"{before}{text}{after}"))), text, question))
@@ -266,17 +256,7 @@ def _continued(content: str, reply: str) -> str:
 
 
 def item_text(template: str, item: Item, options: Listed | None = None) -> str:
-    """An item's text: the template filled in with the item's columns, which ``item`` holds too.
-
-    Args:
-        template: The template.
-        item: The item.
-        options: The item's own options in the order in which they are shown, if it has any.
-
-    Raises:
-        ItemError: The text is nothing but white space.
-        SpecError: The template cannot be filled in with this item.
-    """
+    """An item's text: the template filled in with the item's columns, which ``item`` holds too."""
     values = {"item": item.fields, **item.fields}
     if options is not None:
         values["options"] = options

@@ -68,20 +68,12 @@ def _compiled(template: str) -> Template:
 
 @lru_cache(maxsize=65536)
 def names_in(template: str) -> frozenset[str]:
-    """The names whose values a template needs.
-
-    Raises:
-        SpecError: It is not a template.
-    """
+    """The names whose values a template needs."""
     return frozenset(meta.find_undeclared_variables(_tree(template)))
 
 
 def _tree(template: str, where: str | None = None) -> nodes.Template:
-    """A template as Jinja reads it.
-
-    Raises:
-        SpecError: It is not a template.
-    """
+    """A template as Jinja reads it."""
     try:
         return _ENVIRONMENT.parse(template)
     except TemplateSyntaxError as error:
@@ -102,11 +94,7 @@ def _unreadable(error: Exception, where: str | None) -> SpecError:
 
 
 def check_syntax(template: str, *, where: str) -> None:
-    """Check that a text is a template, before its names are checked.
-
-    Raises:
-        SpecError: It is not.
-    """
+    """Check that a text is a template, before its names are checked."""
     _tree(template, where)
     try:
         _compiled(template)
@@ -137,11 +125,6 @@ def _plain(template: str) -> tuple[tuple[str, str | None], ...] | None:
 def around(template: str, name: str, values: Mapping[str, Any]) -> tuple[str, str] | None:
     """The texts that a template writes before and after a value; None unless it writes that once, as it is.
 
-    Args:
-        template: The template.
-        name: The value's name.
-        values: The other values.
-
     >>> around("{{ task }}: {{ text }}!", "text", {"task": "Sort"})
     ('Sort: ', '!')
     >>> around("{{ text | upper }}", "text", {}), around("{{ text }}{{ text }}", "text", {})
@@ -166,12 +149,7 @@ def literal(text: str) -> str:
 
 
 def check(template: str, known: Collection[str], *, where: str, needs: Iterable[str] = ()) -> None:
-    """Check a template before anything is rendered.
-
-    Raises:
-        SpecError: It is not a template, or it uses none of ``needs``.
-        UnknownName: It uses a name that has no value.
-    """
+    """Check a template before anything is rendered."""
     check_syntax(template, where=where)
     used = names_in(template)
     for node in _tree(template, where).find_all((nodes.Assign, nodes.AssignBlock, nodes.Macro)):
@@ -196,11 +174,7 @@ def check(template: str, known: Collection[str], *, where: str, needs: Iterable[
 
 
 def check_columns(template: str, columns: Collection[str], *, where: str) -> None:
-    """Check that the columns that a template reads from ``item`` exist.
-
-    Raises:
-        UnknownName: One does not.
-    """
+    """Check that the columns that a template reads from ``item`` exist."""
     tree = _tree(template, where)
     asked = [(node.node, node.attr) for node in tree.find_all(nodes.Getattr)]
     asked += [
@@ -214,11 +188,7 @@ def check_columns(template: str, columns: Collection[str], *, where: str) -> Non
 
 
 def render(template: str, values: Mapping[str, Any], *, where: str) -> str:
-    """Render a template.
-
-    Raises:
-        SpecError: A value is missing, or the sandbox forbids what it does.
-    """
+    """Render a template."""
     if "{" not in template:
         return template
     if plain := _plain(template):
@@ -249,14 +219,6 @@ def check_postfix(variant: Variant, labels: LabelSet, *, where: str) -> None:
 
     A list is a stretch without a full stop, colon, bracket or line break in which at least two elements are
     answers, or one is an answer and an "or", a slash or a bar joins it to something that is not.
-
-    Args:
-        variant: The variant; its templates have been checked.
-        labels: The task's label set, whose other names may be in the list too.
-        where: The postfix's place, for the error.
-
-    Raises:
-        SpecError: A list leaves an answer out, or has one that belongs to no label.
     """
     if names_in(variant.postfix) - {"answers", "labels"} or "{%" in variant.postfix:
         return  # it differs between items

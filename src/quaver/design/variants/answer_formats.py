@@ -238,13 +238,7 @@ def _json_level(name: str, form: JsonForm, labels: LabelSet) -> LevelOfFactor:
 
 
 def schema_of(variant: Variant, form: JsonForm, labels: LabelSet) -> dict[str, Any]:
-    """The JSON schema of a variant's answers.
-
-    Args:
-        variant: Gives the answers, in their order, and definitions.
-        form: Gives the fields.
-        labels: The task's label set.
-    """
+    """The JSON schema of a variant's answers."""
     own = {label.code: label.definition for label in labels.labels}
     lines = [form.description]
     if form.definitions:

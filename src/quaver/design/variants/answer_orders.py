@@ -93,10 +93,6 @@ def orders_of(labels: LabelSet, asked: Asked, n: int | None, seed: int) -> dict[
     """Orders of the labels' codes by name, the original first.
 
     Sampled orders and those of ``all`` are named after the positions of their labels: ``2-3-1``.
-
-    Raises:
-        SpecError: There are too few labels, or too many orders, or an order leaves one out.
-        UnknownName: An order names a label that does not exist.
     """
     codes = labels.codes
     if len(codes) < 2:

@@ -137,11 +137,7 @@ Span = tuple[int, int]
 
 
 def asks_first(layout: str) -> bool | None:
-    """Whether the question is before the text; None if the layout has no question.
-
-    Raises:
-        SpecError: The two are not on separate lines.
-    """
+    """Whether the question is before the text; None if the layout has no question."""
     asking, showing = _spans(layout)
     return None if asking is None else asking < showing
 
@@ -152,9 +148,6 @@ def question_moved(layout: str) -> str:
     >>> print(question_moved("Voter: {{ text }}" + chr(10) + "Question: {{ question }}"))
     Question: {{ question }}
     Voter: {{ text }}
-
-    Raises:
-        SpecError: The two are not on separate lines.
     """
     asking, showing = _spans(layout)
     if asking is None:
@@ -165,11 +158,7 @@ def question_moved(layout: str) -> str:
 
 
 def without_question(layout: str) -> tuple[str, str]:
-    """The layout without the lines of the question, and these lines (empty if it has no question).
-
-    Raises:
-        SpecError: The two are not on separate lines.
-    """
+    """The layout without the lines of the question, and these lines (empty if it has no question)."""
     asking, _ = _spans(layout)
     if asking is None:
         return layout, ""
@@ -247,13 +236,7 @@ def scored_label(parts: Iterable[Part]) -> str:
 
 
 def check_score(name: str, part: Part, labels: LabelSet) -> None:
-    """Check that a part that asks for scores says whose: a single number belongs to no label by itself.
-
-    Raises:
-        SpecError: It names a label but asks for no score, does not say whose score it asks for, or asks for
-            one score among three labels or more.
-        UnknownName: The label does not exist.
-    """
+    """Check that a part that asks for scores says whose: a single number belongs to no label by itself."""
     where, codes, own = f"parts: {name}", labels.codes, part.score_of
     if own is not None:
         if part.output != "score":

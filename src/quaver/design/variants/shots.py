@@ -112,13 +112,7 @@ class Shots:
 
 
 def show(variant: Variant, examples: tuple[Item, ...], place: Place = "turns") -> Variant:
-    """A variant with examples.
-
-    Args:
-        variant: The variant.
-        examples: Items with gold labels.
-        place: Turns of the conversation, or inside the user message.
-    """
+    """A variant with examples."""
     layout = variant.layout
     if place == "message" and "examples" not in names_in(layout):
         layout = "{{ examples }}\n\n" + layout
@@ -126,16 +120,7 @@ def show(variant: Variant, examples: tuple[Item, ...], place: Place = "turns") -
 
 
 def drawn(context: PromptContext, k: int, seed: int) -> tuple[Item, ...]:
-    """Examples from the items that are not labelled, balanced by class.
-
-    Args:
-        context: The labels, the sample and the other items.
-        k: The number of examples.
-        seed: The same seed draws the same examples; a smaller k draws the first of them.
-
-    Raises:
-        SpecError: There are too few.
-    """
+    """Examples from the items that are not labelled, balanced by class."""
     if not k:
         return ()
     chance = random.Random(seed)

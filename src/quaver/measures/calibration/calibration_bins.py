@@ -35,15 +35,6 @@ class Bins(NamedTuple):
 def assigned(confidence: Floats, bins: int = 10, binning: Binning = "width") -> Bins:
     """Put confidences into bins (a, b]; 0 belongs to the first.
 
-    Args:
-        confidence: From 0 to 1.
-        bins: How many bins.
-        binning: ``"width"``: bins of equal width, where a confidence within 1e-9 of an edge is on it;
-            ``"mass"``: the edges are the confidences' quantiles, and equal confidences stay together.
-
-    Raises:
-        MeasureError: ``bins`` is not a positive number, or ``binning`` is unknown.
-
     A confidence of 0.1 × 3 is 0.30000000000000004 in floating point, and is in (0.2, 0.3] all the same:
 
     >>> assigned(np.array([0.0, 0.1, 0.1 * 3, 0.7, 0.70001, 1.0])).of
@@ -88,13 +79,6 @@ def debiased_ece(gaps: Floats, n: Floats, residuals: Floats) -> float:
     (Kumar, Liang & Ma 2019, Verified uncertainty calibration, NeurIPS, section 4.2 and appendix; the mean of
     the folded normal stands in for their sampling). Where confidences are perfect it leaves 2 − √2 = 0.59 of
     the bias, and ever less where bins are further off than their noise. It is not cut off at 0.
-
-    Args:
-        gaps: Σ (confidence − right) in each bin.
-        n: Answers in each bin.
-        residuals: Σ (right − share right in the bin) by item and bin: answers to one item may depend on
-            each other, and s_b² = Σ_items residual² / n_b² allows for it; with one answer an item it is
-            a(1 − a) / n_b.
 
     One bin of 4 answers, half of them right, confidence 0.5: d = 0, s = 0.25, so −0.25·√(2/π):
 
@@ -145,13 +129,6 @@ def calibrated_draws(
     """What a calibration error is when the confidences are perfect: right with that very probability.
 
     Consistency resampling (Bröcker & Smith 2007, Weather and Forecasting 22, 651-661, section 3).
-
-    Args:
-        graded: The answers.
-        bins: Their bins.
-        statistic: From Σ (confidence − right) and n in each bin to the error.
-        draws: How many.
-        seed: Of the draws.
 
     Returns:
         The error in each draw.

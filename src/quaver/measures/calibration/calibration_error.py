@@ -193,12 +193,7 @@ class _Answers:
         self.n = binned(self._graded, self._bins, np.ones(self._graded.right.size))
 
     def error(self, what: str, under: Callable[[Floats, Floats], Weighted]) -> Statistic | Estimate:
-        """A calibration error, beside what is known of the true one.
-
-        Args:
-            what: Its name.
-            under: From gaps and counts to the error under item weights.
-        """
+        """A calibration error, beside what is known of the true one."""
         answers, cell = self._graded, self._cell
         found = Statistic(
             method=f"{what}, {self._in_words}",

@@ -32,11 +32,6 @@ def difference(one: TrueError, other: TrueError, correlation: float) -> Interval
     the one with more bins more. Where an interval reaches 0, d is above its truth on average even so; the end
     is then no nearer than the other's own, as if the truth were 0.
 
-    Args:
-        one: The first error.
-        other: The second, with the same answers.
-        correlation: Of the two estimates, r; a negative one counts as 0.
-
     Returns:
         None where one of them has no interval.
 
@@ -75,11 +70,7 @@ def difference_estimate(
 
 
 def correlated(left: Floats) -> float:
-    """The correlation of two numbers over their leave-one-out values; 0 where one does not vary.
-
-    Args:
-        left: Shape (units left out, 2).
-    """
+    """The correlation of two numbers over their leave-one-out values; 0 where one does not vary."""
     if not len(left):
         return 0.0
     apart = left - left.mean(0)
@@ -150,12 +141,6 @@ def true_shift(both: Both, cell: Cell, bins: int, binning: Binning) -> TrueError
     Each condition's signed difference of errors has the middle and the width of its interval
     (`calibration_differences.difference`). The widths do not average out over conditions: these share their
     items, and what debiasing leaves of a small error is of one sign in all of them.
-
-    Args:
-        both: The answers of all conditions.
-        cell: Their cell.
-        bins: How many bins.
-        binning: ``"width"`` or ``"mass"``.
     """
     resampling = cell.resampling
     if not resampling.resamples:

@@ -155,19 +155,9 @@ def over_cells(
 ) -> Estimate:
     """The mean of an estimate over cells, with an interval that resamples cells.
 
-    Args:
-        estimates: One a cell, all of one measure: of `ece_shift`, say, with ``by``.
-        confidence_level: Nominal level.
-        resamples: Bootstrap resamples of the cells.
-        seed: Root seed.
-        interval: ``"jackknife"``, ``"bca"`` or ``"percentile"``.
-
     Returns:
         The mean over the cells where it is defined; in ``details`` the shares of cells above 0.05 and
         0.20, with exact binomial intervals, and the cells left out, each with its reason.
-
-    Raises:
-        MeasureError: There are no estimates, or they are of several measures.
 
     >>> cells = [Estimate("ece_shift", value, cell={"model": name}) for name, value in
     ...          [("m", 0.01), ("n", 0.06), ("o", 0.26)]]
@@ -204,13 +194,7 @@ def over_cells(
 
 
 def curve(noise: GapNoise, edges: Floats, confidence_level: float) -> list[dict[str, float]]:
-    """What `reliability_curve` gives, of bins that are known already.
-
-    Args:
-        noise: The bins that hold answers.
-        edges: The ends of all bins.
-        confidence_level: Of the shares' intervals.
-    """
+    """What `reliability_curve` gives, of bins that are known already."""
     low, high = right_between(noise, confidence_level)
     return [
         {

@@ -86,11 +86,6 @@ class GapNoise(NamedTuple):
     def deviations(self, draws: int, seed: int, *, shares: bool) -> Callable[[Floats], Floats]:
         """How far the gaps of such answers lie from a truth.
 
-        Args:
-            draws: How many.
-            seed: Of the draws.
-            shares: Whether the bins' shares of the answers vary too, as they do in a weighted sum of gaps.
-
         Returns:
             From the true gaps to deviations, shape (draws, bins).
         """
@@ -127,11 +122,6 @@ class GapNoise(NamedTuple):
 
 def gap_noise(graded: Graded, bins: Bins, units: Units) -> GapNoise:
     """The noise of the bins' gaps.
-
-    Args:
-        graded: The answers, at least one.
-        bins: Their bins.
-        units: Items, or groups of items.
 
     Two items, each with two answers in one bin, all right or all wrong: the answers of an item are one.
 
@@ -185,12 +175,7 @@ def like_units(sums: Floats) -> float:
 
 
 def from_few(like: float, unit: str) -> tuple[str, ...]:
-    """A warning where errors come from few units, of which the next sample may well have others.
-
-    Args:
-        like: From how many units, all alike (`like_units`).
-        unit: What a unit is.
-    """
+    """A warning where errors come from few units, of which the next sample may well have others."""
     if like >= FEW:
         return ()
     some = f"{like:.0f} {unit}" if round(like) == 1 else f"{like:.0f} {unit}s"
@@ -246,11 +231,6 @@ class TrueError(NamedTuple):
         """The estimate of the plain error, with the interval of the true one.
 
         Where a bootstrap was asked for by name, the interval is the bootstrap's.
-
-        Args:
-            cell: The cell.
-            statistic: The plain error.
-            how: The interval, in words for a methods section.
         """
         own = cell.resampling.interval == "jackknife" and cell.resampling.resamples > 0
         known = replace(
@@ -269,13 +249,6 @@ def true_error(
     noise: GapNoise, graded: Graded, bins: Bins, resampling: Resampling, *, largest: bool = False
 ) -> TrueError:
     """The interval of the true calibration error, its debiased value, and what perfect calibration shows.
-
-    Args:
-        noise: The bins that hold answers, and the noise of their gaps.
-        graded: The answers.
-        bins: Their bins.
-        resampling: The confidence level, the seed, and how many draws.
-        largest: The maximum calibration error, instead of the expected one.
 
     Said 0.75 a hundred times and right 50 times, where 75 times would be perfect: the true error is about
     0.25, give or take 1.96·√(0.5·0.5 / 100) = 0.1.

@@ -267,9 +267,6 @@ def _mean(weights: Floats, values: Floats, total: Floats) -> Floats:
 def excluded_cells(estimates: Sequence[Estimate]) -> list[dict[str, Any]]:
     """The cells that a measure left out, each with its parse rate and the reason.
 
-    Args:
-        estimates: Of `verbal_calibration`.
-
     >>> left = Estimate("verbal_calibration_ece", None, cell={"model": "m"},
     ...                 reason="parse rate below 0.80", details={"parse_rate": 0.5})
     >>> excluded_cells([left])
@@ -287,11 +284,6 @@ def thresholds(
     estimates: Sequence[Estimate], rates: Sequence[float] = THRESHOLDS, kind: str = "ece"
 ) -> list[dict[str, Any]]:
     """What each parse-rate threshold would keep, and the mean over the cells that it keeps.
-
-    Args:
-        estimates: Of `verbal_calibration`, with ``by``.
-        rates: The thresholds.
-        kind: Which of its estimates: ``"ece"``, ``"minus_accuracy"``, ``"ece_gap"``, ``"minus_token"``.
 
     Returns:
         For each threshold: ``threshold``, ``cells`` kept, ``mean`` over these (None where none is kept).
@@ -319,18 +311,10 @@ def compare_phrasings(
 ) -> list[dict[str, Any]]:
     """How far a difference keeps its sign and its size under other phrasings of the confidence question.
 
-    Args:
-        estimates: Of `verbal_calibration`, with the phrasing's column in ``by``.
-        phrasing: That column.
-        kind: Which of its estimates to compare; one that has a sign.
-
     Returns:
         For each cell that remains without the phrasing: ``values`` by phrasing, ``same_sign`` (None where
         fewer than two are defined), ``sign_certain`` (the phrasings whose interval leaves 0 out) and
         ``range`` (largest less smallest; None likewise).
-
-    Raises:
-        MeasureError: No estimate of that kind has that column in its cell.
 
     >>> two = [Estimate("verbal_calibration_ece_gap", value, cell={"model": "m", "phrasing": name})
     ...        for name, value in [("percent", 0.25), ("words", -0.25)]]

@@ -83,16 +83,7 @@ def best(
     votes: int | None = None,
     bounded: tuple[float, float] | None = None,
 ) -> Corrected:
-    """The corrected estimate; gold alone where nothing corrects it, or where its own interval is narrower.
-
-    Args:
-        asked: The question.
-        predictions: See `stacked`.
-        alone: `gold_alone`.
-        seed: See there.
-        votes: See there.
-        bounded: The least and the largest outcome.
-    """
+    """The corrected estimate; gold alone where nothing corrects it, or where its own interval is narrower."""
     made = stacked(asked, predictions, seed, votes) if predictions.shape[2] else None
     if made is None:
         return alone._replace(coefficients=np.zeros(predictions.shape[2]))
@@ -102,11 +93,7 @@ def best(
 
 
 def naive_range(given: Floats) -> dict[str, dict[str, float]]:
-    """What the predictors say on average, each by itself: the lowest, the highest and their mean.
-
-    Args:
-        given: Shape (items, predictors), NaN where one gave no label. One that never did has no mean.
-    """
+    """What the predictors say on average, each by itself: the lowest, the highest and their mean."""
     heard = given[:, np.isfinite(given).any(0)]
     if not heard.size:
         return {}
@@ -184,13 +171,7 @@ class Correcting:
                 self.corrected = best(asked, predictions, self.alone, seed, votes, bounded)
 
     def estimate(self, shape: Estimate, made: Corrected | None, sampling: Sampling) -> Estimate:
-        """An estimate filled in from a template.
-
-        Args:
-            shape: The template: measure, cell, method, details.
-            made: What was found.
-            sampling: How it is resampled, and what it carries.
-        """
+        """An estimate filled in from a template."""
         gold, resampling = int(self.asked.sample.gold.size), sampling.resampling
         details: dict[str, Any] = {**shape.details, "gold": gold}
         shape = replace(shape, n=gold, confidence_level=resampling.confidence_level)

@@ -72,14 +72,7 @@ class LabelledItems:
         kept: NDArray[np.bool_] | None = None,
         weights: Floats | None = None,
     ) -> GoldSample:
-        """The sample that a regression is of.
-
-        Args:
-            matrix: Its columns.
-            outcome: True outcomes, shape (items, outcomes), NaN where there is no gold label.
-            kept: The items that take part; all if left out.
-            weights: What each item counts for.
-        """
+        """The sample that a regression is of."""
         rows = slice(None) if kept is None else kept
         clusters = None if self.clusters is None else np.unique(self.clusters[rows], return_inverse=True)[1]
         strata = self.strata
@@ -109,11 +102,7 @@ class LabelledItems:
         return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan).reshape(shape))
 
     def valued(self, numbers: Floats) -> Floats:
-        """Each predictor's outcome of each item, NaN where it gave no label.
-
-        Args:
-            numbers: What each label counts as.
-        """
+        """Each predictor's outcome of each item, NaN where it gave no label."""
         return self.table(numbers[np.maximum(self.label, 0)], self.label >= 0)
 
     def probable(self, numbers: Floats) -> Floats | None:
@@ -151,10 +140,6 @@ def populations_apart(reading: Reading) -> Iterator[LabelledItems]:
 
     There are none where nothing was drawn. A column in ``by`` that belongs to items makes populations. One of
     how they were asked (``model``, ``variant``, a factor) makes parts, in which others' labels play no role.
-
-    Raises:
-        MeasureError: There are no columns of a gold sample, or several annotations in one place.
-        UnknownColumn: There is no such column.
     """
     gathered = reading.gathered
     if not set(gathered.columns) >= _SAMPLED:
@@ -181,16 +166,7 @@ def populations_apart(reading: Reading) -> Iterator[LabelledItems]:
 def populations(
     reading: Reading, asked: Sequence[str] = ASKED, *, apart: bool = False
 ) -> Iterator[LabelledItems]:
-    """The items of each population: the columns in ``by`` that belong to items, not to how they were asked.
-
-    Args:
-        reading: The annotations.
-        asked: The roles whose combinations are predictors.
-        apart: Whether each annotation has to have a place of its own, by predictor and repeat.
-
-    Raises:
-        MeasureError: There are no columns of a gold sample, or several annotations in one place.
-    """
+    """The items of each population: the columns in ``by`` that are the items', not of how they were asked."""
     frame = reading.frame
     _sampled(frame)
     item, names = item_codes(frame[reading.column("item") or "item"])

@@ -91,18 +91,7 @@ def fit(
     start: Fitted | None = None,
     errors: bool = True,
 ) -> Fitted:
-    """Fit the model by maximum likelihood, with Laplace's approximation.
-
-    Args:
-        counted: The answers.
-        components: The random effects, independent of each other.
-        tolerance: Where the optimiser stops: the relative change of the log likelihood.
-        start: Where it begins.
-        errors: Whether standard errors are wanted.
-
-    Raises:
-        MeasureError: gpboost is not installed, or (`GPBoostFailure`) cannot fit the model.
-    """
+    """Fit the model by maximum likelihood, with Laplace's approximation."""
     gpboost = _gpboost()
     params = {
         "optimizer_cov": "lbfgs",
@@ -285,11 +274,6 @@ def freedom(counted: Counted, components: Sequence[Component], fitted: Fitted) -
     One step from the maximum of the likelihood to that of the restricted one changes θ by I⁻¹h, with
     h_k = ½ tr(Φ X'V⁻¹Z_k Z_k'V⁻¹X), and Φ_jj by g'I⁻¹h: the widening, where it is positive.
 
-    Args:
-        counted: The answers.
-        components: The random effects.
-        fitted: The fit.
-
     Returns:
         Freedom, never more than the answers leave nor less than 1, and the widening. Items − 1 and no
         widening where an item has more than a hundred random effects.
@@ -344,15 +328,7 @@ def _sum(parts: Iterable[Floats]) -> Floats:
 def _blocks(
     counted: Counted, components: Sequence[Component], fitted: Fitted, prior: Floats, first: Floats
 ) -> Iterator[_Block]:
-    """The items' sums, as many items at a time as fit.
-
-    Args:
-        counted: The answers.
-        components: The random effects.
-        fitted: The fit.
-        prior: The variance of each of an item's random effects.
-        first: The first of an item's random effects, for each component.
-    """
+    """The items' sums, as many items at a time as fit."""
     place = np.stack([at + one.part for at, one in zip(first, components, strict=True)], 1)
     ones = np.ones(counted.item.size)
     times = np.stack([ones if one.slope is None else one.slope for one in components], 1)

@@ -130,17 +130,7 @@ def evaluator_flips(
 
 
 def pairs_of(parts: Sequence[Cell], first: str | None, second: str | None) -> list[tuple[str, str]]:
-    """The evaluators to compare: a first one with one or all of the others.
-
-    Args:
-        parts: Cells whose raters are evaluators.
-        first: By default the first by name.
-        second: By default each of the others.
-
-    Raises:
-        MeasureError: An evaluator would be compared with itself.
-        UnknownName: An evaluator has no rows.
-    """
+    """The evaluators to compare: a first one with one or all of the others."""
     known = sorted({name for cell in parts for name in cell.raters})
     for role, name in (("first", first), ("second", second)):
         if name is not None and name not in known:

@@ -36,11 +36,6 @@ def factors_of(
 
     Columns beyond those of every annotation frame that vary, and have one value in all rows of a variant;
     without any, the first of variant, decoding and model that varies.
-
-    Args:
-        annotations: The frame.
-        columns: Other names for its columns.
-        without: Columns that are not to be taken.
     """
     gathered = Gathered.of(annotations)
     played = {one for v in (columns or {}).values() for one in ((v,) if isinstance(v, str) else v)}

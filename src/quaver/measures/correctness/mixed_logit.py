@@ -205,17 +205,7 @@ def mixed_logit(
 def _settled(
     counted: Counted, effects: list[Candidate], left_out: dict[str, str], *, simplify: bool
 ) -> tuple[Fitted, list[Candidate]]:
-    """The fit, with the random effects that are left when it is simplified.
-
-    Args:
-        counted: The answers.
-        effects: The random effects to begin with.
-        left_out: To which those are added that are left out.
-        simplify: Whether any may be.
-
-    Raises:
-        MeasureError: It does not converge.
-    """
+    """The fit, with the random effects that are left when it is simplified."""
     while True:
         fitted = fit(counted, [one.component for one in effects])
         small = np.sqrt(np.maximum(fitted.variances, 0.0)) < SINGULAR

@@ -81,12 +81,6 @@ def candidates(
     levels (compound symmetry), a term with numbers a slope on their product, each less its mean. All are
     independent.
 
-    Args:
-        rows: A row a combination, with the columns that the formula names.
-        terms: The formula's.
-        units: The items; or the groups, and then the items within them.
-        asked: How many answers each row stands for.
-
     Returns:
         The effects that the answers can tell apart, the widest units' intercept first, and the others with
         the reason.

@@ -225,12 +225,6 @@ def range_of_others(accuracies: Floats, real: float, estimand: Estimand, confide
     Source: Searle, Casella & McCulloch (1992), Variance Components, sections 3.5 and 3.6; the studentized
     range: Tukey (1949), Biometrics 5, 99-114.
 
-    Args:
-        accuracies: Of each prompt; two or more.
-        real: From 0 to 1.
-        estimand: ``"population"`` or ``"next"``.
-        confidence_level: The interval's level.
-
     Returns:
         Within 0 and 1.
 

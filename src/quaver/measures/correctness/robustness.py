@@ -232,11 +232,6 @@ def corrected_spread(right: Floats, asked: Floats, units: Units | None = None) -
     McCulloch 1992, Variance Components, section 3.5); ``docs/measures-correctness.md`` compares it with
     the bootstrap's correction and with the floor taken off.
 
-    Args:
-        right: Right answers, shape (items, variants).
-        asked: Answers that count, the same shape; each variant has some.
-        units: What is resampled, where it is groups of items.
-
     Two variants, four items, of which one variant gets all right and one none: items do not matter, F = ∞:
 
     >>> corrected_spread(np.array([[1.0, 0]] * 4), np.ones((4, 2)))

@@ -57,13 +57,6 @@ def mean_over_items(
 ) -> Statistic:
     """The mean of a number that each item has.
 
-    Args:
-        cell: The cell.
-        values: A number an item, NaN where it has none.
-        said: What is said of it, with the reason should no item have one.
-        ends: The smallest and largest number that an item can have.
-        details: Further numbers.
-
     Returns:
         The statistic; undefined where no item has a number.
     """

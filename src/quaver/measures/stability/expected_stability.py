@@ -36,16 +36,8 @@ def tempered(
     are added after that: adding them first gives another number, unless T is 1. The sum is right only if
     ``logprobs`` holds the whole vocabulary, or at T ≤ 1 all that matters of it.
 
-    Args:
-        logprobs: Natural logarithms of the untempered probabilities, by token.
-        spells: The label that a token spells; tokens that spell none are left out here.
-        temperature: Above 0.
-
     Returns:
         The labels' probabilities, which need not sum to 1, and the rest: the probability of no label.
-
-    Raises:
-        MeasureError: The temperature is not above 0, or a log-probability is above 0 or not a number.
 
     Two spellings of 0.25 and another label of 0.5 are even at T = 1, and 0.125 to 0.25 at T = ½:
 
@@ -83,10 +75,6 @@ def expected_alpha(probabilities: Floats, repeats: int) -> Weighted:
     differ with probability d_u, two of different items u, v (K² pairs) with 1 − Σ_c p_uc·p_vc, so that
     D_e = [K²·(N² − Σ_c (Σ_u p_uc)²) − K·Σ_u d_u] / (n(n − 1)). Alpha is 1 − D_o / D_e: the mean of sampled
     alphas but for terms of order 1/N.
-
-    Args:
-        probabilities: Shape (items, labels) or (items, strata, labels), each row summing to 1; NaN for none.
-        repeats: K, two or more.
 
     Returns:
         A function to values of shape (samples, strata); NaN where there is no variation, or one item.
@@ -130,10 +118,6 @@ def sampling_variance(probabilities: Floats, repeats: int) -> Floats:
     and D_e = 1 − Σ P_c², dα = dA / D_e − 2·(1 − A) / D_e²·Σ P_c dP_c. An item's part of A is a U-statistic
     (Hoeffding 1948, Annals of Mathematical Statistics 19, 293-325), whose variance is
     [4(K − 2)·ζ₁ + 2·ζ₂] / (K(K − 1)), ζ₁ = Σ p³ − (Σ p²)² and ζ₂ = Σ p²·(1 − Σ p²).
-
-    Args:
-        probabilities: Shape (items, strata, labels), each row summing to 1; NaN for none.
-        repeats: K, two or more.
 
     Returns:
         A variance each stratum; NaN where alpha is undefined.

@@ -99,15 +99,6 @@ def label_flips(
     the measure ``accuracy`` with ``missing: wrong`` is over all prompts. For each model and factor:
     ``label_shift`` (see `_shift`).
 
-    Args:
-        annotations: A row an annotation, of one evaluator: ``item``, ``label``, ``variant``, ``model``,
-            ``decoding``, a column for each factor, and ``gold`` where it is known.
-        factors: The columns that vary with the prompt.
-        labels: The label set.
-        group: The column whose groups of items are the units of the intervals, instead of items.
-        resamples: Random draws behind the intervals; 0 for none.
-        seed: Root seed.
-
     Returns:
         The estimates; one without a value says why.
 

@@ -213,15 +213,7 @@ class Part(NamedTuple):
 def each_alpha(
     cell: Cell, counts: Floats, parts: Sequence[Part], level: Level | None, missing: Missing
 ) -> Iterator[Statistic]:
-    """The mean alpha of each part, from shared resamples.
-
-    Args:
-        cell: Whose items these are.
-        counts: Label counts, shape (items, strata, labels).
-        parts: The estimates wanted. Strata in which alpha is undefined are left out of their means.
-        level: Level of measurement; the label set's if left out.
-        missing: What an answer without a label counts as.
-    """
+    """The mean alpha of each part, from shared resamples."""
     level, values = scaled(cell.labels, level, cell.label_set, missing)
     model = Disagreement(counts, level, values)
     reasons = model.reasons()

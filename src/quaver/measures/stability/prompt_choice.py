@@ -85,14 +85,6 @@ def prompt_choice(
     - ``best_prompt_better``: how far its share is below the mean of the other prompts' shares, item by item.
       Its interval reaches 0 where ``p`` in the details, of prompts that are all alike, is above 0.025.
 
-    Args:
-        annotations: A row an annotation, of one evaluator: ``item``, ``label``, ``variant``, and where they
-            are known ``status``, ``model``, ``decoding`` and ``gold``.
-        labels: The label set.
-        group: The column whose groups of items are the units of the intervals, instead of items.
-        resamples: 0 for no intervals, and so for no choice.
-        seed: Root seed.
-
     Returns:
         The estimates; none where there is nothing to choose.
 

@@ -106,13 +106,6 @@ def uncertain_design(
 ) -> dict[str, Any]:
     """How far the smallest design is known, from components as they might have been.
 
-    Args:
-        components: Draws of the components, shape (draws, sources).
-        names: The sources.
-        target: The dependability to reach.
-        models: How many models are used.
-        tail: What lies outside the interval on each side.
-
     Returns:
         ``smallest_design_answers``, between how many answers an item (variants × repeats) the smallest design
         lies in all but a share ``tail`` on each side; an end is None where no design reaches the target. And

@@ -283,15 +283,7 @@ def intra_pss_adjacent(cell: Cell, *, level: Level | None = None, missing: Missi
 def _curve(
     cell: Cell, counts: Floats, steps: list[tuple[str, str]], level: Level | None, missing: Missing
 ) -> Iterator[Statistic]:
-    """Alpha at each step, mean over strata.
-
-    Args:
-        cell: The cell.
-        counts: Label counts, shape (items, strata, steps, labels).
-        steps: Each step's name, and which repeats it is of.
-        level: Level of measurement.
-        missing: What an answer without a label counts as.
-    """
+    """Alpha at each step, mean over strata."""
     said = said_of_alpha(cell, "Krippendorff's alpha, mean over conditions", missing)
     if not steps:
         yield replace(said, reason="fewer than two repeats" if cell.items else "no annotations")
@@ -335,11 +327,6 @@ def _with_summary(curve: list[Estimate], tolerance: float, confidence_level: flo
 
 def settled_at(ks: Sequence[int], values: Floats, tolerance: float) -> int | None:
     """The first k from which all values stay within a tolerance of their last; None where only the last does.
-
-    Args:
-        ks: The numbers of repeats, ascending.
-        values: Shape (k, values).
-        tolerance: The largest distance that counts as near.
 
     >>> settled_at([2, 3, 4, 5], np.array([[0.7], [0.8], [0.795], [0.8]]), 0.01)
     3

@@ -66,16 +66,6 @@ def vouched_parts(
 
     The intervals of classes and groups hold for all of a model at once.
 
-    Args:
-        annotations: A row an annotation, of one evaluator: ``item``, ``label``, ``variant``, and where they
-            are known ``status``, ``model``, ``decoding`` and ``gold``.
-        labels: The label set.
-        compared: Columns of the frame whose groups of items are looked at.
-        coders: Columns of the frame that hold the labels of people, if two or more are to be compared.
-        group: The column whose groups of items are the units of the intervals, instead of items.
-        resamples: 0 for no intervals.
-        seed: Root seed.
-
     Three items of class b, two of which are called a:
 
     >>> from quaver.core.records import Label
@@ -202,12 +192,6 @@ def gold_agreement(said: Statistic, counts: Floats, gold: Floats, alike: Floats 
     had nothing to do with the items: 1 − Σ_k p_k q_k, with p_k the share of label k among the labels and q_k
     among the gold labels, an item's counting as often as it has labels. Source: Cohen (1960), Educational and
     Psychological Measurement 20, 37-46.
-
-    Args:
-        said: The statistic so far.
-        counts: How often each item has each label, shape (items, labels).
-        gold: Each item's gold label, as ones and zeros of the same shape.
-        alike: How alike two labels are (`label_pairs.likeness`); None where only the same label agrees.
 
     Of ten items two are b; one of these is called a: 1 − 0.1 / (1 − 0.9 · 0.8 − 0.1 · 0.2):
 

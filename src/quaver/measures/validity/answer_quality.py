@@ -49,14 +49,6 @@ def answer_quality(
     unlabelled ``statuses``, and ``by`` and ``shares`` of the factor over whose levels their share ranges
     furthest; for those cut off ``unlabelled``, how many of them have no label.
 
-    Args:
-        annotations: A row an annotation, of one evaluator: ``item``, ``label``, and where they are known
-            ``model``, ``status``, ``truncated`` and a column for each factor.
-        factors: The columns that vary with the prompt.
-        group: The column whose groups of items are the units of the intervals, instead of items.
-        resamples: 0 for no intervals.
-        seed: Root seed.
-
     Returns:
         Three estimates for each model, with ``model`` in the cell.
 

@@ -36,12 +36,7 @@ class Effect:
     above: bool
 
     def verdict(self, low: float | None, high: float | None) -> Verdict:
-        """What an interval says of it: it holds or reverses where the whole interval does.
-
-        Args:
-            low: The interval's lower end; None where there is none.
-            high: Its upper end.
-        """
+        """What an interval says of it: it holds or reverses where the whole interval does."""
         if low is None or high is None or low <= self.threshold <= high:
             return "not distinguishable"
         return "holds" if (low > self.threshold) == self.above else "reverses"
@@ -52,15 +47,6 @@ def read_effect(text: str, names: Sequence[str], references: Sequence[str] = ())
 
     Two sides with ``<`` or ``>`` between them; each is a sum of coefficients and numbers, a coefficient
     perhaps times a number (``2 * educ``). A reference level's coefficient is 0.
-
-    Args:
-        text: The claim.
-        names: The coefficients, as `quaver.estimation.regression.design` names them.
-        references: The levels whose coefficient is 0.
-
-    Raises:
-        MeasureError: It is no such claim, or is about no coefficient.
-        UnknownColumn: It names a coefficient that the regression does not have.
 
     >>> found = read_effect("party[Rep] < party[Dem]", ["Intercept", "party[Rep]"], ["party[Dem]"])
     >>> found.contrast.tolist(), found.threshold, found.above

@@ -227,12 +227,7 @@ def coder_agreement(
 
 
 def coders_of(reading: Reading, coders: str | Sequence[str]) -> Mapping[str, Encoded]:
-    """The columns of the coders.
-
-    Raises:
-        MeasureError: None is named, or one twice.
-        UnknownColumn: There is no such column.
-    """
+    """The columns of the coders."""
     names = (coders,) if isinstance(coders, str) else tuple(coders)
     if not names or len(set(names)) < len(names):
         raise MeasureError(
@@ -343,12 +338,7 @@ def _alpha(
 
 
 def stray_disagreement(cell: Cell, ratings: Ints) -> tuple[IntervalWarning, ...]:
-    """A warning where answers differ from a coder's label by stray answers alone (`none_goes_far`).
-
-    Args:
-        cell: The cell.
-        ratings: Shape (items, strata, 2).
-    """
+    """A warning where answers differ from a coder's label by stray answers alone (`none_goes_far`)."""
     known = (ratings >= 0).all(2)
     apart = (ratings[:, :, 0] != ratings[:, :, 1]) & known
     count = known.sum(1)

@@ -51,14 +51,7 @@ class WeightedRegression(NamedTuple):
     def statistic(
         self, found: Statistic, outcome: Floats, threshold: float, confidence_level: float
     ) -> Statistic:
-        """A statistic filled in: the contrast, with the interval of its sandwich variance (HC3) and p.
-
-        Args:
-            found: The statistic so far, with the reason if there is no solution.
-            outcome: Shape (items, outcomes); NaN where an item has no label.
-            threshold: What the effect is held against.
-            confidence_level: Of the interval.
-        """
+        """A statistic filled in: the contrast, with the interval of its sandwich variance (HC3) and p."""
         complete = np.isfinite(self.matrix).all(1) & np.isfinite(self.weights)
         known = complete & np.isfinite(outcome).all(1)
         clusters = None
@@ -377,17 +370,8 @@ def drawn_weights(
 ) -> tuple[Floats, Floats | None]:
     """Which items count, and the weight of each.
 
-    Args:
-        cell: The cell.
-        reading: What the cell is of.
-        probability: The column with each item's probability of being drawn, empty where it was not.
-        counted: Which items would count, were they drawn.
-
     Returns:
         Without a column, the items that would count, and None; so too where all were as likely to be drawn.
-
-    Raises:
-        UnknownColumn: There is no such column.
     """
     if probability is None or not cell.rows.size:
         return counted, None

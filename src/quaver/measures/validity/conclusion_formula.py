@@ -45,9 +45,6 @@ def read_formula(formula: str) -> Regression:
     Right of the ``~`` stand columns of the items, as `quaver.estimation.regression.parsed` reads them;
     ``factor(a)`` takes numbers as categories, and ``1`` stands for no column at all.
 
-    Raises:
-        MeasureError: It is no such formula.
-
     >>> read_formula("share(Clinton) ~ factor(party) + educ")[:2]
     ('Clinton', ('party', 'educ'))
     """
@@ -210,9 +207,6 @@ def label_numbers(label: str | None, codes: Sequence[str], labels: LabelSet | No
 def read_regression(formula: str, regression: Kind) -> Regression:
     """What a formula asks for of a kind of regression.
 
-    Raises:
-        MeasureError: It is no formula, or its outcome is none of that kind's.
-
     >>> read_regression("label ~ educ", "multinomial").columns
     ('educ',)
     """
@@ -236,13 +230,6 @@ def outcome_numbers(
 ) -> Floats:
     """What each label counts as, shape (labels, outcomes).
 
-    Args:
-        asked: The formula.
-        regression: Its kind.
-        codes: The labels.
-        labels: The label set.
-        outcomes: The labels that a multinomial regression has coefficients of.
-
     >>> outcome_numbers(read_formula("label ~ x"), "multinomial", ["a", "b", "c"], None, ["b", "c"]).tolist()
     [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
     """
@@ -264,10 +251,6 @@ def check_conclusion(
 
     Returns:
         The items' columns.
-
-    Raises:
-        MeasureError: As `conclusion` does.
-        UnknownName: As there.
     """
     asked = read_regression(formula, regression)
     outcomes = labels.codes[1:] if regression == "multinomial" else ()

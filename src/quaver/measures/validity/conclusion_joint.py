@@ -77,9 +77,6 @@ class _Together(NamedTuple):
     def under(self, lever: Floats) -> tuple[Floats, Floats]:
         """Effects less the value claimed against, and their test statistics, for levers dealt out anew.
 
-        Args:
-            lever: Shape (permutations, items).
-
         Returns:
             Each of shape (permutations, specifications).
         """
@@ -93,11 +90,6 @@ class _Together(NamedTuple):
 
 def joint_estimate(drawn: Sequence[Drawn], table: ItemTable, resampling: Resampling) -> Iterator[Estimate]:
     """The share of all specifications that hold, beside what no effect would give.
-
-    Args:
-        drawn: One cell's specifications, or every cell's.
-        table: The items' columns and the claim.
-        resampling: Its seed, level, and whether there are permutations at all.
 
     Yields:
         The share of specifications that hold; nothing of a single one. In ``details``, from permutations:

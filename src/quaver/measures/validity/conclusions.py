@@ -52,18 +52,6 @@ def conclusion(
     claim *holds* where the whole interval is on its side, *reverses* where it is all on the other, and is
     *not distinguishable* else.
 
-    Args:
-        formula: See `conclusion_formula.read_formula`.
-        effect: What is claimed: ``educ > 0``, ``party[Rep] < party[Dem]`` (see `claims.read_effect`); in a
-            multinomial regression ``LABEL:educ > 0``.
-        items: A frame with ``item`` and the formula's columns; ``annotations`` itself if left out.
-        name: What the conclusion is called; the formula and the effect if left out.
-        regression: ``"linear"``, ``"logistic"`` (of a share), or ``"multinomial"`` (of ``label``), whose
-            coefficients are log-odds against the label set's first label.
-        categories: Columns that are categories although they look like numbers.
-        weights: A column of ``items``: what each item counts for.
-        missing: ``"drop"``: an answer without a label is left out; ``"category"``: it is not LABEL.
-
     Returns:
         With a gold sample that was drawn by design, first what `corrected_conclusion` gives, about the true
         labels. For each cell and variant a ``conclusion`` (``details``: ``verdict``, ``effect``,

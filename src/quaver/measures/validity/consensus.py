@@ -41,10 +41,6 @@ class DawidSkene(NamedTuple):
 def votes(codes: NDArray[np.int32], labels: int) -> Floats:
     """How often each rater gave each label to each item, from codes of shape (items, raters, repeats).
 
-    Args:
-        codes: Label codes; -1 for none.
-        labels: How many labels there are.
-
     Returns:
         Counts, shape (items, raters, labels).
     """
@@ -53,9 +49,6 @@ def votes(codes: NDArray[np.int32], labels: int) -> Floats:
 
 def majority(counts: Floats) -> Floats:
     """The most frequent label of each item; a tie is shared evenly.
-
-    Args:
-        counts: Shape (items, raters, labels).
 
     Returns:
         Shape (items, labels), rows that sum to 1; NaN for an item without labels.

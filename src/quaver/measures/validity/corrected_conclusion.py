@@ -57,26 +57,12 @@ def corrected_conclusion(
     where it is known to sum to zero, so that errors cancel and precision is gained. Undefined where the rarer
     label has too few gold labels on one side of the contrast: an interval would then cover too rarely.
 
-    Args:
-        formula: ``share(LABEL) ~ a + b`` or ``label ~ a + b``; see `conclusion_formula.read_formula`.
-        effect: What is claimed: ``educ > 0``; in a multinomial regression ``LABEL:educ > 0``.
-        items: A frame with ``item`` and the formula's columns; ``annotations`` itself if left out.
-        name: What the conclusion is called; the formula and the effect if left out.
-        regression: ``"linear"``, ``"logistic"`` (of a share), or ``"multinomial"`` (of ``label``), whose
-            coefficients are log-odds against the label set's first label.
-        categories: Columns that are categories although they look like numbers.
-        weights: A column of ``items``: what each item counts for in the population.
-        each: Whether each prompt's PPI++ and DSL estimates are given beside it.
-
     Returns:
         For each population (``by`` columns that belong to items) ``conclusion_corrected``, with ``verdict``,
         ``gold_alone``, ``effective_gold`` (how many gold labels alone would be as precise), ``more_gold``
         (what twenty more would bring), ``gold_needed`` (for a power of 80% if the estimate were the truth;
         None where labels for all items would not be enough) and ``p`` in ``details``; ``conclusion_gold``,
         from gold labels alone; for each prompt ``conclusion_ppi`` (PPI++) and ``conclusion_dsl``.
-
-    Raises:
-        MeasureError: No gold sample was drawn by design.
 
     Of 80 items 40 were drawn, and 24 of these are ``a``; the model's labels are all right, 44 in all being
     ``a``. Gold alone says 0.6, the corrected estimate 0.55:

@@ -55,15 +55,6 @@ def item_clusters(
     Undefined, with the reason, where a column cannot group items: every item has another value, hardly any
     value occurs twice, fewer than 10 values, one value has most items.
 
-    Args:
-        annotations: A row an annotation, of one evaluator: ``item``, ``label``, and ``gold`` where it is
-            known.
-        columns: A row an item: ``item``, and a column for each way to group them; null where an item has
-            none.
-        group: The column that the study declares already. Only coarser groups, which hold its groups whole,
-            are then looked for, among the means of its groups.
-        seed: Root seed of the permutations.
-
     Returns:
         An estimate a column, with ``column`` in the cell. In its details: ``quantity``; ``effect``, the
         design effect; ``groups``; ``p``; ``p_holm``; ``clustered``, whether the groups are real (p_holm <

@@ -143,11 +143,7 @@ def sensitivity(
 
 
 def check_convention(convention: Convention, missing: Missing | None) -> Missing:
-    """What the unanswered count as, under a convention.
-
-    Raises:
-        MeasureError: The convention is unknown, or the two contradict each other.
-    """
+    """What the unanswered count as, under a convention."""
     if convention not in ("recommended", "paper"):
         raise MeasureError(
             "unknown convention", where="convention", expected="recommended or paper", found=repr(convention)
@@ -447,11 +443,7 @@ class Pairs:
 
 
 def alike(counts: Floats) -> Floats:
-    """The consistency of each pair of items of one class, mean over the strata, shape (items, items).
-
-    Args:
-        counts: Label counts, shape (items, strata, labels).
-    """
+    """The consistency of each pair of items of one class, mean over the strata, shape (items, items)."""
     one_class = np.zeros(len(counts), np.int64)
     layers = [Pairs(counts[:, stratum], one_class).matrix(0) for stratum in range(counts.shape[1])]
     return np.asarray(np.mean(layers, 0))

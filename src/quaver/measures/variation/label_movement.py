@@ -299,9 +299,6 @@ def adjusted_tau(counts: Floats) -> float | None:
     tau = (Σ_l Σ_k n_lk²/n_l − Σ_k n_k²/n) / (n − Σ_k n_k²/n): the part of the errors in guessing the label
     that knowing the level saves. Adjusted as R² is: 1 − (1 − tau)(n − 1)/(n − L), with L levels.
 
-    Args:
-        counts: Shape (levels, labels).
-
     Returns:
         None where all answers have one label, or there are no more answers than levels.
 
@@ -317,12 +314,7 @@ def adjusted_tau(counts: Floats) -> float | None:
 
 
 def _taus(counts: Floats, weights: Floats | None = None) -> Floats:
-    """`adjusted_tau` of several tables; NaN where it is undefined.
-
-    Args:
-        counts: Shape (samples, levels, labels), or (levels, labels) with weights.
-        weights: How often each level is there, shape (samples, levels).
-    """
+    """`adjusted_tau` of several tables; NaN where it is undefined."""
     sizes = counts.sum(-1)
     square = (counts**2).sum(-1) / np.where(sizes > 0, sizes, 1)
     if weights is None:

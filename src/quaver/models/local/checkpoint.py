@@ -59,13 +59,6 @@ def choose(
 ) -> int:
     """The next token.
 
-    Args:
-        logits: The logits of all tokens.
-        decoding: How to choose. Temperature 0 takes the most likely token, the first of ties.
-        uniform: A uniform random number from 0 to 1. Of the remaining tokens, in order of id, the one is
-            taken at which the cumulative probability passes it.
-        seen: Earlier tokens, for the repetition penalty.
-
     >>> choose(np.array([0.0, 2.0, 1.0]), Decoding("d", temperature=1.0, top_k=2), uniform=0.9)
     2
     """
@@ -179,11 +172,6 @@ class Causal:
 
     def likelihoods(self, read: Read, texts: Sequence[Sequence[int]], ends: Sequence[int] = ()) -> Floats:
         """The log-likelihood of each text (a list of tokens) after a single row.
-
-        Args:
-            read: A single row, which remains usable.
-            texts: The texts, of at least one token each.
-            ends: The tokens that end an answer; if given, one of them must follow.
 
         Returns:
             The sum of each text's token log-probabilities.
@@ -326,11 +314,7 @@ _TURN_ENDS = ("<|im_end|>", "<end_of_turn>", "<|eot_id|>", "<|end|>", "<|endofte
 
 
 def load_tokenizer(checkpoint: Checkpoint) -> Any:
-    """Load a model's tokenizer.
-
-    Raises:
-        ModelError: It cannot be loaded.
-    """
+    """Load a model's tokenizer."""
     pytorch()
     from transformers import AutoTokenizer
 
@@ -339,11 +323,7 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
 
 
 def load_network(checkpoint: Checkpoint, dtype: str, device: str) -> Any:
-    """Load a model's weights onto a device.
-
-    Raises:
-        ModelError: They cannot be loaded.
-    """
+    """Load a model's weights onto a device."""
     torch = pytorch()
     from transformers import AutoModelForCausalLM
 
@@ -362,11 +342,7 @@ def ends_of(network: Any, tokenizer: Any) -> list[int]:
 
 
 def chat_text(tokenizer: Any, messages: Sequence[Message], name: str) -> str:
-    """A prompt as one text, by the model's chat template.
-
-    Raises:
-        ModelError: The model has no template, or the template does not take these messages.
-    """
+    """A prompt as one text, by the model's chat template."""
     if not tokenizer.chat_template:
         raise ModelError(
             f"{name} has no chat template",

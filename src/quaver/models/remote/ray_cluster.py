@@ -37,11 +37,7 @@ class Arrivals:
         return [ref for ref, _ in self._came]
 
     def got(self, ref: object) -> Any:
-        """The first that came for it.
-
-        Raises:
-            BaseException: It is one.
-        """
+        """The first that came for it."""
         at, came = next((at, value) for at, (one, value) in enumerate(self._came) if one == ref)
         del self._came[at]
         if isinstance(came, BaseException):
@@ -230,12 +226,7 @@ class Cluster:
         return worker
 
     def room(self, worker: _RayWorker, ahead: float) -> int:
-        """How many requests a worker should have at a time: those its model works on, and those to be next.
-
-        Args:
-            worker: The worker.
-            ahead: How many it answers in the time that the next should last.
-        """
+        """How many requests a worker should have at a time: those its model works on and the next."""
         if worker in self._shares and not self._shares.has(worker):
             return 0
         return worker.held + min(_MOST_AHEAD, max(worker.least, int(ahead)))
@@ -257,11 +248,7 @@ class Cluster:
                 one.spare()
 
     def check_patience(self, seconds: float) -> None:
-        """Give up where no worker has started for long, and none ever will.
-
-        Raises:
-            Unavailable: The cluster has no room for one, even if nothing else runs on it.
-        """
+        """Give up where no worker has started for long, and none ever will."""
         if seconds < _PATIENCE:
             return
         have = {name: self._ray.cluster_resources().get(name, 0) for name in ("CPU", "GPU")}
@@ -286,12 +273,7 @@ class Cluster:
         return self._arrivals.among(refs)
 
     def got(self, ref: object) -> Any:
-        """What a worker returned.
-
-        Raises:
-            QuaverError: The worker raised one, which is raised as it was.
-            ModelError: It raised something else.
-        """
+        """What a worker returned."""
         return self._arrivals.got(ref)
 
     def _note(self, ref: Any) -> None:
@@ -334,12 +316,7 @@ class Cluster:
         worker.listen(max(_HELD, _EACH * len(self._alive)))
 
     def _value(self, ref: Any) -> Any:
-        """What Ray has for a reference.
-
-        Raises:
-            QuaverError: The worker raised one, which is raised as it was.
-            ModelError: It raised something else.
-        """
+        """What Ray has for a reference."""
         try:
             return self._ray.get(ref)
         except self._ray.exceptions.RayTaskError as error:
@@ -385,11 +362,7 @@ class _RayWorker:
         return ref
 
     def listen(self, held: float = 0.0) -> None:
-        """Wait for what it answers next, if it owes anything.
-
-        Args:
-            held: Seconds for which it gathers answers.
-        """
+        """Wait for what it answers next, if it owes anything."""
         self._listens = bool(self.numbered)
         if self._listens:
             self._waited[self.actor.collect.remote(held)] = self, "collect"

@@ -184,11 +184,7 @@ class RemoteModel:
     # ---------------------------------------------------------------------------------- asking
 
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
-        """Answer requests in whatever worker is free.
-
-        Raises:
-            ModelError: The model cannot be used, or workers keep dying.
-        """
+        """Answer requests in whatever worker is free."""
         for group in self.checked_groups(requests):
             yield from group
 
@@ -373,11 +369,7 @@ class RemoteModel:
         return found
 
     def _lose(self, worker: _Worker, error: BaseException) -> None:
-        """A worker is gone: what it had is asked elsewhere, and another takes its place.
-
-        Raises:
-            ModelError: They keep dying.
-        """
+        """A worker is gone: what it had is asked elsewhere, and another takes its place."""
         self._workers.remove(worker)
         self._cluster.end(worker.handle)
         for request in [one for group in worker.groups.values() for one in group.requests]:

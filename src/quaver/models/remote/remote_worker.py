@@ -208,11 +208,7 @@ class RemoteWorker:
         self._hungry = self._is_client = self._is_fast = False
 
     def ready(self) -> bool:
-        """Make the model, which can be asked then; whether it must be given a share of a rate.
-
-        Raises:
-            ModelError: It cannot be used here, or is not the driver's.
-        """
+        """Make the model, which can be asked then; whether it must be given a share of a rate."""
         with self._starting:
             if self._model is None:
                 self._model = self.make()
@@ -222,43 +218,22 @@ class RemoteWorker:
         return isinstance(self._model, Spread) and self._model.is_rated
 
     def share(self, share: float, begin: float) -> None:
-        """Keep to a share of the rate that the study gives.
-
-        Args:
-            share: The share.
-            begin: After what part of the interval between two calls to begin.
-        """
+        """Keep to a share of the rate that the study gives."""
         assert isinstance(self._model, Spread)
         self._model.keep_share(share, begin)
 
     def make(self) -> Model:
-        """Make the model.
-
-        Raises:
-            ModelError: It cannot be used here, or is not the driver's.
-        """
+        """Make the model."""
         return _made(self._setup)
 
     def take(self, number: int, packed: bytes) -> None:
-        """Ask a group of packed requests.
-
-        Args:
-            number: The group's number.
-            packed: Its requests.
-        """
+        """Ask a group of packed requests."""
         requests = unpacked_requests(packed)
         group = self._groups[number] = _Group(len(requests), self._full)
         self.ask(requests, group)
 
     def collect(self, held: float) -> Came:
-        """What has been answered, as soon as a group is over or some answers have waited long enough.
-
-        Args:
-            held: Seconds for which answers may wait.
-
-        Raises:
-            ModelError: The model cannot be used any more, and all that it had answered was collected.
-        """
+        """What has been answered, as soon as a group is over or some answers have waited long enough."""
         while self._failed is None and not self._some.wait(_LOOK):
             pass
         if self._failed is None:

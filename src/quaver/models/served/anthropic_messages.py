@@ -84,15 +84,7 @@ def message_body(model: str, request: Request, asked: AskedOfClaude) -> dict[str
 
 
 def read_message(content: bytes, choices: Sequence[str] = ()) -> Response:
-    """The response in a reply.
-
-    Args:
-        content: The reply's body.
-        choices: The choices, if the label was requested inside a JSON object.
-
-    Raises:
-        Passing: The reply is empty, cut, not JSON, or no message.
-    """
+    """The response in a reply."""
     reply = parsed_reply(content)
     blocks = reply.get("content")
     if reply.get("type") != "message" or not isinstance(blocks, list):

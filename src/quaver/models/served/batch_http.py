@@ -56,13 +56,7 @@ class BatchHttp:
         headers: Mapping[str, str] | None = None,
         may_be_empty: bool = False,
     ) -> tuple[dict[str, Any], Mapping[str, str]]:
-        """Send a request and read the JSON object that comes back, with the reply's headers.
-
-        Raises:
-            NotNow: No usable reply came; ``unsure`` if the request may have taken effect.
-            Gone: The provider does not know what the address names.
-            ModelError: The provider refuses.
-        """
+        """Send a request and read the JSON object that comes back, with the reply's headers."""
         extra = dict(headers or {})
         if document is not None:
             content = json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
@@ -81,12 +75,7 @@ class BatchHttp:
         return parsed, found
 
     def lines(self, url: str) -> Iterator[bytes]:
-        """Download the lines of a file.
-
-        Raises:
-            NotNow: It breaks off, or is larger than any results are.
-            Gone: The provider does not have it.
-        """
+        """Download the lines of a file."""
         with self._sent("GET", url, None, {}, changes=False) as reply:
             rest, size = b"", 0
             for chunk in self._chunks(reply):
@@ -173,16 +162,7 @@ def object_of(line: bytes) -> dict[str, Any]:
 
 
 def listed(page: Mapping[str, Any], field: str, *, may_lack: bool = False) -> list[dict[str, Any]]:
-    """The objects on a page of a list.
-
-    Args:
-        page: The page.
-        field: Where they are.
-        may_lack: Whether an empty list may be left out.
-
-    Raises:
-        NotNow: It is no page of a list, which must not be taken for an empty one.
-    """
+    """The objects on a page of a list."""
     data = page.get(field, [] if may_lack else None)
     if not isinstance(data, list):
         raise NotNow(f"the reply has no list of {field}")

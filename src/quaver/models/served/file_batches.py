@@ -142,16 +142,7 @@ def _id(found: Mapping[str, Any]) -> str:
 def service_of(
     server: Preset, model: str, address: Address, secret: Callable[[], str], folder: Path, *, together: bool
 ) -> BatchService | None:
-    """Who takes the batches of a model; None if nobody does.
-
-    Args:
-        server: What the server honours.
-        model: The model's name there.
-        address: Where it is.
-        secret: Gives the key, or raises.
-        folder: Where files for people to hand on are kept.
-        together: Whether a request's calls are drawn together.
-    """
+    """Who takes the batches of a model; None if nobody does."""
     if server.batch == "none":
         return None
 

@@ -212,15 +212,7 @@ class Flight:
         self._completed = self._taken = 0  # each is counted by one thread
 
     def answers(self, requests: Iterable[Request], connected: Callable[[], Any]) -> Iterator[Answered]:
-        """The answers, as they arrive.
-
-        Args:
-            requests: The requests, drawn in their own thread as fast as they can be sent.
-            connected: Opens a connection, an asynchronous context.
-
-        Raises:
-            ModelError: The model cannot be used; answers in flight have been yielded before.
-        """
+        """The answers, as they arrive."""
         thread = threading.Thread(
             target=self._in_thread, args=(requests, connected), name="quaver-flight", daemon=True
         )

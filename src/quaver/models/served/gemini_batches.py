@@ -29,13 +29,7 @@ _FILTERED = frozenset(
 
 
 def generate_content(model: str, request: Request, body: Mapping[str, Any]) -> dict[str, Any]:
-    """A request as Gemini's ``GenerateContentRequest``.
-
-    Args:
-        model: The model's name.
-        request: The request.
-        body: The extra fields of the study file; only ``reasoning_effort`` has a counterpart.
-    """
+    """A request as Gemini's ``GenerateContentRequest``."""
     decoding, said = request.decoding, turns(request.prompt.messages)
     system = [{"text": one["content"]} for one in said if one["role"] == "system"]
     contents = [
@@ -61,11 +55,7 @@ def generate_content(model: str, request: Request, body: Mapping[str, Any]) -> d
 
 
 def check_body(body: Mapping[str, Any]) -> None:
-    """Check that the extra fields of the study file have a counterpart in a batch.
-
-    Raises:
-        SpecError: One has not.
-    """
+    """Check that the extra fields of the study file have a counterpart in a batch."""
     unknown = sorted(name for name, value in body.items() if name != "reasoning_effort" and value is not None)
     effort = body.get("reasoning_effort")
     if unknown or (effort is not None and effort not in _BUDGETS):

@@ -75,19 +75,11 @@ class HttpPool:
         return Endpoint(url, CIMultiDict(headers), _proxy(url))
 
     async def post(self, to: Endpoint, body: bytes) -> HttpReply:
-        """Send a body, and read the reply.
-
-        Raises:
-            aiohttp.ClientError: No connection was made, it was lost, or what came is not a reply.
-        """
+        """Send a body, and read the reply."""
         return await self._sent("POST", to, body)
 
     async def get(self, url: str, headers: Mapping[str, str]) -> HttpReply:
-        """Fetch an address.
-
-        Raises:
-            aiohttp.ClientError: No connection was made, it was lost, or what came is not a reply.
-        """
+        """Fetch an address."""
         return await self._sent("GET", self.endpoint(url, headers), None)
 
     async def _sent(self, method: str, to: Endpoint, body: bytes | None) -> HttpReply:
@@ -118,11 +110,7 @@ class TooLong(Exception):
 
 
 async def _whole(payload: aiohttp.StreamReader) -> bytes:
-    """A reply's body, read up to a size.
-
-    Raises:
-        TooLong: It goes on.
-    """
+    """A reply's body, read up to a size."""
     whole = bytearray()
     while chunk := await payload.readany():
         whole += chunk
@@ -134,11 +122,7 @@ async def _whole(payload: aiohttp.StreamReader) -> bytes:
 
 
 def check_parts(content: bytes) -> None:
-    """Refuse JSON of so many small values that it takes a multiple of its size.
-
-    Raises:
-        TooLong: It is such.
-    """
+    """Refuse JSON of so many small values that it takes a multiple of its size."""
     parts = sum(map(content.count, (b"[", b"{", b",", b":")))
     if parts * _PART > _MOST_PARSED:
         raise TooLong(f"the reply holds {parts:,} values")
@@ -205,10 +189,6 @@ class Connection:
 
         Returns:
             The reply and the limits that it reports; or a response, if the prompt itself is at fault.
-
-        Raises:
-            Passing: A retry may succeed.
-            ModelError: A retry will not succeed.
         """
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
         to = self._endpoints.get(path)
@@ -220,12 +200,7 @@ class Connection:
         return self._secret.out_of_bytes(reply.content), read_limits(reply.headers)
 
     async def get(self, path: str) -> bytes:
-        """Fetch a path below the base URL, or another URL of the server.
-
-        Raises:
-            Passing: A retry may succeed.
-            ModelError: A retry will not succeed.
-        """
+        """Fetch a path below the base URL, or another URL of the server."""
         url = path if "://" in path else self._base + path
         reply = await self._sent(self._pool.get, url, self._headers)
         return b"" if isinstance(reply, Response) else self._secret.out_of_bytes(reply.content)

@@ -114,13 +114,7 @@ class Pace:
     def limit(
         self, *, requests_per_minute: float | None, tokens_per_minute: float | None, begin: float
     ) -> None:
-        """Change the given rates.
-
-        Args:
-            requests_per_minute: As at the start.
-            tokens_per_minute: As at the start.
-            begin: Send nothing for this part of the interval between two calls.
-        """
+        """Change the given rates."""
         if requests_per_minute:
             self._rate.a_second = requests_per_minute / 60
             self.hold(begin * 60 / requests_per_minute)
@@ -132,13 +126,7 @@ class Pace:
     # ------------------------------------------------------------------ what came back
 
     def answered(self, sent: Sent, used: int | None, limits: Limits | None) -> None:
-        """Record an answer.
-
-        Args:
-            sent: The call.
-            used: The tokens that it took, if the server reports them.
-            limits: The remaining limits that the server reports.
-        """
+        """Record an answer."""
         now = self._clock()
         is_open = now >= max(self._held, self._rate.free_at())
         self._landed(sent, now, is_open=is_open, limited=self.rate < math.inf)

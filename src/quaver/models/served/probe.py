@@ -72,19 +72,7 @@ def tried(
     arriving: Arriving,
     allowed: Collection[str],
 ) -> Found:
-    """Reach a server and test the features that a study needs.
-
-    Args:
-        server: The preset.
-        needs: The features that the study needs; nothing else is tested.
-        connected: Opens a connection.
-        address: The server, for errors.
-        arriving: Sends some calls of a request over a connection, as in the study itself.
-        allowed: Features that the study may do without.
-
-    Raises:
-        ModelError: It cannot be reached, or does not honour what the study needs.
-    """
+    """Reach a server and test the features that a study needs."""
     probe = _Probe(server, needs, address, arriving)
 
     async def run() -> Found:

@@ -281,14 +281,7 @@ class Window:
         return max(1, int(self._size))
 
     def answered(self, seconds: float, at_once: int, *, full: bool, limited: bool) -> None:
-        """Record an answer.
-
-        Args:
-            seconds: Its duration.
-            at_once: Calls in flight when it was sent, including itself.
-            full: Whether this number kept more calls from being sent.
-            limited: Whether the rate is limited.
-        """
+        """Record an answer."""
         if not self._seeks:
             return
         if limited:

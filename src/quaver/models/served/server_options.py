@@ -34,11 +34,7 @@ _LONG = 6
 
 
 def check_repeatable(preset: str | None, repeats: str, concurrency: int | None) -> None:
-    """Check that the server supports ``mode: repeatable``.
-
-    Raises:
-        SpecError: It does not.
-    """
+    """Check that the server supports ``mode: repeatable``."""
     if preset != "llamacpp_server":
         steady = PRESETS[preset].steady if preset else ""
         raise SpecError(
@@ -59,11 +55,7 @@ def check_repeatable(preset: str | None, repeats: str, concurrency: int | None) 
 
 
 def checked_url(url: str, preset: str | None) -> str:
-    """The address, if it is valid and holds nothing secret.
-
-    Raises:
-        SpecError: It is not.
-    """
+    """The address, if it is valid and holds nothing secret."""
     if not url:
         azure = preset == "azure"
         raise SpecError(
@@ -118,11 +110,7 @@ def _names_key(url: str) -> bool:
 
 
 def checked_variable(name: str | None) -> str:
-    """The name of the environment variable for the key, if it is not the key itself.
-
-    Raises:
-        SpecError: It is not.
-    """
+    """The name of the environment variable for the key, if it is not the key itself."""
     if name is None:
         return ""
     # A name has words; a long run of capitals and digits is a key.
@@ -139,11 +127,7 @@ def checked_variable(name: str | None) -> str:
 
 
 def checked_key(secret: str, variable: str, url: str) -> str:
-    """A key, if it can be sent in a header.
-
-    Raises:
-        ModelError: It cannot.
-    """
+    """A key, if it can be sent in a header."""
     at, odd = next(((at, one) for at, one in enumerate(secret, 1) if not "!" <= one <= "~"), (0, ""))
     if not odd:
         return secret
@@ -158,22 +142,14 @@ def checked_key(secret: str, variable: str, url: str) -> str:
 
 
 def checked_name(where: str, text: str) -> str:
-    """A model's name or version, if it is not a key.
-
-    Raises:
-        SpecError: It is.
-    """
+    """A model's name or version, if it is not a key."""
     if looks_like_key(text):
         raise _looks_secret(where, "a name", f"a {where} that looks like a key")
     return text
 
 
 def checked_body(body: Mapping[str, Any], where: str = "body") -> dict[str, Any]:
-    """Extra fields for every request, if none looks like a key, at any depth.
-
-    Raises:
-        SpecError: One does.
-    """
+    """Extra fields for every request, if none looks like a key, at any depth."""
     for loc, text in texts_in(body):
         is_field = loc[-1] == text
         if is_field and _is_key_name(text) and not _is_harmless(_at(body, loc)):

@@ -19,11 +19,7 @@ _FAILED = ("error", "insufficient_system_resource", "abort")
 
 
 def reply_to(content: bytes, request: Request, server: Preset, n: int) -> list[Response]:
-    """The responses in a reply to ``n`` calls of a request.
-
-    Raises:
-        Passing: The reply is empty, cut, not JSON, or holds fewer answers than requested.
-    """
+    """The responses in a reply to ``n`` calls of a request."""
     last = request.prompt.messages[-1]
     return read_reply(
         content,
@@ -37,19 +33,7 @@ def reply_to(content: bytes, request: Request, server: Preset, n: int) -> list[R
 def read_reply(
     content: bytes, *, n: int, logprobs: int, begun: str = "", wrapped: Sequence[str] = ()
 ) -> list[Response]:
-    """The responses in a reply.
-
-    Args:
-        content: The reply's body.
-        n: How many answers were requested.
-        logprobs: How many of the most likely tokens were requested.
-        begun: The beginning of the answer, which some servers repeat.
-        wrapped: The choices, if the label was requested inside a JSON object: the label is extracted, and the
-            original is kept in ``raw``.
-
-    Raises:
-        Passing: The reply is empty, cut, not JSON, or holds fewer answers than requested.
-    """
+    """The responses in a reply."""
     reply = parsed_reply(content)
     choices = reply.get("choices")
     choices = [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
@@ -80,11 +64,7 @@ def read_reply(
 
 
 def parsed_reply(content: bytes) -> dict[str, Any]:
-    """A reply as an object.
-
-    Raises:
-        Passing: It is empty, not JSON, no object, or an error.
-    """
+    """A reply as an object."""
     if not content.strip():
         raise Passing("the reply is empty")
     try:

@@ -89,11 +89,6 @@ def size_spread_figure(
 ) -> Figure | None:
     """Accuracy's spread among prompts over the models' sizes, a panel a study, each model by its name.
 
-    Args:
-        spreads: Study, model and the spread there.
-        sizes: Of the models.
-        table: The numbers behind it.
-
     Returns:
         The figure; None where no study has two models whose sizes differ.
     """

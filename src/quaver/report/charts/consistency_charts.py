@@ -109,12 +109,7 @@ def _quantile_mark(one: Estimate, columns: Sequence[str], results: Results, seve
 
 
 def quantiles_table(some: Sequence[Estimate], results: Results) -> Table:
-    """The distributions in numbers.
-
-    Args:
-        some: With ``quantiles`` in their details.
-        results: The study.
-    """
+    """The distributions in numbers."""
     columns = varying(some)
     rows = []
     for one in some:

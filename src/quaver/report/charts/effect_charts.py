@@ -175,11 +175,6 @@ def shares_shown(results: Results, factor: str | None = None, model: str = "") -
 
     Of several decodings, the first three. Labels beyond six are left to the CSV: those that are most frequent
     somewhere are kept.
-
-    Args:
-        results: The study.
-        factor: The factor whose levels group the rows.
-        model: Only this model's; by default the study's first.
     """
     model = model or next(iter(results.models), "")
     known = [one for one in results.main("label_shares") if one.value is not None and "variant" in one.cell]
@@ -271,13 +266,6 @@ def label_share_chart(
     width: int = 720,
 ) -> Any:
     """Share of each label by variant, with intervals, beside its share among the gold labels.
-
-    Args:
-        results: The study.
-        levels: Level shares, which stand in for variants that are too many to draw.
-        factor: The factor whose levels group the rows: the one that moves the labels most.
-        model: Only this model's; by default the study's first.
-        width: Of the whole, in pixels.
 
     Returns:
         An ``altair`` chart, or None where there are no label shares.

@@ -50,18 +50,8 @@ def charts(
 ) -> dict[str, Any]:
     """The report's charts by name.
 
-    Args:
-        lock: The document of ``study.lock.json``.
-        annotations: The annotation frame.
-        estimates: Of any measures.
-        further: Estimates that only charts show.
-        width: In pixels.
-
     Returns:
         ``altair`` charts, each with its title; they can be changed, saved and combined.
-
-    Raises:
-        QuaverError: The width is below 1.
     """
     if width < 1:
         raise QuaverError(
@@ -103,11 +93,7 @@ def gallery(results: Results) -> Gallery:
 
 
 def declared_charts(broken: dict[str, str] | None = None) -> list[Chart]:
-    """The registered charts.
-
-    Args:
-        broken: Takes those that cannot be loaded, with their errors; without it, the first one is raised.
-    """
+    """The registered charts."""
     found = []
     for name in registry.names("charts"):
         try:

@@ -105,12 +105,7 @@ class _Lines:
 
 
 def draw_forest(forest: Forest, *, width: int = 720) -> Any:
-    """Draw it.
-
-    Args:
-        forest: What to draw.
-        width: Of the whole, in pixels; panels go under one another where they would be too narrow.
-    """
+    """Draw it."""
     lines = _lines(forest.marks)
     there = dict.fromkeys(mark.panel for mark in forest.marks)
     panels = [*(name for name in forest.order if name in there), *there] or [""]

@@ -221,15 +221,7 @@ def draw_stacks(
     at_end: str = "",
     width: int = 720,
 ) -> Any:
-    """Draw them.
-
-    Args:
-        bars: In their order; parts come in the order of the first bar that has them.
-        axis: What the shares are of.
-        names: Printed names of parts, where these are not the names.
-        at_end: What the numbers at the bars' ends are.
-        width: Of the whole, in pixels.
-    """
+    """Draw them."""
     bars = folded(bars)
     parts = list(dict.fromkeys(part for bar in bars for part in bar.parts))
     shown = [(names or {}).get(part, part) for part in parts]

@@ -112,12 +112,7 @@ class Plane:
 
 
 def draw_plane(plane: Plane, *, width: int = 720) -> Any:
-    """Draw it.
-
-    Args:
-        plane: What to draw.
-        width: Of the whole, in pixels; panels go under one another where they would be too narrow.
-    """
+    """Draw it."""
     panels = list(dict.fromkeys(spot.panel for spot in plane.spots))
     series = list(dict.fromkeys([*plane.order, *(spot.series for spot in plane.spots)]))
     fit = max(1, min(len(panels), int((width - 10) // (_NARROWEST + _AXIS + _GAP))))
@@ -330,14 +325,7 @@ def _drawn(specification: str) -> str:
 
 
 def titled(picture: str, title: str, subtitle: str, width: float) -> str:
-    """A picture with its title above it, which need not be drawn anew for that.
-
-    Args:
-        picture: SVG, as `svg_text` gives it of a chart without a title.
-        title: What it shows.
-        subtitle: What the marks mean.
-        width: That the title's lines may have, in pixels.
-    """
+    """A picture with its title above it, which need not be drawn anew for that."""
     lines, below = title_lines(title, subtitle, width)
     rows: list[tuple[str, float, str]] = [(line, TITLE, f'fill="{INK}" font-weight="600"') for line in lines]
     rows += [(line, TEXT, f'fill="{SOFT}"') for line in below]
@@ -368,14 +356,7 @@ def _size(picture: str) -> tuple[float, float]:
 
 
 def inline_svg(picture: str, name: str, alternative: str, whole: float) -> Markup:
-    """A picture for the page: its marks say what they are about, and lead to the prompts that they are of.
-
-    Args:
-        picture: SVG, as `svg_text` gives it.
-        name: Unique in the page; ids inside start with it.
-        alternative: What the picture shows, for those who do not see it.
-        whole: Width at which a picture fills the page's column: letters are of one size in all of them.
-    """
+    """A picture for the page: its marks say what they are about, and lead to the prompts that they are of."""
     root = ET.fromstring(picture)
     _clean(root, name)
     described = any(one.get("class") == "described" for one in root.iter())

@@ -135,15 +135,6 @@ def score_chart(
 ) -> Any:
     """One measure's estimates in rows, with intervals.
 
-    Args:
-        estimates: Of one measure; those without a value are left out.
-        results: The study they are of.
-        factor: The factor of the variants whose levels group the rows.
-        panel: A column of the cells whose values stand side by side.
-        references: Lines to compare with.
-        domain: Ends of the axis; by default those of the data.
-        width: Of the whole, in pixels.
-
     Returns:
         An ``altair`` chart, or None where no estimate has a value.
     """
@@ -270,13 +261,7 @@ def accuracy_chart(estimates: Sequence[Estimate], results: Results, **options: A
 
 
 def score_figures(measure: str, results: Results, draw: Callable[..., Any] = score_chart) -> Iterator[Figure]:
-    """A measure's plain chart, by its own title, axis and unit; without what is charted over numbers.
-
-    Args:
-        measure: The measure.
-        results: The study.
-        draw: Draws it, as `score_chart` does.
-    """
+    """A measure's plain chart, by its own title, axis and unit; without what is charted over numbers."""
     trend = trend_figure(measure, results)
     along = {id(one) for one in trend.estimates} if trend else set()
     some = [one for one in results.main(measure) if id(one) not in along]

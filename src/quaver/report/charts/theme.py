@@ -104,13 +104,7 @@ _SURE = 0.9
 
 
 def panel_heading(name: str, second: str, width: float) -> Any:
-    """What stands above one panel of several: its name, and a line below it.
-
-    Args:
-        name: The first line; an empty one takes its room all the same.
-        second: The second, likewise.
-        width: Of the panel, in pixels.
-    """
+    """What stands above one panel of several: its name, and a line below it."""
     head, dot, last = name.rpartition(" · ")
     if dot and text_width(name, WIDE_HEADING) > width:  # its last part has room on the second line
         name, second = head, f"{last}, {second}" if second else last
@@ -134,14 +128,7 @@ def title_lines(title: str, subtitle: str, width: float) -> tuple[list[str], lis
 
 
 def finished(chart: Any, *, width: int, title: str = "", subtitle: str = "") -> Any:
-    """A chart with its title and the common settings.
-
-    Args:
-        chart: The chart.
-        width: Of the whole, in pixels, for the title's lines.
-        title: What it shows; none where the page says it.
-        subtitle: What the marks mean.
-    """
+    """A chart with its title and the common settings."""
     if title:
         lines, below = title_lines(title, subtitle, width)
         chart = chart.properties(

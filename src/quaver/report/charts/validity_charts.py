@@ -168,11 +168,6 @@ def conclusions(results: Results) -> Iterator[Figure]:
 def specification_chart(estimates: Sequence[Estimate], results: Results, *, width: int = 720) -> Any:
     """One conclusion's estimates from the least to the largest, above marks for what each was made with.
 
-    Args:
-        estimates: Of one conclusion: single variants, labels of several together, and gold labels.
-        results: The study they are of.
-        width: Of the whole, in pixels.
-
     Returns:
         An ``altair`` chart, or None where no estimate has a value.
     """

@@ -91,10 +91,6 @@ _FORMATS: Final = ("answer", "answer_format", "answers", "format", "output")
 def recommendations(estimates: Sequence[Estimate]) -> tuple[Recommendation, ...]:
     """A recommendation for each model; one of no model where there are no answers.
 
-    Args:
-        estimates: Those that `findings.verdicts.verdicts` needs, and where they are known those of
-            `quaver.measures.stability.prompt_choice`, of `vouched_parts` and of ``readiness``.
-
     >>> [(one.kind, one.next_step) for one in recommendations([])]
     [('cannot tell', 'run')]
     """

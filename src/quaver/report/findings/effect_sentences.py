@@ -46,11 +46,7 @@ class Largest(NamedTuple):
 
 
 def largest_effects(effects: Sequence[Estimate]) -> Largest | None:
-    """The largest of some effects; None where there is none.
-
-    Args:
-        effects: Of one outcome and model. The two sides of one test count once.
-    """
+    """The largest of some effects; None where there is none."""
     known: dict[object, Estimate] = {}
     for one in effects:
         if one.value:
@@ -245,11 +241,7 @@ class Clusters:
 
 
 def clusters(estimates: Iterable[Estimate]) -> tuple[Clusters, ...]:
-    """The groups that are real, those that matter most first.
-
-    Args:
-        estimates: Those of `quaver.measures.validity.item_clusters` among them.
-    """
+    """The groups that are real, those that matter most first."""
     real = [one for one in estimates if one.measure == "item_clusters" and one.details.get("clustered")]
     columns = {one.cell["column"]: one for one in real}  # the audit's and the study's own are the same
     found = [Clusters("copies" if name == _COPIES else "columns", name, one) for name, one in columns.items()]

@@ -57,11 +57,7 @@ class Finding:
 
 
 def finding(results: Results) -> Finding:
-    """What was found.
-
-    Args:
-        results: The study, with the estimates that verdicts rest on among its audit.
-    """
+    """What was found."""
     estimates = [*results.audit, *results.estimates]
     places = {model: at for at, model in enumerate(results.models)}
     gate = quality(estimates)

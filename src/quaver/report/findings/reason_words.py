@@ -26,12 +26,7 @@ Words = Callable[[Results, Recommendation], str]
 
 
 def because(results: Results, one: Recommendation) -> str:
-    """Why, as a clause with its numbers.
-
-    Args:
-        results: The study, for the names of labels and prompts.
-        one: The recommendation.
-    """
+    """Why, as a clause with its numbers."""
     return f"{'elsewhere ' if one.elsewhere else ''}{_WHY[one.reason](results, one)}"
 
 

@@ -95,12 +95,7 @@ class Card(Rows):
 
 
 def card(results: Results) -> Card:
-    """The card of a study.
-
-    Args:
-        results: The study, with the estimates that verdicts rest on among its audit. What
-            ``results.lock["collection"]`` says of ``answered``, ``date`` and ``money`` is among the facts.
-    """
+    """The card of a study."""
     places = {model: at for at, model in enumerate(results.models)}
     found = sorted(
         recommendations([*results.audit, *results.estimates]),

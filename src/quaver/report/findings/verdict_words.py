@@ -81,12 +81,7 @@ _NEXT: Final[Mapping[NextStep, str]] = {
 
 
 def three_lines(results: Results, found: Sequence[Recommendation]) -> tuple[str, str, str]:
-    """Whether the labels may be used, what moves them, and what to do next, in plain text.
-
-    Args:
-        results: The study, for the names of labels and prompts.
-        found: A recommendation for each model.
-    """
+    """Whether the labels may be used, what moves them, and what to do next, in plain text."""
     why = f": {because(results, found[0])}." if len(found) == 1 else f". {reasons(results, found)}"
     beside = limits(results, found)
     return (

@@ -150,9 +150,6 @@ class Verdict:
 def quality(estimates: Iterable[Estimate]) -> Quality:
     """The gate.
 
-    Args:
-        estimates: Those of `quaver.measures.validity.answer_quality` and ``item_clusters`` among them.
-
     >>> share = Estimate("failed_calls", 0.3, 0.2, 0.4, cell={"model": "m"})
     >>> [(one.kind, one.severity) for one in quality([share]).issues]
     [('failed_calls', 'caution')]
@@ -177,11 +174,7 @@ def _severity(share: float) -> Literal["note", "caution", "stop"]:
 
 
 def verdicts(estimates: Sequence[Estimate]) -> tuple[Verdict, ...]:
-    """A verdict for each model; one of no model where there are no answers.
-
-    Args:
-        estimates: Those of `validity.answer_quality` and `quaver.measures.stability.flips` among them.
-    """
+    """A verdict for each model; one of no model where there are no answers."""
     gate = quality(estimates)
     if not gate.models:
         return (Verdict("no answers"),)

@@ -122,13 +122,7 @@ _WHERE = ("model", "decoding", "variant", "item")
 
 
 def figure_data(results: Results, found: Deviations | None, behind: Behind | None) -> Markup:
-    """The data as JSON that can stand in a ``script`` element.
-
-    Args:
-        results: The study.
-        found: The answers by item and prompt; without them there are no labels to compare.
-        behind: Where item texts and raw answers are looked up; without it there are none.
-    """
+    """The data as JSON that can stand in a ``script`` element."""
     document = {
         "models": results.models,
         "decodings": results.decodings,
@@ -280,14 +274,7 @@ _PACKED_FROM = 600
 
 
 def download(name: str, data: str | bytes, kind: str, words: str = "") -> Markup:
-    """A link that saves a file.
-
-    Args:
-        name: The file's name.
-        data: What is in it.
-        kind: Its media type, such as ``text/csv``.
-        words: The link's text; the name if left out.
-    """
+    """A link that saves a file."""
     content = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
     packed = len(content) >= _PACKED_FROM and isinstance(data, str)
     if packed:

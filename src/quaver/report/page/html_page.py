@@ -101,12 +101,7 @@ class FirstScreen:
 
 
 def first_screen(results: Results, found: Finding) -> FirstScreen:
-    """The first screen of a study.
-
-    Args:
-        results: The study.
-        found: What it found.
-    """
+    """The first screen of a study."""
     known = card(results)
     serious = [one for one in found.quality.issues if one.severity != "note"]
     said = {(one.model, _SAID.get(one.reason)) for one in known.recommendations}
@@ -207,24 +202,8 @@ def write_report(
 ) -> Path:
     """Write ``report.html``, ``estimates.csv``, ``figures/`` (SVG, PNG and PDF) and ``tables/``.
 
-    Args:
-        folder: Where they go; made where it is missing.
-        lock: The document of ``study.lock.json``.
-        annotations: The annotation frame, with a column for each factor.
-        estimates: Of any measures, in any cells. Label shares are best asked for with
-            ``missing="category"``, by model, decoding, variant and evaluator.
-        noise: The engine's own noise by model; empty where it was not measured.
-        audit: Estimates of how the answers were read: evaluators compared, compliance, what is missing.
-        deviations: The answers that deviate from their item's modal label; without them there is no table
-            of the worst.
-        behind: Where item texts, raw answers and costs are looked up; without it the report has none.
-        figures: Whether ``figures/`` is written; the page has its pictures all the same.
-
     Returns:
         The report's path.
-
-    Raises:
-        StoreError: The files cannot be written.
     """
     results = Results(lock, annotations, estimates, noise, audit)
     shown = gallery(results)

@@ -22,9 +22,6 @@ from quaver.report.table_rows import Table
 def gold_sentences(sample: Mapping[str, Any]) -> list[str]:
     """The design with its seed, the coders with their agreement, and what is still open.
 
-    Args:
-        sample: What the study says of its gold sample; empty where none was drawn.
-
     >>> gold_sentences({"design": "simple", "drawn": 20, "population": 90, "rounds": 1, "seed": 7,
     ...     "probabilities": [0.2, 0.2], "coders": [{"coder": "ada"}], "labelled": 19})[0]
     'A gold sample of 20 of the 90 items was drawn in 1 round by simple sampling (probability 0.20; seed 7).'

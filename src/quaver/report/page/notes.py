@@ -73,13 +73,7 @@ class Notes:
         return len(self._of)
 
     def take(self, estimates: Sequence[Estimate], place: str, title: str) -> list[Note]:
-        """The notes on some estimates, each once.
-
-        Args:
-            estimates: What a figure or a table shows.
-            place: The id of the element that shows them.
-            title: What it is called.
-        """
+        """The notes on some estimates, each once."""
         found: dict[int, Note] = {}
         for one in estimates:
             for warning in one.warnings:

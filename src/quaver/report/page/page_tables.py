@@ -39,14 +39,7 @@ from quaver.report.tables.checklist import checklist, field_checklists
 def page_tables(
     results: Results, found: Deviations | None, found_causes: Sequence[Cause], behind: Behind | None
 ) -> dict[str, Table]:
-    """The tables by name, those without rows among them.
-
-    Args:
-        results: The study.
-        found: The answers that deviate from their item's modal label.
-        found_causes: The probable causes of low stability.
-        behind: Where item texts, raw answers and costs are looked up.
-    """
+    """The tables by name, those without rows among them."""
     answers = worst_answers_table(results, found, behind)
     paid = cost_table(behind.costs() if behind else ())
     raw = behind is not None and behind.raw

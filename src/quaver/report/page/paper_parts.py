@@ -223,13 +223,7 @@ class Paper:
 
 
 def paper_parts(results: Results, cost: Table, checklists: Mapping[str, Table] | None = None) -> Paper:
-    """What a paper takes from a study.
-
-    Args:
-        results: The study.
-        cost: What it cost, a row a model.
-        checklists: The field's, filled in, by name.
-    """
+    """What a paper takes from a study."""
     known, unknown = cited_works(results.estimates)
     keys = ("quaver", *(work.key for work in known), *(f"source{n}" for n in range(1, len(unknown) + 1)))
     items = count(int(results.lock.get("items", {}).get("n", 0)), "item")

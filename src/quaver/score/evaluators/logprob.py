@@ -113,10 +113,6 @@ def _after_thinking(tokens: tuple[Token, ...]) -> int:
 def label_masses(token: Token, answers: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, float], float]:
     """The probability of each label at one position.
 
-    Args:
-        token: The position.
-        answers: Label codes by folded answer (``Forms.answers``).
-
     Returns:
         The summed probability by label code, for the labels that a token was found for; and the
         probability of the tokens that begin several labels' answers.

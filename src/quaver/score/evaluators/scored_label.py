@@ -46,13 +46,7 @@ class _Pairs(NamedTuple):
 
 
 def paired(text: str, mentions: Sequence[Mention], scores: Sequence[Score]) -> Mapping[str, float] | Reading:
-    """The score of each label that an answer names; a reading without a label if the pairing is unclear.
-
-    Args:
-        text: The answer.
-        mentions: Where it names labels; at least one.
-        scores: Its scores, in order.
-    """
+    """The score of each label that an answer names; a reading without a label if the pairing is unclear."""
     named = [code for mention in mentions for code in mention.codes]
     distinct = dict.fromkeys(named)
     if len(scores) < len(distinct):

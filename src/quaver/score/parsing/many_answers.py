@@ -134,14 +134,7 @@ def _columns(said: Sequence[str]) -> tuple[pl.Series, pl.Series]:
 def read_where(
     answers: Sequence[Answer], words: Sequence[str], read: Callable[[Answer], Reading], otherwise: Reading
 ) -> list[Reading]:
-    """Read the answers that hold one of some words; all others read the same.
-
-    Args:
-        answers: The answers.
-        words: In lower case; a simple answer without any of them need not be read.
-        read: Reads one answer.
-        otherwise: What any other reads.
-    """
+    """Read the answers that hold one of some words; all others read the same."""
     return read_at(answers, holding(answers, words), read, otherwise)
 
 
@@ -162,13 +155,7 @@ def in_columns(answers: Sequence[Answer]) -> TypeGuard[ManyAnswers]:
 
 
 def holding(answers: Sequence[Answer], words: Sequence[str], pattern: str = "") -> Sequence[int]:
-    """The places of the answers that may hold one of some words, in lower case, or a pattern as it is.
-
-    Args:
-        answers: The answers.
-        words: The words.
-        pattern: A regular expression of Rust's for simple texts, if any.
-    """
+    """The places of the answers that may hold one of some words, in lower case, or a pattern as it is."""
     if not in_columns(answers):
         return range(len(answers))
     held = ~answers.simple

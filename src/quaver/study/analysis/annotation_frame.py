@@ -24,11 +24,7 @@ from quaver.study.sources.study_source import StudySource
 
 
 def annotations_of(study: StudySource) -> pl.DataFrame:
-    """The annotation frame: the source's own, else the one that was kept, scored anew where it is outdated.
-
-    Raises:
-        StoreError: Nothing is stored yet.
-    """
+    """The annotation frame: the source's own, else the one that was kept, scored anew where outdated."""
     try:
         return scan(study).collect()
     except (OSError, pl.exceptions.PolarsError):
@@ -38,11 +34,7 @@ def annotations_of(study: StudySource) -> pl.DataFrame:
 
 
 def scan(study: StudySource) -> pl.LazyFrame:
-    """The annotation frame, to be read as it is needed: memory does not grow with its rows.
-
-    Raises:
-        StoreError: Nothing is stored yet.
-    """
+    """The annotation frame, to be read as it is needed: memory does not grow with its rows."""
     if study.annotations is not None:
         return _with_gold_of(study, with_added_columns(study.annotations), GoldFiles(study.folder)).lazy()
     kept = _kept(study)
@@ -50,12 +42,7 @@ def scan(study: StudySource) -> pl.LazyFrame:
 
 
 def rescore(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.DataFrame:
-    """Read the stored answers with evaluators, the study's own by default, and keep the annotation frame.
-
-    Raises:
-        StoreError: Nothing is stored yet.
-        QuaverError: No evaluator is named, or one that does not exist.
-    """
+    """Read the stored answers with evaluators, the study's own by default, and keep the annotation frame."""
     return rescored(study, evaluators).collect()
 
 
@@ -131,11 +118,7 @@ def _design(
 
 
 def _kept(study: StudySource) -> pl.LazyFrame | None:
-    """The frame as it is kept; None where it cannot be read, or answers came in or the study changed since.
-
-    Raises:
-        StoreError: Nothing is stored yet.
-    """
+    """The frame as it is kept; None where it cannot be read, or answers came in or the study changed."""
     gold = GoldFiles(study.folder)
     digest = gold.digest()
     with study.answers() as store:

@@ -57,11 +57,7 @@ class CallReadings:
         self._whole = False
 
     def of(self, calls: pl.DataFrame) -> pl.DataFrame:
-        """The annotations of some calls, which are asked for once.
-
-        Args:
-            calls: `KEYS`.
-        """
+        """The annotations of some calls, which are asked for once."""
         found = self._take(calls)
         while not self._whole and _apart(found) < calls.height * len(self.evaluators):
             part = self._left.slice(self._loaded, _ROWS).collect()
@@ -124,16 +120,8 @@ def export(path: Path, study: StudySource) -> int:
     evaluator ``NAME.label``, ``NAME.status``, ``NAME.reason``, ``NAME.confidence`` and ``NAME.correct``
     (empty where the item has no gold label; an answer without a label is not correct).
 
-    Args:
-        path: The file: ``.jsonl``, ``.csv`` (nothing in it is a formula to a spreadsheet) or ``.parquet``.
-        study: The study. Its annotations are read as the calls are written.
-
     Returns:
         How many calls were written.
-
-    Raises:
-        QuaverError: The file's name has another ending.
-        StoreError: It cannot be written.
     """
     check_ending(path, FORMATS, "calls")
     try:
@@ -158,11 +146,7 @@ def _export(path: Path, study: StudySource, annotations: pl.LazyFrame) -> int:
 
 
 def _intact(rows: _Rows, chunk: Sequence[tuple[object, ...]], study: StudySource) -> pl.DataFrame:
-    """The rows of some stored calls.
-
-    Raises:
-        StoreError: One of them holds what no answer has.
-    """
+    """The rows of some stored calls."""
     try:
         return rows.frame(chunk)
     except (TypeError, ValueError, OverflowError, LookupError) as error:
@@ -177,10 +161,6 @@ def _intact(rows: _Rows, chunk: Sequence[tuple[object, ...]], study: StudySource
 
 def raw_answers(study: StudySource, items: Collection[str] | None = None) -> pl.DataFrame:
     """The answers to some items as they came, without those to follow-ups; none where there are labels only.
-
-    Args:
-        study: The study.
-        items: Their ids; every item if left out.
 
     Returns:
         ``model``, ``variant``, ``decoding``, ``item``, ``repeat``, ``output`` (null where there is none).
@@ -266,11 +246,7 @@ def _thinking(row: Sequence[object]) -> str | None:
 
 
 def check_ending(path: Path, formats: Sequence[str], what: str) -> None:
-    """See to it that a file's name says how it is to be written.
-
-    Raises:
-        QuaverError: It has another ending.
-    """
+    """See to it that a file's name says how it is to be written."""
     if path.suffix not in formats:
         raise QuaverError(
             f"{what} cannot be written in this format",
@@ -288,11 +264,7 @@ def _jsonl(path: Path, frames: Iterator[pl.DataFrame], empty: pl.DataFrame) -> N
 
 
 def _messages(prompt: str | None) -> list[tuple[str, str]]:
-    """A stored prompt's roles and texts.
-
-    Raises:
-        StoreError: It is damaged.
-    """
+    """A stored prompt's roles and texts."""
     try:
         return [(role, content) for role, content in json.loads(prompt or "[]")]
     except (ValueError, TypeError, RecursionError):

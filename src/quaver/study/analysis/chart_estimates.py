@@ -175,11 +175,6 @@ def of_first(evaluators: Sequence[str], frame: pl.DataFrame) -> pl.DataFrame:
 def pictured(measurements: Sequence[Measurement], frame: pl.DataFrame, seed: int) -> list[Estimate]:
     """The estimates behind charts of sensitivity, consistency and calibration, where a study measures these.
 
-    Args:
-        measurements: What the study's file asks for.
-        frame: The annotations; the first evaluator's are used.
-        seed: Of the sample of items for the baselines.
-
     Returns:
         The estimates of each class; the distributions over items and pairs; sensitivity and consistency of
         the noisy and the random predictor (``sensitivity_baseline`` and ``consistency_baseline``, with

@@ -38,12 +38,6 @@ def hidden_clusters(
     Columns that the items' text shows are parts of the items, not groups in which these were drawn; so are
     those that a conclusion is about. They are left out, and so is what a bundle was packed without.
 
-    Args:
-        study: The study.
-        frame: The annotations of its first evaluator.
-        group: The column whose groups are resampled already.
-        in_passing: Whether texts are compared only if that is quick.
-
     Returns:
         An estimate for each column of the items (see `validity.item_clusters`), ``near_duplicates`` among
         them where texts repeat each other.
@@ -64,13 +58,7 @@ def hidden_clusters(
 
 
 def doubted(estimates: Sequence[Estimate], found: Sequence[Estimate], group: str | None) -> list[Estimate]:
-    """The estimates; those whose interval resamples the items of undeclared groups one by one say so.
-
-    Args:
-        estimates: The study's.
-        found: By `hidden_clusters`.
-        group: The column whose groups are resampled.
-    """
+    """The estimates; those whose interval resamples the items of undeclared groups one by one say so."""
     real = [one for one in found if one.details.get("clustered")]
     if not real:
         return list(estimates)
@@ -93,12 +81,6 @@ def with_wider(
     study: StudySource, found: Sequence[Estimate], asked: Sequence[Measurement], frame: pl.DataFrame
 ) -> list[Estimate]:
     """The estimates; those of clustered items with the study's measures taken again over these groups.
-
-    Args:
-        study: The study.
-        found: By `hidden_clusters`.
-        asked: The study's measures.
-        frame: The annotations of its first evaluator.
 
     Returns:
         The same, with ``again`` in the details: for some of the study's estimates ``measure``, ``cell``,
@@ -163,14 +145,7 @@ def clustered(found: Sequence[Estimate]) -> list[Estimate]:
 
 
 def widened(found: Sequence[Estimate], again: Sequence[Estimate], column: str, groups: int) -> list[Estimate]:
-    """Estimates whose intervals hold the groups of a column together too, where those are wider.
-
-    Args:
-        found: The estimates.
-        again: The same, over the groups.
-        column: Of the groups.
-        groups: How many there are.
-    """
+    """Estimates whose intervals hold the groups of a column together too, where those are wider."""
     over = {(one.measure, *one.cell.items()): one for one in again}
     wider = []
     for one in found:
@@ -255,11 +230,7 @@ class Prompts(NamedTuple):
 
     @classmethod
     def of(cls, variants: Sequence[Variant]) -> Prompts:
-        """The factors that have several levels.
-
-        Args:
-            variants: A study's.
-        """
+        """The factors that have several levels."""
         levels: dict[str, set[str]] = {}
         families: dict[str, set[str]] = {}
         for variant in variants:
@@ -287,12 +258,6 @@ def with_estimand(
     By default a measure that would speak of prompts in general speaks of these alone where none are a sample.
     Where paraphrases are crossed with other factors, they are the prompts. A measure that is taken of every
     prompt is taken of all of them together, where it is to speak of others; what is no sample stays apart.
-
-    Args:
-        asked: As the study has it.
-        measure: The measure.
-        options: Its options.
-        prompts: The study's.
     """
     found = dict(options)
     if measure.estimands == ("fixed",) and asked.estimand is None:

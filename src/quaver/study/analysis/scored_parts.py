@@ -54,17 +54,7 @@ class Part(NamedTuple):
 
 
 def score(store: Store, design: Mapping[str, Any], kept: Path, processes: int | None = None) -> None:
-    """Score a store's answers and keep the annotations: a file, or a folder of parts where there are many.
-
-    Args:
-        store: The answers.
-        design: The arguments of `Annotator`.
-        kept: Where the annotations are kept.
-        processes: As many at most; as many as there are cores if left out.
-
-    Raises:
-        StoreError: An answer has changed since it was stored, or the annotations cannot be written.
-    """
+    """Score a store's answers and keep the annotations: a file, or a folder of parts where there are many."""
     spans = store.spans(PART)
     with replacing_kept(kept) as place:
         if len(spans) <= _FILE:

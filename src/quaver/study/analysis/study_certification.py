@@ -68,18 +68,7 @@ class StudyCertificate(Rows):
 def certify(
     study: StudySource, *, replications: int | None = None, exact: bool = False, processes: int | None = None
 ) -> StudyCertificate:
-    """Certify a study's measures, and keep the certificate in its folder where it has one.
-
-    Args:
-        study: The study.
-        replications: How many studies are simulated; as many as a minute allows if left out.
-        exact: As many as `EXACT`, with the measures' own number of resamples.
-        processes: How many work at once; one for each core if left out.
-
-    Raises:
-        StoreError: Nothing is stored yet.
-        QuaverError: Nothing is measured, or nothing of it can be simulated.
-    """
+    """Certify a study's measures, and keep the certificate in its folder where it has one."""
     from quaver.certification.certificate import StudyWork  # few studies need simulations
     from quaver.certification.replicated import certify as replicated
     from quaver.certification.simulated_study import SimulatedStudies

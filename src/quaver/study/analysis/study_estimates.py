@@ -40,11 +40,7 @@ _COLUMNS = 5
 
 
 def measurable(study: StudySource) -> pl.DataFrame:
-    """The annotations, less those of evaluators that had nothing to read in a decoding.
-
-    Raises:
-        StoreError: Nothing is stored yet.
-    """
+    """The annotations, less those of evaluators that had nothing to read in a decoding."""
     return measurable_of(study, annotations_of(study))
 
 
@@ -56,13 +52,7 @@ def measurable_of(study: StudySource, frame: pl.DataFrame) -> pl.DataFrame:
 def own_measurements(
     study: StudySource, names: Sequence[str] | None = None, frame: pl.DataFrame | None = None
 ) -> list[Measurement]:
-    """The study's measures with their options, to be taken of any frame of its shape.
-
-    Args:
-        study: The study.
-        names: Only these; one that the file does not name comes with its defaults.
-        frame: The annotations, where they are at hand.
-    """
+    """The study's measures with their options, to be taken of any frame of its shape."""
     return measurements(study, names, measurable(study) if frame is None else frame)
 
 
@@ -83,13 +73,7 @@ def measured(study: StudySource, name: str, options: Mapping[str, Any]) -> list[
 def estimates_of_study(
     study: StudySource, names: Sequence[str] | None = None, frame: pl.DataFrame | None = None
 ) -> list[Estimate]:
-    """The measures that the study's file asks for.
-
-    Args:
-        study: The study.
-        names: Only these; one that the file does not name is taken with its defaults.
-        frame: The annotations, where they are at hand.
-    """
+    """The measures that the study's file asks for."""
     frame = measurable(study) if frame is None else frame
     asked = measurements(study, names, frame)
     if names is None:

@@ -30,11 +30,6 @@ _CONDITION = ("model", "decoding")
 def audited(frame: pl.DataFrame, factors: Sequence[str], stated: Collection[str]) -> list[MeasureSpec]:
     """The measures of an audit: compliance, evaluators compared, parse rates, and what is missing.
 
-    Args:
-        frame: The annotations, those of the evaluator that is reported first.
-        factors: The columns that the variants fill.
-        stated: The evaluators that read stated confidence.
-
     Returns:
         Compliance by variant and by each factor that varies; of several evaluators, what they read
         differently and the shares of gaps recovered; the calibration of stated confidence, for its parse
@@ -68,12 +63,7 @@ _CHANCE: Final = "probability of being drawn"
 
 
 def coder_measures(spec: StudySpec, asked: Collection[str]) -> list[MeasureSpec]:
-    """The measures that a study with coders has beside those that its file asks for: over all prompts.
-
-    Args:
-        spec: The study.
-        asked: The names of the measures that its file asks for.
-    """
+    """The measures that a study with coders has beside those that its file asks for: over all prompts."""
     return [
         MeasureSpec(use=name, by=_POOLED)
         for name, fewest in _MEASURES_FEWEST.items()
@@ -94,12 +84,7 @@ def with_coders(spec: StudySpec, measure: str, options: Mapping[str, Any]) -> Ma
 
 
 def coder_measures_of_gold(study: StudySource, asked: Collection[str]) -> list[MeasureSpec]:
-    """The measures that a study has because coders labelled the same items of its gold sample.
-
-    Args:
-        study: The study.
-        asked: The names of the measures that it has already.
-    """
+    """The measures that a study has because coders labelled the same items of its gold sample."""
     table = _shared_ratings(study)
     coders = 0 if table is None else table.width - 1
     return [
@@ -153,14 +138,7 @@ CORRECTED: Final = ("corrected_share", "corrected_accuracy", "corrected_complian
 def corrected_measurements(
     study: StudySource, frame: pl.DataFrame, known: Collection[str], names: Collection[str] | None
 ) -> list[Measurement]:
-    """The measures that the study's gold sample corrects; none where no gold label was drawn by design.
-
-    Args:
-        study: The study.
-        frame: Its annotations.
-        known: The measures that the study's file names, with options of its own.
-        names: Only these, and these in any case.
-    """
+    """The measures that the study's gold sample corrects; none where no gold label was drawn by design."""
     if not designed(frame):
         return []
     labels, group = study.experiment.labels, study.spec.group
@@ -187,11 +165,7 @@ _OTHER_PROMPTS: Final[tuple[Estimand, ...]] = ("population", "next")
 def measurement(
     study: StudySource, asked: MeasureSpec, frame: pl.DataFrame, loc: Sequence[str | int] = ("measures",)
 ) -> Measurement:
-    """One measure of a study.
-
-    Raises:
-        UnknownName: No measure, column or evaluator of that name exists.
-    """
+    """One measure of a study."""
     asked = asked.among(frame.columns)
     plugin, options = study.plugins.measure(asked, loc)
     evaluators = frame["evaluator"].unique().cast(pl.String).to_list()
@@ -237,16 +211,7 @@ def stated_evaluators(study: StudySource) -> list[str]:
 
 
 def measures_of(spec: StudySpec, name: str, options: Mapping[str, Any]) -> list[MeasureSpec]:
-    """A measure as a study file names it, each time that it does, with some options in place of the file's.
-
-    Args:
-        spec: The study.
-        name: The measure's registered name.
-        options: ``by``, ``evaluator`` and the measure's own.
-
-    Raises:
-        SpecError: An option of these does not fit.
-    """
+    """A measure as a study file names it, each time that it does, some options in place of the file's."""
     own = [one.model_dump(exclude_unset=True) for one in spec.measures if one.use == name] or [{}]
     merged = [{**one, **options, "use": name} for one in own]
     found = [read_part(MeasureSpec, one, Positions(None, {}), ("measure",)) for one in merged]
@@ -269,17 +234,7 @@ def _varied(study: StudySource, frame: pl.DataFrame, by: Sequence[str]) -> tuple
 
 
 def measurements(study: StudySource, names: Sequence[str] | None, frame: pl.DataFrame) -> list[Measurement]:
-    """The study's measures, its conclusions among them.
-
-    Args:
-        study: The study.
-        names: Only these; one that the file does not name comes with its defaults.
-        frame: The annotations that they will be taken of. A measure that they do not allow is among the
-            others; it fails when it is taken.
-
-    Raises:
-        UnknownName: No measure of that name is registered.
-    """
+    """The study's measures, its conclusions among them."""
     asked: list[tuple[tuple[str | int, ...], MeasureSpec]] = [
         (("measures", index), one) for index, one in enumerate(study.spec.measures)
     ]
@@ -339,11 +294,7 @@ def taken(study: StudySource, one: Measurement, whole: Gathered) -> list[Estimat
 
 
 def seen_by(study: StudySource, one: Measurement, frame: pl.DataFrame) -> pl.DataFrame:
-    """The annotations that a measure is taken of; if it reads them, with the answers as they were written.
-
-    Raises:
-        StoreError: Some answers were withheld from a bundle.
-    """
+    """The annotations that a measure is taken of; if it reads them, with the answers as they were written."""
     if (
         not (isinstance(one.plugin, Measure) and one.plugin.reads_outputs)
         or not study.files.responses.exists()
@@ -407,18 +358,7 @@ def with_something_to_read(study: StudySource, frame: pl.DataFrame) -> pl.DataFr
 
 
 def sizes(study: StudySource, width: float, measure: str | None, frame: pl.DataFrame | None) -> Sizing:
-    """How many items, paraphrases and repeats an interval of a width takes.
-
-    Args:
-        study: The study.
-        width: Of a 95% interval, from end to end.
-        measure: A registered measure; by default the study's first that has an interval by a rule.
-        frame: The annotations; None where there are none, and it is estimated from stated assumptions.
-
-    Raises:
-        MeasureError: It is no width.
-        UnknownName: No measure of that name is registered.
-    """
+    """How many items, paraphrases and repeats an interval of a width takes."""
     named = [one.use for one in study.spec.measures]
     known = [name for name in named if name in ("accuracy", "inter_pss", "intra_pss")]
     measure = measure or next(iter([*known, *named]), "accuracy")

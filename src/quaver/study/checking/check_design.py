@@ -169,11 +169,7 @@ class PreparedCheck:
         return any(price != Price(0.0, 0.0, 0.0) for name, price in prices.items() if name not in functions)
 
     def plan(self, *, pilot: bool = False) -> Forecast:
-        """What is left to ask; with a pilot, a model that costs nothing is asked a little to know its pace.
-
-        Raises:
-            MissingKey: A key is not in the environment.
-        """
+        """What is left to ask; with a pilot, a free model is asked a little to learn its pace."""
         found = self.study.plan(compare=())
         if found.stored == found.calls:
             return found
@@ -251,11 +247,7 @@ def _read(data: Any, to: str | Path | None, written: Mapping[str, str]) -> tuple
 
 
 def rows_of(source: Path, written: Mapping[str, str]) -> list[Row]:
-    """The rows of a file of texts.
-
-    Raises:
-        ItemError: There is no such file, or it holds no row.
-    """
+    """The rows of a file of texts."""
     if not source.is_file():
         raise ItemError(
             "there is no such file",
@@ -271,11 +263,7 @@ def rows_of(source: Path, written: Mapping[str, str]) -> list[Row]:
 
 
 def _model(model: str | Callable[..., Any]) -> tuple[str | dict[str, Any], dict[str, Callable[..., Any]]]:
-    """What stands in the study file for a model, and the function that goes with it.
-
-    Raises:
-        UnknownName: There is no such provider.
-    """
+    """What stands in the study file for a model, and the function that goes with it."""
     if isinstance(model, str):
         made = model_of_name(model, where="--model")
         if made["use"] == "llamacpp":
@@ -287,11 +275,7 @@ def _model(model: str | Callable[..., Any]) -> tuple[str | dict[str, Any], dict[
 
 
 def _check_weights(model: str) -> None:
-    """See that a model's file is there, before a study file is written that names it.
-
-    Raises:
-        Unavailable: It is not.
-    """
+    """See that a model's file is there, before a study file is written that names it."""
     try:
         find_weights(model)
     except Unavailable as error:
@@ -369,23 +353,7 @@ def starting_file(
     model: str,
     written: Mapping[str, str],
 ) -> tuple[str, list[Decision]]:
-    """The text of a study file for a table of texts, and what each column was taken for.
-
-    Args:
-        source: The table.
-        path: Where the study file will lie.
-        text: The column of texts, where it is named.
-        labels: The labels to choose from; those that occur, if left out.
-        gold: The column of true labels, where it is named.
-        coders: The columns of coders, where they are named.
-        model: ``provider/model``, or a name that Quaver knows.
-        written: How the table is written, where that had to be said: ``encoding``, ``separator``, ``sheet``.
-
-    Raises:
-        ItemError: The table cannot be read.
-        UnknownName: There is no such column, or no such provider.
-        QuaverError: No column of texts, or no labels, were found.
-    """
+    """The text of a study file for a table of texts, and what each column was taken for."""
     table = Table(source, rows_of(source, written))
     found = read_text_table(table, text, gold, coders, labels)
     check_rows(table, found.text)

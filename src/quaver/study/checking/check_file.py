@@ -61,14 +61,7 @@ class CheckDesign:
 
 
 def check_file(path: Path, source: Path, table: TextTable, design: CheckDesign) -> str:
-    """The study file's text, sealed.
-
-    Args:
-        path: Where it will lie.
-        source: The file of texts.
-        table: What that holds.
-        design: What is asked.
-    """
+    """The study file's text, sealed."""
     first = "# May these labels be used? `quaver check` wrote this study file. Change it as you like; then:"
     return _sealed(study_text(path, source, table, design, first=first, study=path.parent.name))
 
@@ -76,16 +69,7 @@ def check_file(path: Path, source: Path, table: TextTable, design: CheckDesign) 
 def study_text(
     path: Path, source: Path, table: TextTable, design: CheckDesign, *, first: str, study: str
 ) -> str:
-    """A commented study file for a table of texts.
-
-    Args:
-        path: Where it will lie.
-        source: The file of texts.
-        table: What that holds.
-        design: What is asked.
-        first: Its first line.
-        study: What the commands that it names take for it.
-    """
+    """A commented study file for a table of texts."""
     parts = [
         _head(first, study, source, table.taken, design),
         f"name: {_yaml(design.name)}\nseed: {design.seed}",
@@ -107,11 +91,7 @@ def study_text(
 
 
 def write_check_file(path: Path, text: str) -> None:
-    """Write a check's study file, unless that would undo somebody's edits.
-
-    Raises:
-        QuaverError: There is a file that was edited, or that no check wrote.
-    """
+    """Write a check's study file, unless that would undo somebody's edits."""
     if path.exists():
         there = path.read_text(encoding="utf-8", errors="replace")
         if there == MODELINE + text:

@@ -50,20 +50,7 @@ class TextTable:
 def read_text_table(
     table: Table, text: str | None, gold: str | None, coders: Sequence[str], labels: Sequence[str]
 ) -> TextTable:
-    """Say what each column of a table is, as named or as recognised.
-
-    Args:
-        table: The table.
-        text: The column of texts, where it is named.
-        gold: That of true labels.
-        coders: Those of coders.
-        labels: The label set; the true labels that occur, if left out.
-
-    Raises:
-        UnknownName: There is no such column.
-        QuaverError: No column is recognised as that of the texts, or there are no labels.
-        ItemError: A true label is outside the label set.
-    """
+    """Say what each column of a table is, as named or as recognised."""
     _check_distinct(table, [text, gold, *coders])
     text = table.take("text", text, "named") if text else None
     gold = table.take("gold", gold, "named") if gold else None
@@ -266,11 +253,7 @@ def _cells(table: Table, column: str) -> list[str]:
 
 
 def check_rows(table: Table, text: str) -> None:
-    """See that there is something to label.
-
-    Raises:
-        ItemError: A row has no text.
-    """
+    """See that there is something to label."""
     for row in table.rows:
         if not row.text(text):
             raise ItemError(

@@ -39,11 +39,7 @@ _BY_ITSELF = ("finished", "calls", "tokens", "money")
 
 
 def reused_folders(spec: StudySpec, source: Positions) -> dict[str, Path]:
-    """The folders of the studies whose answers are taken over, by the names that the study file gives them.
-
-    Raises:
-        StoreError: One of them holds no study's answers.
-    """
+    """The folders of the studies whose answers are taken over, by their names in the study file."""
     folders: dict[str, Path] = {}
     for index, name in enumerate(spec.reuse):
         path = source.home / name
@@ -107,17 +103,7 @@ class Collecting:
         keep: Callable[[Request], Request | None] | None = None,
         most: int | None = None,
     ) -> Outcome:
-        """Take over and ask what is missing.
-
-        Args:
-            keep: What of a request is wanted; all of it, if left out.
-            most: Send at most this many requests of each model, spread over the study.
-
-        Raises:
-            SpecError: More is spent already than the budget allows.
-            ModelError: A model is of no use.
-            StoreError: Responses cannot be written.
-        """
+        """Take over and ask what is missing."""
         before = self._progress().before
         taken = self._take_over(keep)
         in_batches = self._batches.names if most is None else []
@@ -213,11 +199,7 @@ class Collecting:
         return Progress(self._study.calls - unfollowed, before)
 
     def _try_servers(self, names: Sequence[str]) -> None:
-        """Try the servers that something is left to ask; those out of reach do not keep the others waiting.
-
-        Raises:
-            ModelError: One does not honour what the study asks for, or none is within reach.
-        """
+        """Try the servers that something is left to ask; those out of reach keep no other waiting."""
         left = self._store.unfinished(errors=not self._retry_errors) & set(names)
         out = left & self._store.calls_out().keys()
         if self._study.share is not None:  # the store counts the calls of the whole study
@@ -283,11 +265,7 @@ class Collecting:
         return islice(requests, 0, step * most, step)
 
     def _budget(self, progress: Progress) -> Budget:
-        """The budget with what counts against it.
-
-        Raises:
-            SpecError: That is more than it allows.
-        """
+        """The budget with what counts against it."""
         used = self._used(estimated=self._caps.tokens is not None or self._caps.money is not None)
         if self._retry_errors:  # an error that is asked again does not count twice
             made = spent(self._made, self._prices).calls
@@ -331,11 +309,7 @@ _Row = tuple[int, int, int, Response, Response | None]
 
 
 def rehearse(study: StudyFile, asked: Iterable[tuple[tuple[str | int, ...], MeasureSpec]]) -> None:
-    """Find what measures, each with its place in the study file, name and the study does not have.
-
-    Raises:
-        QuaverError: An option names what there is not, or has a value that the measure cannot take.
-    """
+    """Find what measures, each with its place in the study file, name and the study does not have."""
     frame = _stand_ins(study)
     every = Gathered.of(frame)
     some = [variant.id for variant in study.experiment.variants[:_FEW]]
@@ -375,11 +349,7 @@ def _works(ready: Measurement, few: Gathered) -> bool:
 def _check_options(
     study: StudyFile, frame: pl.DataFrame, asked: MeasureSpec, loc: tuple[str | int, ...]
 ) -> None:
-    """Look at the names that a measure takes without looking: it finds nothing under one that is wrong.
-
-    Raises:
-        UnknownName: There is one.
-    """
+    """Look at the names that a measure takes without looking: it finds nothing under one that is wrong."""
     between, original = asked.options.get("between", ()), asked.options.get("original")
     for column in (between,) if isinstance(between, str) else between:
         if column not in frame.columns and column != TEXT_COLUMN:

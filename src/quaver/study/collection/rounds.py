@@ -145,13 +145,7 @@ class Design:
 
 
 def widest(estimates: Sequence[Estimate], differing: int = 0) -> float | None:
-    """Of the estimates' intervals; None where one is missing or not to be believed, or there is no estimate.
-
-    Args:
-        estimates: The measure's, a cell each.
-        differing: How many units must differ (disagree, err) for an interval to be believed: a few say
-            little of their variance. Where none differs the interval is an exact bound, and is believed.
-    """
+    """Of the estimates' intervals; None where one is missing or not to be believed, or no estimate."""
     widths: list[float] = []
     for one in estimates:
         if one.low is None or one.high is None or 0 < one.details.get("differing", differing) < differing:
@@ -168,13 +162,6 @@ def collect_in_rounds(
     tell: Callable[[int, Round], None] = lambda number, one: None,
 ) -> tuple[list[Round], Outcome]:
     """Collect until the interval is as narrow as asked.
-
-    Args:
-        until: What is asked.
-        design: The study's.
-        collect: Asks what a part has not been asked yet.
-        width: Of the measure's widest interval, on a part's annotations.
-        tell: Called after every round with its number, from 1.
 
     Returns:
         The rounds, and the outcome of the last, which ended ``narrow`` where that is why it is the last.
@@ -298,13 +285,6 @@ def collect_at_any_time(
     tell: Callable[[int, Round], None] = lambda number, one: None,
 ) -> tuple[list[Round], Outcome]:
     """Collect until the interval is clear of a value, or as narrow as asked.
-
-    Args:
-        until: What is asked.
-        whole: The whole design.
-        collect: Asks what a part has not been asked yet.
-        estimates: The measure's, of a part's annotations, with intervals of a level.
-        tell: Called after every round with its number, from 1.
 
     Returns:
         The rounds, and the outcome of the last, which ended ``clear`` or ``narrow`` where that is why it is

@@ -41,11 +41,7 @@ class Repaired:
 
 
 def repair(study: StudyFile | Answers) -> Repaired:
-    """Make a new store of what can be read of a damaged one, which is kept beside it.
-
-    Raises:
-        StoreError: Nothing is stored, nothing of it can be read, or another process collects.
-    """
+    """Make a new store of what can be read of a damaged one, which is kept beside it."""
     path = study.files.responses
     if not path.is_file():
         raise StoreError("there is nothing to repair", where=str(path), fix="quaver run")

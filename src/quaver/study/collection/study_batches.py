@@ -17,15 +17,7 @@ from quaver.study.sources.study_file_source import StudyFile
 
 
 def asked_in_batches(study: StudyFile, every: bool = False) -> dict[str, BatchService]:
-    """The models that are asked in batches, with who takes them.
-
-    Args:
-        study: The study.
-        every: Whether all models are whose providers take batches, and not only those with ``batch: true``.
-
-    Raises:
-        SpecError: One with ``batch: true`` has no provider of batches; or none has, if all are wanted.
-    """
+    """The models that are asked in batches, with who takes them."""
     services: dict[str, BatchService] = {}
     for index, spec in enumerate(study.spec.models):
         model = study.models[spec.name]

@@ -41,26 +41,14 @@ from quaver.study.sources.study_file_source import StudyFile
 
 
 def run_at(spec: RunSpec, instead: Mapping[str, Any] | None) -> RunSpec:
-    """Where models are asked: as the study file says, but for what is given instead.
-
-    Raises:
-        SpecError: There is no such key, or a value is wrong.
-    """
+    """Where models are asked: as the study file says, but for what is given instead."""
     if not instead:
         return spec
     return read_part(RunSpec, {**spec.model_dump(), **instead}, Positions(None, {}), ("run",))
 
 
 def asked_models(study: StudyFile, where: RunSpec) -> Mapping[str, Model]:
-    """The models as a run asks them.
-
-    Args:
-        study: The study.
-        where: Where they are asked.
-
-    Raises:
-        Unavailable: Ray is not installed, or its cluster cannot be joined.
-    """
+    """The models as a run asks them."""
     if where.on == "here":
         return study.models
     from quaver.models.remote.ray_cluster import Cluster
@@ -91,11 +79,7 @@ _STAND_INS = (
 
 
 def check(study: StudyFile) -> None:
-    """Find what is wrong with a study before anything is asked.
-
-    Raises:
-        QuaverError: Something is.
-    """
+    """Find what is wrong with a study before anything is asked."""
     study.plugins.check(study.factors, study.experiment.labels, study.experiment.variants)
     study.conclusions.check()
     check_money(study.prices, study.spec, study.positions)
@@ -116,13 +100,6 @@ def study_forecast(study: StudyFile, compare: Sequence[str]) -> Forecast:
     """Forecast a study's calls, tokens, time and cost.
 
     Its paraphrases may have yet to be made, and some of its calls may be answered.
-
-    Args:
-        study: The study.
-        compare: Other models, as genai-prices names them, to say what the study would cost on them.
-
-    Raises:
-        UnknownName: The price of one of these is unknown.
     """
     compared = prices_of(compare)
     if study.lacks_paraphrases:
@@ -249,11 +226,7 @@ def _run_in_rounds(
 
 
 def measured_noise(study: StudyFile, prompts: int) -> dict[str, list[Noise]]:
-    """The engines' own noise by model, measured on some of the study's prompts, spread over it.
-
-    Raises:
-        QuaverError: It is no number of prompts.
-    """
+    """The engines' own noise by model, measured on some of the study's prompts, spread over it."""
     if prompts < 1:
         raise QuaverError(
             "not a number of prompts", where="prompts", expected="1 or more", found=str(prompts)

@@ -203,13 +203,7 @@ def status(study: StudySource) -> StudyStatus:
 
 
 def status_in(study: StudySource, store: Store | None, process: int | None) -> StudyStatus:
-    """The status of a study of calls by what a store holds; without one, before the first answer.
-
-    Args:
-        study: The study.
-        store: Its store, which may be open for reading only.
-        process: The process that collects, if one does.
-    """
+    """The status of a study of calls by what a store holds; without one, before the first answer."""
     made = study.spent_on_paraphrases()
     entries = [*made, *(ledger(store) if store else ())]
     prices = study.prices
@@ -271,12 +265,7 @@ def outside_study(study: StudySource) -> dict[str, int]:
 
 
 def outside_in_words(study: StudySource, answers: Mapping[str, int]) -> str:
-    """How many answers are no part of the study, of which models, and whether they are still there.
-
-    Args:
-        study: The study.
-        answers: How many, by model.
-    """
+    """How many answers are no part of the study, of which models, and whether they are still there."""
     if not answers:
         return ""
     asked = {one.model for one in study.experiment.conditions}

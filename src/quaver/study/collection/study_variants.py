@@ -37,9 +37,6 @@ def write_texts(path: Path, texts: Sequence[Editable]) -> int:
 
     Returns:
         How many there are.
-
-    Raises:
-        StoreError: The file cannot be written.
     """
     with (
         replacing(path) as part,
@@ -54,12 +51,7 @@ def write_texts(path: Path, texts: Sequence[Editable]) -> int:
 
 
 def read_edits(path: Path, texts: Sequence[Editable]) -> list[Edit]:
-    """Compare an edited table with the texts as they stand.
-
-    Raises:
-        SpecError: The file is missing, or a row is, or is there twice, or has no text.
-        UnknownName: A row names a text that the study does not have.
-    """
+    """Compare an edited table with the texts as they stand."""
     if not path.is_file():
         raise SpecError(
             "there is no such table", where=str(path), fix="`quaver variants STUDY --export FILE` writes one"

@@ -208,16 +208,7 @@ def forecast(
     compared: Mapping[str, Price] | None = None,
     made: Sequence[Entry] = (),
 ) -> Forecast:
-    """Forecast what a plan will take.
-
-    Args:
-        plan: The plan.
-        models: The study's models by name.
-        usage: What each model's stored calls took, as ``Store.usage`` gives it.
-        prices: Of the study's models; None where the price is unknown.
-        compared: Of other models that could be asked instead.
-        made: What was spent on paraphrases.
-    """
+    """Forecast what a plan will take."""
     experiment = plan.experiment
     found, rates = [], {}
     for name, model in models.items():
@@ -286,12 +277,7 @@ def _in_batches(model: Model, price: Price | None, rest: Tokens) -> BatchForecas
 def forecast_of_paraphrases(
     left: Sequence[tuple[str, ToAsk]], prices: Mapping[str, Price | None]
 ) -> tuple[ParaphrasesForecast, ...]:
-    """Forecast what the paraphrases will take that have not been made.
-
-    Args:
-        left: What is left to be asked, and of which model.
-        prices: By model; None where one is not known.
-    """
+    """Forecast what the paraphrases will take that have not been made."""
     found = []
     for name, one in left:
         read, longest = one.calls * one.characters / _CHARACTERS_A_TOKEN, one.calls * one.answer_tokens

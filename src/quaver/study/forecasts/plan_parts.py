@@ -120,16 +120,7 @@ class Tokens:
 def expected_tokens(
     calls: float, prompt: float, shared: float, longest: float, counted: bool, used: Mapping[str, float]
 ) -> Tokens:
-    """The tokens that calls will take.
-
-    Args:
-        calls: How many they are.
-        prompt: Tokens of their prompts, as far as these can be counted.
-        shared: How many of these stand in the prompt before, too.
-        longest: Tokens of their answers if each is as long as it may be.
-        counted: Whether the model's own tokenizer counted.
-        used: What stored calls of the same model took, as ``Store.usage`` gives it.
-    """
+    """The tokens that calls will take."""
     n = int(used.get("counted", 0))
     if n < _FEW:
         off = 0.0 if counted else _CHARACTERS_EITHER_WAY

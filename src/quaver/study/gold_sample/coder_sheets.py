@@ -30,15 +30,7 @@ _HINT = "--{name} {value} (or save it as .xlsx)"
 
 
 def read_returned(path: Path) -> list[Returned]:
-    """The rows of a file that came back, in its order.
-
-    Args:
-        path: A table (.xlsx, .csv, …) with the columns ``item`` and ``label``; or JSON, as Label Studio
-            (JSON or JSON-MIN) and Argilla export it.
-
-    Raises:
-        ItemError: It cannot be read, lacks a column, or holds no labels at all.
-    """
+    """The rows of a file that came back, in its order."""
     rows = _from_json(path) if path.suffix.lower() == ".json" else _from_table(path)
     if not any(row.label.strip() for row in rows):
         raise ItemError(
@@ -270,10 +262,6 @@ def write_sheets(files: GoldFiles, sheets: Sequence[Sheet], stem: str, form: For
 
     Returns:
         The files, those that come back first.
-
-    Raises:
-        StoreError: One cannot be written.
-        QuaverError: A text holds a key.
     """
     found: list[Path] = []
     for sheet in sheets:
@@ -291,13 +279,7 @@ def _number(again: int) -> str:
 
 
 def pack_gold(files: GoldFiles, folder: Path, *, texts: bool) -> None:
-    """Copy a gold sample to a folder that is packed; without the coders' notes where texts stay behind.
-
-    Args:
-        files: The sample.
-        folder: What is packed.
-        texts: Whether the items' texts go along: a note may quote one.
-    """
+    """Copy a gold sample to a folder that is packed; without the coders' notes where texts stay behind."""
     state = files.state()
     for name, path in files.there.items():
         shutil.copyfile(path, folder / name)
@@ -308,10 +290,6 @@ def pack_gold(files: GoldFiles, folder: Path, *, texts: bool) -> None:
 
 def gold_differences(source: StudySource, stored: pl.DataFrame) -> list[str]:
     """What of a bundle's gold sample does not follow from its seed, its probabilities and its labels.
-
-    Args:
-        source: The bundle.
-        stored: Its annotations, as they were packed.
 
     Returns:
         The differences in words; none where there is no sample.

@@ -93,12 +93,7 @@ class RoundAsked:
 
 
 def draw_round(source: StudySource, files: GoldFiles, asked: RoundAsked) -> GoldDrawn:
-    """Draw a round, keep it, and write the coders' sheets.
-
-    Raises:
-        QuaverError: The sample would be no larger, or a later round differs from the first.
-        StoreError: The folder cannot be written.
-    """
+    """Draw a round, keep it, and write the coders' sheets."""
     state = files.state()
     coders, overlap = asked.shared(state)
     plan = asked.plan(source, state)
@@ -130,11 +125,7 @@ def ruled(state: GoldState, design: DesignFile, rule: Rule) -> GoldState:
 
 
 def coders_of(names: Sequence[str]) -> list[str]:
-    """Coders' names, each once.
-
-    Raises:
-        QuaverError: One is empty, twice there, or has brackets, which mark an adjudicator.
-    """
+    """Coders' names, each once."""
     found = [name.strip() for name in ([names] if isinstance(names, str) else names)]
     if not found or not all(found) or len({*found}) < len(found) or any("(" in name for name in found):
         raise QuaverError(

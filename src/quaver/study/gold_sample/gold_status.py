@@ -197,20 +197,7 @@ def take_file(
     *,
     replace: bool = False,
 ) -> GoldTaken:
-    """Check a file, keep its labels, and say where the sample stands.
-
-    Args:
-        source: The study.
-        files: Where its gold sample is kept.
-        state: What is kept there.
-        path: The file.
-        coder: Who labelled, where the file does not say.
-        apart: Why these items were chosen, where they were not drawn.
-        replace: Whether labels apart take the place of those that their items came with.
-
-    Raises:
-        ItemError: An id, a label or a row is wrong; nothing is kept.
-    """
+    """Check a file, keep its labels, and say where the sample stands."""
     rows = [_signed(row, coder) for row in read_returned(path)]
     if apart is None:
         read = _of_sample(source, state).read(rows, "coder", path.name, now())
@@ -225,24 +212,14 @@ def take_file(
 
 
 def others_gold(state: GoldState, read: pl.DataFrame, gold: Mapping[str, str | None]) -> tuple[str, ...]:
-    """The items with another gold label than they are given here, which was not taken from a file like it.
-
-    Args:
-        state: What is kept.
-        read: Labels to be kept apart.
-        gold: The items' gold labels as they are.
-    """
+    """The items with another gold label than they are given here, which was not taken from a file like it."""
     given = state.apart
     pairs = read.select("item", "label").iter_rows()
     return tuple(dict.fromkeys(i for i, label in pairs if i not in given and gold[i] not in (None, label)))
 
 
 def take_known(source: StudySource, files: GoldFiles, state: GoldState) -> GoldTaken:
-    """Take the gold labels that the drawn items came with.
-
-    Raises:
-        ItemError: A drawn item came with none: labels that are there for some only were not drawn by design.
-    """
+    """Take the gold labels that the drawn items came with."""
     own = source.spec.annotations or source.spec.items
     column = own.gold.column if own.gold and own.gold.column else CODER
     drawn = set() if state.draw is None else {*state.draw.filter("drawn")["item"]}

@@ -60,11 +60,7 @@ class Wish:
     label_cost: float | None = None
 
     def check(self) -> None:
-        """Refuse wishes that contradict each other.
-
-        Raises:
-            QuaverError: They do.
-        """
+        """Refuse wishes that contradict each other."""
         named = {name: value for name in ("n", "more", "target", "budget") if (value := getattr(self, name))}
         if len(named) != 1 or any(value <= 0 for value in named.values()):
             raise QuaverError(
@@ -232,11 +228,7 @@ class SamplePlan:
         return there.fill_null(there.mean()).to_numpy()
 
     def forecast(self, wish: Wish, coders: int, overlap: float) -> GoldForecast:
-        """What a sample of the size that a wish comes down to is expected to bring.
-
-        Raises:
-            QuaverError: No sample is large enough, or the budget pays for none.
-        """
+        """What a sample of the size that a wish comes down to is expected to bring."""
         each = labels_per_item(coders, overlap)
         size = self._size(wish, each)
         width = self._width(size, self.residuals)

@@ -62,11 +62,7 @@ def read_annotations(
 def read_table(
     path: Path, encoding: str = "utf-8", separator: str | None = None, sheet: str | None = None
 ) -> list[Row]:
-    """The rows of a file of labels.
-
-    Raises:
-        ItemError: There is no such file, it cannot be read, or has no rows.
-    """
+    """The rows of a file of labels."""
     if not os.path.isfile(path):
         raise ItemError(
             "there is no such file",

@@ -110,11 +110,7 @@ class Table:
         return True
 
     def take(self, role: str, column: str, why: str) -> str:
-        """Give a column a role.
-
-        Raises:
-            UnknownName: There is no such column.
-        """
+        """Give a column a role."""
         if column not in self.columns:
             raise UnknownName("column", column, self.columns, where=f"{self.path.name}: --{role}")
         self.used.add(column)
@@ -147,12 +143,7 @@ def is_called(role: str, column: str) -> bool:
 
 
 def roles_of(table: Table, given: Roles) -> dict[str, Any]:
-    """The columns by role, as the study file names them.
-
-    Raises:
-        UnknownName: A column does not exist.
-        QuaverError: No column is recognised as that of the labels, or of the items.
-    """
+    """The columns by role, as the study file names them."""
     table.used.update(given.ignore)
     for name in given.ignore:
         if name not in table.columns:

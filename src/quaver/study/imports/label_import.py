@@ -152,18 +152,7 @@ def _labels(
 def _check_labels(
     table: Table, found: Sequence[str], played: Mapping[str, Any], *, known: bool, where: str
 ) -> None:
-    """See that there are as many labels as a label set has.
-
-    Args:
-        table: The file.
-        found: The labels.
-        played: The columns by role.
-        known: Whether the user named the labels, or their column.
-        where: The column, for the error.
-
-    Raises:
-        QuaverError: There are too few, or so many that the column is hardly one of labels.
-    """
+    """See that there are as many labels as a label set has."""
     if not found and "raw" in played:
         raise QuaverError(
             "the labels in these answers are not known",

@@ -59,11 +59,7 @@ Numbers = dict[str, float | None]
 
 
 def stability_summary(study: Study) -> list[SummaryRow]:
-    """The summary of an imported study; empty where it has neither repeats nor temperatures.
-
-    Args:
-        study: Its answers come from one model; with several, theirs are averaged.
-    """
+    """The summary of an imported study; empty where it has neither repeats nor temperatures."""
     frame = study.annotations()
     rows = _rows(study)
     found: list[SummaryRow] = []

@@ -55,16 +55,8 @@ class Opened(dict[str, Any]):
 def pack(path: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -> str:
     """Write the archive; the same files give the same bytes (with the same zlib).
 
-    Args:
-        path: Where it goes; replaced in one step.
-        files: By their names in the archive.
-        about: What the manifest says besides.
-
     Returns:
         The archive's digest.
-
-    Raises:
-        StoreError: It cannot be written, or a file's name is none that every system has.
     """
     for name in files:
         if not _plain(name):
@@ -162,16 +154,7 @@ def _digest(path: Path, end: float = inf) -> str:
 
 
 def extract(path: Path, folder: Path, form: str) -> Opened:
-    """Extract an archive, refusing what none of ours holds, and find what was changed.
-
-    Args:
-        path: The archive.
-        folder: Where its files go; made where it is missing.
-        form: The ``form`` that its manifest must have.
-
-    Raises:
-        StoreError: It is no such archive, or one that would write elsewhere or fill the disk.
-    """
+    """Extract an archive, refusing what none of ours holds, and find what was changed."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
@@ -233,11 +216,7 @@ def _no_bundle(path: Path, found: str) -> StoreError:
 
 
 def _check(path: Path, members: Sequence[zipfile.ZipInfo], folder: Path) -> None:
-    """Refuse names that lead elsewhere, links, and an archive that grows beyond measure.
-
-    Raises:
-        StoreError: There is one, or there is no room for what it holds.
-    """
+    """Refuse names that lead elsewhere, links, and an archive that grows beyond measure."""
     names = [member.filename for member in members]
     if len(names) > _MEMBERS or len(set(names)) < len(names):
         raise _no_bundle(path, f"{len(names)} files, {len(set(names))} different names")

@@ -95,9 +95,6 @@ def lock_in(folder: Path) -> tuple[dict[str, Any], Lock]:
     """A bundle's ``study.lock.json`` as it stands there, and what is read of it.
 
     The variants are read without the items that they show.
-
-    Raises:
-        StoreError: As for every part, it is missing, damaged, or of another shape; or it contradicts itself.
     """
     path = folder / "study.lock.json"
     document = _document(path)
@@ -154,11 +151,7 @@ def frame_in(folder: Path) -> pl.DataFrame:
 
 @contextmanager
 def fitting_together(path: Path) -> Iterator[None]:
-    """Report parts that have the right shapes, and still do not fit each other.
-
-    Raises:
-        StoreError: What is computed from them fails.
-    """
+    """Report parts that have the right shapes, and still do not fit each other."""
     try:
         yield
     except QuaverError:
@@ -309,11 +302,7 @@ class Bundle(StudySource):
 
     @contextmanager
     def answers(self) -> Iterator[Store]:
-        """The store, as it was packed.
-
-        Raises:
-            StoreError: There is none.
-        """
+        """The store, as it was packed."""
         path = self.files.responses
         if not path.exists():
             raise self.cannot("has_answers")
@@ -369,11 +358,7 @@ def _study_in(lock: Mapping[str, Any]) -> tuple[StudySpec, Positions]:
 
 
 def open_bundle(path: Path, folder: Path | None = None) -> Bundle:
-    """Unpack a bundle to a folder, which is a temporary one if left out.
-
-    Raises:
-        StoreError: It is no bundle, or not as it was packed.
-    """
+    """Unpack a bundle to a folder, which is a temporary one if left out."""
     if folder is not None:
         return _opened(path, folder)
     temporary = tempfile.TemporaryDirectory(prefix="quaver-")

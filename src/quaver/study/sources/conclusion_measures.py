@@ -77,12 +77,7 @@ class Conclusions:
         self._spec, self._source, self._experiment = spec, source, experiment
 
     def check(self) -> None:
-        """Find what is wrong with them before anything is asked.
-
-        Raises:
-            MeasureError: A formula or a claim cannot be read, or names a column that does not exist.
-            UnknownName: A label is not in the set.
-        """
+        """Find what is wrong with them before anything is asked."""
         if not self._spec.conclusions:
             return
         from quaver.measures.validity.conclusion_formula import check_conclusion
@@ -135,11 +130,7 @@ class Conclusions:
         return found
 
     def tables(self) -> Iterator[ConclusionTable]:
-        """Each conclusion as a matrix of the items.
-
-        Raises:
-            MeasureError: As `check` does.
-        """
+        """Each conclusion as a matrix of the items."""
         from quaver.measures.validity.conclusion_formula import (
             check_conclusion,
             outcome_numbers,

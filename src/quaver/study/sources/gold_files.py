@@ -54,11 +54,7 @@ class JointFiles:
         return waiting if name in self._ready() and waiting.is_file() else self._folder / name
 
     def write(self, contents: Mapping[str, bytes]) -> None:
-        """Write files, all of them or none.
-
-        Raises:
-            StoreError: One cannot be written.
-        """
+        """Write files, all of them or none."""
         self.finish()
         sums = self._sums() | {name: zlib.crc32(content) for name, content in contents.items()}
         everything = {**contents, _SUMS: (json.dumps(sums, indent=1) + "\n").encode()}
@@ -68,12 +64,7 @@ class JointFiles:
         self.finish()
 
     def content(self, name: str) -> bytes:
-        """What is in a file.
-
-        Raises:
-            OSError: It cannot be read.
-            ValueError: It has changed since it was written here.
-        """
+        """What is in a file."""
         content = self.path(name).read_bytes()
         if self._sums().get(name, zlib.crc32(content)) != zlib.crc32(content):
             raise ValueError(
@@ -82,11 +73,7 @@ class JointFiles:
         return content
 
     def _sums(self) -> dict[str, int]:
-        """The files' checksums; empty where somebody removed them.
-
-        Raises:
-            ValueError: They have changed since they were written.
-        """
+        """The files' checksums; empty where somebody removed them."""
         path = self.path(_SUMS)
         if not path.is_file():
             return {}
@@ -96,11 +83,7 @@ class JointFiles:
         return found
 
     def finish(self) -> None:
-        """Finish what a process that was killed has left.
-
-        Raises:
-            StoreError: A file cannot be written.
-        """
+        """Finish what a process that was killed has left."""
         with writing(self._folder):
             for name in self._ready():
                 if (waiting := self._next(name)).is_file():
@@ -229,11 +212,7 @@ class GoldFiles:
         return found.hexdigest() if there else ""
 
     def state(self) -> GoldState:
-        """What is kept.
-
-        Raises:
-            StoreError: A file is not as Quaver wrote it.
-        """
+        """What is kept."""
         design = self._design()
         draw = self._table(DRAW, DRAW_COLUMNS)
         if (design is None) != (draw is None):
@@ -262,11 +241,7 @@ class GoldFiles:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Let nobody else change the sample meanwhile.
-
-        Raises:
-            StoreError: Another process does, or the folder cannot be written.
-        """
+        """Let nobody else change the sample meanwhile."""
         with writing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             with locked(self.folder / ".lock") as free:

@@ -47,12 +47,7 @@ def parts_of(kept: Path) -> list[Path]:
 
 
 def scan_kept(kept: Path) -> pl.LazyFrame:
-    """The annotations, to be read as they are needed.
-
-    Raises:
-        OSError: They are missing.
-        polars.exceptions.PolarsError: They are damaged, as far as the file's own index shows.
-    """
+    """The annotations, to be read as they are needed."""
     parts = parts_of(kept)
     for part in parts:
         pl.read_parquet_schema(part)
@@ -65,11 +60,7 @@ def scan_kept(kept: Path) -> pl.LazyFrame:
 
 
 def rewrite_kept(kept: Path, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
-    """Change the annotations part by part.
-
-    Raises:
-        StoreError: They cannot be written.
-    """
+    """Change the annotations part by part."""
     with replacing_kept(kept) as place:
         if kept.is_dir():
             place.mkdir()
@@ -83,9 +74,6 @@ def replacing_kept(kept: Path) -> Iterator[Path]:
     """A place for annotations, a file or a folder, which then take the place of those that were kept.
 
     A process that is killed leaves the old annotations, the new ones, or none; never a part of them.
-
-    Raises:
-        StoreError: They cannot be written.
     """
     new = kept.with_name(f".{kept.name}.{os.getpid()}.tmp")
     with writing(kept.parent):
@@ -145,12 +133,7 @@ class KeptItems:
         return {name: self.folder / name for name in self.files}
 
     def write(self) -> None:
-        """Write the files, and a study file that names them; one that the user wrote is left alone.
-
-        Raises:
-            StoreError: The folder cannot be written.
-            ItemError: The data hold the value of a key.
-        """
+        """Write the files, and a study file that names them; one that the user wrote is left alone."""
         for content in self.files.values():
             if key := Keys().within(content):
                 raise ItemError(
@@ -174,16 +157,7 @@ class KeptItems:
 
 
 def kept_items(study: Mapping[str, Any], folder: Path) -> KeptItems:
-    """Put names of files in the place of data; nothing is written yet.
-
-    Args:
-        study: What would stand in a study file, with a table itself as ``items``, as their ``source``, or as
-            their ``examples``.
-        folder: The study's folder.
-
-    Raises:
-        ItemError: The data are no table of items.
-    """
+    """Put names of files in the place of data; nothing is written yet."""
     kept = KeptItems(study, folder)
     items = study.get("items")
     if is_data(items):

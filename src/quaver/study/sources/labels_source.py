@@ -37,11 +37,7 @@ class Imports(StudySource):
 
     @cached_property
     def imported(self) -> Imported:
-        """The table, and the design that it shows.
-
-        Raises:
-            SpecError: The table is the file that the study itself writes.
-        """
+        """The table, and the design that it shows."""
         asked = self.spec.annotations
         if asked and (self.positions.home / asked.source).resolve() == self.files.annotations.resolve():
             raise SpecError(
@@ -100,11 +96,7 @@ class Labels(Imports):
             return False
 
     def answers(self) -> AbstractContextManager[Store]:
-        """None.
-
-        Raises:
-            StoreError: Always.
-        """
+        """None."""
         raise self.cannot("has_answers")
 
     def lock(self) -> dict[str, Any]:
@@ -134,11 +126,7 @@ class Answers(Imports):
 
     @contextmanager
     def answers(self) -> Iterator[Store]:
-        """The store, with the table's answers in it.
-
-        Raises:
-            StoreError: It cannot be written.
-        """
+        """The store, with the table's answers in it."""
         self.files.make()
         with self.files.store() as store:
             if not store.placed(self.fingerprint):

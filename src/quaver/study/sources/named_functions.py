@@ -13,14 +13,7 @@ from quaver.errors import QuaverError
 
 
 def functions_of(options: Sequence[str] | None) -> dict[str, Any]:
-    """The functions that a command's options name, by the model's name.
-
-    Args:
-        options: Each ``NAME=MODULE:FUNCTION``.
-
-    Raises:
-        QuaverError: One of them names no function, or it cannot be imported.
-    """
+    """The functions that a command's options name, by the model's name."""
     found = {}
     for option in options or ():
         name, _, target = option.rpartition("=")
@@ -31,15 +24,7 @@ def functions_of(options: Sequence[str] | None) -> dict[str, Any]:
 
 
 def function_of(target: str, expected: str = "MODULE:FUNCTION") -> Any:
-    """The function that an option names, from a module that may lie in the current folder.
-
-    Args:
-        target: ``module:function``.
-        expected: What the option looks like, for the error.
-
-    Raises:
-        QuaverError: It names no function, or it cannot be imported.
-    """
+    """The function that an option names, from a module that may lie in the current folder."""
     module, _, attribute = target.partition(":")
     if not (module and attribute):
         raise _no_function(target, expected)

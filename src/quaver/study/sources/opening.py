@@ -40,12 +40,7 @@ def open_source(
 
 
 def _shard(source: StudySource, shard: str) -> StudySource:
-    """One shard of a study.
-
-    Raises:
-        StoreError: It is no study that asks models.
-        SpecError: It names no shard, or the study is collected in rounds.
-    """
+    """One shard of a study."""
     whole = asking(source)
     if whole.spec.until is not None:
         raise SpecError(
@@ -93,11 +88,7 @@ def _opened(
 
 
 def open_small(source: StudySource, shard: str | None = None) -> StudySource:
-    """The small version of a study, by the key ``small`` of its file.
-
-    Raises:
-        SpecError: The study is not a file, or describes no small version.
-    """
+    """The small version of a study, by the key ``small`` of its file."""
     return open_source(write_small(source.positions), functions=source.plugins.functions, shard=shard)
 
 
@@ -132,9 +123,6 @@ def check_names(source: StudySource) -> None:
 
     A study that has answers opens in any case: in its report, a measure that cannot be taken says why. So
     does one whose paraphrases a person edited, since `Study.variants` can make them again.
-
-    Raises:
-        QuaverError: A plug-in, an option, a column, a label, a model or an evaluator does not exist.
     """
     if not isinstance(source, StudyFile) or source.files.responses.exists():
         return

@@ -35,12 +35,7 @@ _TAKE_OUT = (
 
 
 def check_design(experiment: Experiment) -> None:
-    """See that no item or prompt holds a key: it would be sent, stored and reported.
-
-    Raises:
-        ItemError: An item does.
-        SpecError: A variant does.
-    """
+    """See that no item or prompt holds a key: it would be sent, stored and reported."""
     keys = Keys()
     if not keys:
         return
@@ -61,15 +56,7 @@ def _key_in(kind: type[QuaverError], what: str, name: str, where: str, expected:
 
 
 def check_outgoing(files: Iterable[Path], *, own: bool = False) -> None:
-    """See that no file holds a key: plain, escaped or encoded, in a member, a cell or a column.
-
-    Args:
-        files: Which are written and go to others.
-        own: Whether there are the user's own files among them, with their comments.
-
-    Raises:
-        QuaverError: One does; it is removed.
-    """
+    """See that no file holds a key: plain, escaped or encoded, in a member, a cell or a column."""
     keys = Keys()
     for path in sorted(files):
         if keys and (name := next((n for part in _parts(path) if (n := keys.within(part))), None)):

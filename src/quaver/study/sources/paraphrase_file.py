@@ -62,13 +62,7 @@ class KeptParaphrases:
         watch: Callable[[str], None] = lambda _: None,
         afford: Callable[[Request], None] = lambda _: None,
     ) -> None:
-        """From now on, have made what is missing.
-
-        Args:
-            again: Make everything anew, and forget the edits.
-            watch: Called with what is about to be made.
-            afford: Called with every request before it is sent; raises where there is no room for it.
-        """
+        """From now on, have made what is missing."""
         self._making, self._again, self._watch, self._afford = True, again, watch, afford
         self._remade, self.made = [], []
         if again and self._document.get("edits"):

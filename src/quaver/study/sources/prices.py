@@ -46,11 +46,7 @@ _AT_ONCE = 1000
 
 
 def prices(spec: StudySpec, models: Mapping[str, Model], source: Positions) -> dict[str, Price | None]:
-    """The price of each of a study's models by name; None where nobody knows it.
-
-    Raises:
-        UnknownName: The study file says ``like`` a model that genai-prices does not know.
-    """
+    """The price of each of a study's models by name; None where unknown."""
     return {
         asked.name: price_of(asked, models.get(asked.name), source.where("models", index, "price"))
         for index, asked in enumerate(spec.models)
@@ -60,13 +56,7 @@ def prices(spec: StudySpec, models: Mapping[str, Model], source: Positions) -> d
 def prices_beside(
     plugins: Plugins, models: Callable[[], Mapping[str, Model]], spent: Iterable[Mapping[str, Any]]
 ) -> dict[str, Price | None]:
-    """The prices of models beside a study's own that made paraphrases, by name; None where nobody knows it.
-
-    Args:
-        plugins: Makes the models.
-        models: Gives the study's own models.
-        spent: What was spent on paraphrases, an entry a model.
-    """
+    """The prices of models beside a study's own that made paraphrases, by name; None where nobody knows it."""
     asked = {one["model"]: one["asked"] for one in spent if not isinstance(one["asked"], str)}
     for one in asked.values():
         with suppress(ModelError):  # what is stored has a price without the key
@@ -76,16 +66,7 @@ def prices_beside(
 
 
 def price_of(asked: ModelSpec, model: Model | None, where: str = "price") -> Price | None:
-    """The price of one model; None where nobody knows it.
-
-    Args:
-        asked: What the study file says of it.
-        model: The model, where it can be had: one in process costs nothing.
-        where: Its price stands, for errors.
-
-    Raises:
-        UnknownName: It is said to be ``like`` a model that genai-prices does not know.
-    """
+    """The price of one model; None where nobody knows it."""
     price = asked.price
     if price is not None and price.input is not None and price.output is not None:
         return Price(price.input, price.output, price.input if price.cached is None else price.cached)
@@ -95,20 +76,12 @@ def price_of(asked: ModelSpec, model: Model | None, where: str = "price") -> Pri
 
 
 def prices_of(names: Sequence[str]) -> dict[str, Price]:
-    """The prices of some models by name, in that order.
-
-    Raises:
-        UnknownName: genai-prices does not know one.
-    """
+    """The prices of some models by name, in that order."""
     return {name: _like(name, "--compare") for name in names}
 
 
 def check_money(found: Mapping[str, Price | None], spec: StudySpec, source: Positions) -> None:
-    """A budget of money needs every model's price.
-
-    Raises:
-        SpecError: One is not known.
-    """
+    """A budget of money needs every model's price."""
     unknown = [name for name, price in found.items() if price is None]
     if spec.budget.money is not None and unknown:
         raise SpecError(
@@ -122,13 +95,7 @@ def check_money(found: Mapping[str, Price | None], spec: StudySpec, source: Posi
 
 @cache
 def known_price(name: str, provider: str | None = None, url: str | None = None) -> Price | None:
-    """What genai-prices says of a model; None where it does not know it.
-
-    Args:
-        name: As its provider calls it, or ``provider/name``.
-        provider: As genai-prices or Quaver's presets call it.
-        url: The server's address, where the provider is not given.
-    """
+    """What genai-prices says of a model; None where it does not know it."""
     # genai_prices is imported late, because its data takes most of a second to load.
     tries: list[tuple[str, dict[str, str]]] = []
     if provider:
@@ -208,19 +175,7 @@ def check_abilities(
     seed: int | None = None,
     conditions: Iterable[Condition] = (),
 ) -> None:
-    """Refuse a study that asks a model for what it cannot do.
-
-    Args:
-        models: The study's models by name.
-        decodings: Its decodings, by where they stand.
-        variants: Its variants.
-        follow_ups: Where a model's answer is quoted to it; whether it is to go on with that message.
-        seed: The one that a decoding has without asking for it; another is asked for, and must be heeded.
-        conditions: The study's: a model is held to the variants that it is asked alone; to all, if left out.
-
-    Raises:
-        SpecError: Names what is asked, and the study's models or the engines that could do it.
-    """
+    """Refuse a study that asks a model for what it cannot do."""
     quoted = {where: _GOES_ON if continues else _CONVERSES for where, continues in follow_ups.items()}
     of_prompts = [(variant.id, one) for variant in variants for one in _demands_of_prompt(variant)]
     asked: dict[str, set[str]] = {}
@@ -266,14 +221,7 @@ def _demands_of_prompt(variant: Variant) -> list[tuple[str, str, _Test]]:
 def needs_of(
     decodings: Iterable[Decoding], variants: Iterable[Variant], repeats: int, seed: int | None = None
 ) -> Needs:
-    """What a study will ask of a model, to try it on a server.
-
-    Args:
-        decodings: The study's.
-        variants: The study's.
-        repeats: Most calls that a request will hold.
-        seed: As for `check_abilities`.
-    """
+    """What a study will ask of a model, to try it on a server."""
     given = list(decodings)
     return Needs(
         repeats=repeats,

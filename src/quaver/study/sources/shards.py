@@ -128,16 +128,7 @@ class Shards:
         return next((lock for one in self._found if (lock := one.files.read("study.lock.json"))), {})
 
     def check(self, name: str, fingerprint: str) -> None:
-        """Find shards that cannot be one study.
-
-        Args:
-            name: The study's name.
-            fingerprint: The study's, as it is now.
-
-        Raises:
-            StoreError: One belongs to another study, or to this one before it changed; or different versions
-                of Quaver ran them.
-        """
+        """Find shards that cannot be one study."""
         other = [one for one in self._found if one.facts["fingerprint"] != fingerprint]
         if other:
             named = ", ".join(f"{one.share} of {one.facts['study']!r}" for one in other)
@@ -162,11 +153,7 @@ class Shards:
             )
 
     def check_idle(self) -> None:
-        """Find shards that are being asked, or have calls out in batches, while the whole study is to be.
-
-        Raises:
-            StoreError: There is one.
-        """
+        """Find shards that are being asked, or have calls out in batches, while the whole study is to be."""
         for one in self._found:
             if one.runs():
                 raise StoreError(
@@ -190,9 +177,6 @@ class Shards:
         """Take in by key what the shards have and the store lacks; returns how many answers that were.
 
         The study's folder must be locked, and its store and the shards checked.
-
-        Raises:
-            StoreError: A store cannot be read or written.
         """
         return sum(self._take(one, store) for one in self._new(store))
 
@@ -224,11 +208,7 @@ class Shards:
             return found
 
     def statuses(self, store: Store | None) -> Sequence[ShardStatus]:
-        """Every shard, those that are missing among them.
-
-        Args:
-            store: The study's store, which knows shards whose folders are gone.
-        """
+        """Every shard, those that are missing among them."""
         known: dict[Share, ShardStatus] = {}
         for taken in taken_shards(store).values() if store else ():
             known[Share.read(taken["status"]["shard"])] = _status(taken["status"], running=False)

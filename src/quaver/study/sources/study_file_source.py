@@ -65,11 +65,7 @@ class StudyFile(StudySource):
 
     @cached_property
     def experiment(self) -> Experiment:
-        """Items, variants, decodings and conditions, loaded and checked.
-
-        Raises:
-            SpecError: The study contradicts itself, or has paraphrases that have not been made yet.
-        """
+        """Items, variants, decodings and conditions, loaded and checked."""
         found = resolve(self.spec, self.positions, self.paraphrases)
         check_design(found)
         return found
@@ -125,12 +121,7 @@ class StudyFile(StudySource):
 
     @cached_property
     def models(self) -> dict[str, Model]:
-        """The study's models by name, none of them loaded yet, each able to do what it is asked.
-
-        Raises:
-            UnknownName: No engine of that name is registered.
-            ModelError: Weights are missing.
-        """
+        """The study's models by name, none of them loaded yet, each able to do what it is asked."""
         models = self.engines
         experiment = self.experiment
         asked = {f"decoding.{name}": decoding for name, decoding in experiment.decodings.items()}
@@ -183,9 +174,6 @@ class StudyFile(StudySource):
         """What models cost, by name: the study's, and those beside them that make paraphrases.
 
         None where the price is unknown.
-
-        Raises:
-            UnknownName: The study file names a price that does not exist.
         """
         return self._prices | prices_beside(self.plugins, lambda: self.engines, self.paraphrases.spent)
 
@@ -240,11 +228,7 @@ class StudyFile(StudySource):
 
     @contextmanager
     def answers(self) -> Iterator[Store]:
-        """The store, with the study's calls in it.
-
-        Raises:
-            StoreError: Nothing is stored yet.
-        """
+        """The store, with the study's calls in it."""
         self.take_in_shards()
         if not self.files.responses.exists():
             raise StoreError(
@@ -265,15 +249,7 @@ class StudyFile(StudySource):
         self.placed.place(store)
 
     def take_in_shards(self, *, at_once: bool = False) -> int:
-        """Take what its shards have collected into its own store; how many answers that were.
-
-        Args:
-            at_once: Whether it is an error that another process holds the folder. It is left alone otherwise,
-                and so is a folder that cannot be written.
-
-        Raises:
-            StoreError: Shards do not belong together, or one cannot be read.
-        """
+        """Take what its shards have collected into its own store; how many answers that were."""
         if self.share is not None or not may_write(self.files.responses):
             return 0
         shards = Shards(self.folder)
@@ -306,10 +282,6 @@ class StudyFile(StudySource):
 
 
 def asking(source: StudySource) -> StudyFile:
-    """A source as the study file that it has to be to ask models.
-
-    Raises:
-        StoreError: It is another one.
-    """
+    """A source as the study file that it has to be to ask models."""
     source.require("can_ask")
     return cast(StudyFile, source)

@@ -226,11 +226,7 @@ class StudyFolder:
         self.watch = path / "watch"
 
     def make(self) -> None:
-        """Make the folder where it is missing.
-
-        Raises:
-            StoreError: It cannot be made.
-        """
+        """Make the folder where it is missing."""
         with writing(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
 
@@ -244,11 +240,7 @@ class StudyFolder:
             opened.close()
 
     def read(self, name: FileName) -> dict[str, Any]:
-        """The document of a file; empty where there is no such file.
-
-        Raises:
-            StoreError: It is not what Quaver wrote.
-        """
+        """The document of a file; empty where there is no such file."""
         about = _FILES[name]
         path = self.path / name
         if not path.is_file():
@@ -292,9 +284,6 @@ class StudyFolder:
 
 def shaped(kind: Any, document: Any, *, exactly: bool = False) -> Any:
     """A document as what it must be; exactly so, or such that it can be converted.
-
-    Raises:
-        ValueError: It is not; says where, and what is wrong.
 
     >>> shaped(_Paraphrases, {"edits": [{"factor": "paraphrase"}]})
     Traceback (most recent call last):

@@ -69,15 +69,7 @@ class Measurement(NamedTuple):
         return [Estimate(self.measure, None, reason=f"not measured: {' '.join(why.split())[:300]}")]
 
     def of(self, frame: pl.DataFrame | Gathered, **other: Any) -> list[Estimate]:
-        """The estimates; of no annotations, one that is undefined.
-
-        Args:
-            frame: The annotations; a `Gathered` keeps what other measures of the study need too.
-            **other: Options in place of the study's.
-
-        Raises:
-            QuaverError: It cannot be measured as it is asked for.
-        """
+        """The estimates; of no annotations, one that is undefined."""
         if self.failed is not None:
             raise self.failed
         only = [(column, tuple(values)) for column, values in self.only.items()]
@@ -129,12 +121,7 @@ class Plugins:
                 raise UnknownName("model", name, names, where="functions")
 
     def models(self) -> dict[str, Model]:
-        """The models by name, none of them loaded yet.
-
-        Raises:
-            UnknownName: No engine of that name is registered.
-            ModelError: Weights are missing, or a function was not given.
-        """
+        """The models by name, none of them loaded yet."""
         return {asked.name: self._model(asked, index) for index, asked in enumerate(self._spec.models)}
 
     def maker(self, name: str) -> Callable[[], Model]:
@@ -147,15 +134,7 @@ class Plugins:
         return partial(plugin, **bind(plugin, options, self._source, loc, ("use", "name", "only")))
 
     def one_model(self, asked: str | Mapping[str, Any], models: Mapping[str, Model]) -> tuple[str, Model]:
-        """A model that is to reword the prompt, and what it is called.
-
-        Args:
-            asked: The name of one of the study's models, or what would stand among them.
-            models: The study's models.
-
-        Raises:
-            UnknownName: The study has no model of that name, or no engine of that name is registered.
-        """
+        """A model that is to reword the prompt, and what it is called."""
         if isinstance(asked, str):
             if asked not in models:
                 where = (
@@ -206,11 +185,7 @@ class Plugins:
         return self.functions[name]
 
     def evaluators(self, names: Sequence[str] | None = None) -> dict[str, Evaluator]:
-        """The evaluators by the name that they have in the study.
-
-        Args:
-            names: Registered names, to make these with their defaults instead of the study's own.
-        """
+        """The evaluators by the name that they have in the study."""
         if names is not None:
             plugins = {name: registry.load("evaluators", name) for name in names}
             return {name: plugin(**bind(plugin, {}, self._source, ())) for name, plugin in plugins.items()}
@@ -227,21 +202,13 @@ class Plugins:
         return asked.of or str(getattr(plugin, "of", ""))
 
     def follow_ups(self, names: Sequence[str] | None = None) -> dict[str, str]:
-        """The follow-up of each evaluator that reads one, by the evaluator's name.
-
-        Args:
-            names: Registered names, as for `evaluators`.
-        """
+        """The follow-up of each evaluator that reads one, by the evaluator's name."""
         asked = self._spec.evaluators if names is None else [EvaluatorSpec(use=name) for name in names]
         found = {one.title: self._follow_up(one, index) for index, one in enumerate(asked)}
         return {name: of for name, of in found.items() if of}
 
     def with_follow_ups(self) -> StudySpec:
-        """The study, with the follow-ups that its evaluators read among its own.
-
-        Raises:
-            UnknownName: An evaluator reads a follow-up that the study does not have, nor Quaver.
-        """
+        """The study, with the follow-ups that its evaluators read among its own."""
         spec = self._spec
         if spec.annotations is not None:  # its labels were not read here
             return spec
@@ -326,11 +293,7 @@ class Plugins:
     def check_names(
         self, asked: MeasureSpec, columns: Sequence[str], evaluators: Sequence[str], loc: Loc
     ) -> None:
-        """Find a column or an evaluator that a measure asks for and that is not there.
-
-        Raises:
-            UnknownName: There is one.
-        """
+        """Find a column or an evaluator that a measure asks for and that is not there."""
         where = self._source.where(*loc)
         for key, names in (("by", asked.by or ()), ("only", asked.only)):
             for column in names:
