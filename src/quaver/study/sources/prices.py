@@ -56,7 +56,7 @@ def prices(spec: StudySpec, models: Mapping[str, Model], source: Positions) -> d
 def prices_beside(
     plugins: Plugins, models: Callable[[], Mapping[str, Model]], spent: Iterable[Mapping[str, Any]]
 ) -> dict[str, Price | None]:
-    """The prices of models beside a study's own that made paraphrases, by name; None where nobody knows it."""
+    """The prices of models beside a study's own that made paraphrases, by name; None where unknown."""
     asked = {one["model"]: one["asked"] for one in spent if not isinstance(one["asked"], str)}
     for one in asked.values():
         with suppress(ModelError):  # what is stored has a price without the key
