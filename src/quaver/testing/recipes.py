@@ -255,7 +255,7 @@ _MODELS: Mapping[str, ModelRecipe] = {
     "inspect": ModelRecipe(
         _mock(says_its_length), "inspect", ("inspect_ai",), other=_mock(says_its_end), too_long=""
     ),
-    "llamacpp": ModelRecipe(_SMOLLM2, modules=_WEIGHTS, other=_FAST, too_long=_TOO_LONG),
+    "llamacpp": ModelRecipe(_SMOLLM2, "local", ("xllamacpp", *_WEIGHTS), other=_FAST, too_long=_TOO_LONG),
     "openai_compatible": ModelRecipe(
         _served(), modules=_WEIGHTS, other=_served(version="2"), too_long=_TOO_LONG
     ),
@@ -350,7 +350,7 @@ RECIPES: Recipes = {
     "follow_ups": {"verbal": Recipe({"question": "Sure?"})},
     "evaluators": {"pattern": Recipe({"pattern": r"(?i)label\W+(\w+)"})},
     "items": {
-        "anes96": Recipe(modules=("statsmodels",)),
+        "anes96": Recipe(),
         "hf": Recipe(skip="it fetches a data set, which its own tests do not"),
     },
 }

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pytest
+from statsmodels.datasets import anes96
 
 from quaver.design.items.anes96 import rows
-from quaver.errors import ItemError
-
-
-def test_voters_without_statsmodels_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quaver.design.items.anes96.find_spec", lambda name: None)
-    with pytest.raises(ItemError, match="not installed") as caught:
-        rows()
-    assert caught.value.fix == "pip install 'quaver[demo]'"
 
 
 def test_the_voters_of_1996() -> None:
@@ -57,3 +49,10 @@ def test_words_follow_the_numbers() -> None:
     strongest = [row for row in rows() if row["PID"] == 0]
     assert {row["party"] for row in strongest} == {"a strong Democrat"}
     assert sum(row["vote"] == 0 for row in strongest) / len(strongest) > 0.95
+
+
+def test_the_numbers_are_those_of_the_published_table() -> None:
+    published = anes96.load_pandas().data
+    shipped = rows()
+    for column in ("popul", "TVnews", "selfLR", "ClinLR", "DoleLR", "PID", "age", "educ", "income", "vote"):
+        assert [row[column] for row in shipped] == published[column].astype(int).tolist()

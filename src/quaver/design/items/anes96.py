@@ -1,18 +1,15 @@
 """The built-in items ``anes96``: voters of the American National Election Study of 1996.
 
-944 respondents who meant to vote for Bill Clinton or Bob Dole, as ``statsmodels`` ships them
-(public domain; the codes are documented in ``statsmodels.datasets.anes96.NOTE``).
+944 respondents who meant to vote for Bill Clinton or Bob Dole (electionstudies.org; public domain). The codes
+are those that ``statsmodels.datasets.anes96`` documents.
 """
 
 from __future__ import annotations
 
 import csv
-from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-
-from quaver.errors import ItemError
 
 EDUCATION = (
     "left school after eighth grade or earlier",
@@ -54,23 +51,9 @@ def rows() -> list[dict[str, Any]]:
 
     Beside the survey's own columns (as whole numbers), each has them in words: ``place``, ``news``,
     ``education``, ``earnings``, ``party`` and ``ideology``; and its number, ``respondent``.
-
-    Raises:
-        ItemError: ``statsmodels`` is not installed.
     """
-    # Found, not imported: importing statsmodels takes longer than all work with the table.
-    found = find_spec("statsmodels")
-    path = (
-        Path(found.origin).with_name("datasets") / "anes96" / "anes96.csv" if found and found.origin else None
-    )
-    if path is None or not path.is_file():
-        raise ItemError(
-            "the voters of 1996 come with statsmodels, which is not installed",
-            where="items.source",
-            fix="pip install 'quaver[demo]'",
-        )
-    with path.open(encoding="utf-8", newline="") as file:
-        table = list(csv.DictReader(file, delimiter="\t", quotechar="'"))
+    with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as file:
+        table = list(csv.DictReader(file))
     return [
         _in_words({"respondent": number} | {name: int(value) for name, value in row.items()})
         for number, row in enumerate(table, start=1)
