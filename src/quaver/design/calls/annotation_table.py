@@ -280,6 +280,8 @@ def _prompts(
     asked: AnnotationsSpec, cells: LabelRows, rows: Sequence[Row]
 ) -> dict[tuple[str, ...], tuple[str, bool | None]]:
     """Each variant's prompt, and whether it is the original, by its levels."""
+    if asked.prompt is None and asked.original is None:
+        return dict.fromkeys(cells.factors, ("", None))
     found: dict[tuple[str, ...], tuple[str, str, Row]] = {}
     for levels, at in zip(cells.factors, cells.row, strict=True):
         row = rows[at]

@@ -26,7 +26,10 @@ class Row(dict[str, Any]):
 
     def text(self, column: str | None) -> str:
         """A cell's text without white space around it; empty for an empty cell."""
-        return "" if column is None else text_of(self.get(column), f"{self.where}: {column}")
+        cell = None if column is None else self.get(column)
+        if isinstance(cell, str) and cell.isascii():  # nearly every cell, and a table may have millions
+            return cell.strip()
+        return text_of(cell, f"{self.where}: {column}")
 
 
 def rows_of_lines(file: Iterable[str], name: str, line: str | None) -> list[Row]:
