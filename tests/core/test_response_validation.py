@@ -51,7 +51,7 @@ def deep(levels: int) -> Any:
 
 ODD: tuple[Any, ...] = (
     None, True, -1, 1.5, 10**30, 10**5_000, 1e308, math.nan, math.inf, -math.inf,
-    "", "odd", "\ud83d", "\x1b[31m",
+    "", "odd", "odd " * 200, "\ud83d", "\x1b[31m",
     b"odd", [], [None], {}, {"a": 1}, {1: {2}}, object(), Unprintable(), deep(5_000), float,
 )  # fmt: skip
 

@@ -181,7 +181,7 @@ def utf8(text: str) -> str:
 
 
 def _failure(why: str) -> Response:
-    return Response("", finish="error", error=why)
+    return Response("", finish="error", error=why[:_LONGEST_ERROR])
 
 
 def _pair(pair: Any) -> tuple[str, float] | None:
