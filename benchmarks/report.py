@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple, cast
 
 import polars as pl
 from machine import machine
@@ -22,10 +23,12 @@ from measures import study as annotations
 from quaver.core.records import Condition, Decoding, Item, Variant
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import lock_document
+from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import read_study
 from quaver.report.page.html_page import write_report
-from quaver.study.analysis.chart_estimates import moved, pictured
+from quaver.study.analysis.measured_study import MeasuredStudy, pictured
 from quaver.study.sources.study_plugins import Measurement
+from quaver.study.sources.study_source import StudySource
 
 SEED = 3
 BY = ("model", "decoding", "evaluator")
@@ -39,6 +42,13 @@ STUDY = {
     "models": [{"name": "m000", "use": "function"}],
     "evaluators": ["first_label"],
 }
+
+
+class _Study(NamedTuple):
+    """As much of a study as its annotations are measured with."""
+
+    experiment: Experiment
+    spec: StudySpec
 
 
 def main(wanted: int) -> None:
@@ -60,7 +70,10 @@ def main(wanted: int) -> None:
     shares = options | {"by": (*BY, "variant"), "missing": "category"}
     asked.append(Measurement("label_shares", quaver.measures.label_shares, None, shares))
     estimates = [found for one in asked for found in one.of(frame)]
-    shown = [*pictured(asked, frame, SEED), *moved(experiment, ["first_label"], frame, SEED)]
+    of_study = _Study(experiment, read_study(STUDY)[0])
+    moving = MeasuredStudy(cast(StudySource, of_study), frame)
+    moving.asked = []
+    shown = [*pictured(asked, frame, SEED), *moving.moved()]
     measured = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         path = write_report(Path(folder), lock=lock, annotations=frame, estimates=estimates, audit=shown)

@@ -17,7 +17,7 @@ from tests.cli.commands import here, quaver
 from tests.pages import DOCS, run_page
 
 from quaver.design.study_kinds import KINDS, study_of_kind
-from quaver.study.analysis.study_estimates import measurable, own_measurements
+from quaver.study.analysis.study_measures import measurable, measurements
 from quaver.study.session import Study
 
 pytestmark = pytest.mark.long
@@ -153,7 +153,7 @@ def test_in_full_size_two_models_give_every_measure_a_value(kind: str, tmp_path:
     outcome = opened.run()
     assert (outcome.done, outcome.errors) == (2 * calls, 0)
     frame = measurable(opened.source)
-    for measurement in own_measurements(opened.source):
+    for measurement in measurements(opened.source, None, frame):
         found = measurement.of(frame)
         assert any(one.value is not None for one in found), (measurement.measure, found)
 

@@ -10,13 +10,12 @@ from typing import Any
 import polars as pl
 import pytest
 from tests.chromium import browser
-from tests.report.moved import movement_of
+from tests.report.moved import measured_study, movement_of
 
 from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.estimate_frame import Deviations
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
-from quaver.study.analysis.chart_estimates import deviating
 
 __all__ = ["browser"]
 
@@ -36,7 +35,7 @@ class Study:
 
     def deviations(self) -> Deviations | None:
         """The answers that deviate from their item's modal label."""
-        return deviating(list(self.lock["evaluators"]), self.annotations)
+        return measured_study(self.lock, self.annotations).deviations()
 
     def results(self) -> Results:
         return Results(self.lock, self.annotations, self.estimates, audit=self.moved())

@@ -9,12 +9,17 @@ from typing import Any, cast
 import polars as pl
 
 from quaver.core.records import Estimate, Label, LabelSet
-from quaver.design.calls.experiment import Experiment
-from quaver.study.analysis.chart_estimates import moved
+from quaver.study.analysis.measured_study import MeasuredStudy
+from quaver.study.sources.study_source import StudySource
 
 
 def movement_of(lock: Mapping[str, Any], annotations: pl.DataFrame) -> list[Estimate]:
     """The movement of the first evaluator's labels, of the design that a lock document describes."""
+    return measured_study(lock, annotations).moved()
+
+
+def measured_study(lock: Mapping[str, Any], annotations: pl.DataFrame) -> MeasuredStudy:
+    """Annotations made by hand as those of the study that a lock document describes."""
     experiment = SimpleNamespace(
         labels=LabelSet(tuple(Label(one["code"], one["name"]) for one in lock["labels"]["labels"])),
         variants=[SimpleNamespace(factors=one["factors"]) for one in lock["variants"]],
@@ -22,4 +27,13 @@ def movement_of(lock: Mapping[str, Any], annotations: pl.DataFrame) -> list[Esti
         items=[],
         conditions=[SimpleNamespace(model=name) for name in lock["models"]],
     )
-    return moved(cast(Experiment, experiment), list(lock["evaluators"]), annotations, lock["study"]["seed"])
+    spec = SimpleNamespace(
+        seed=lock["study"]["seed"],
+        group=None,
+        items=SimpleNamespace(coders=()),
+        evaluators=[SimpleNamespace(title=name) for name in lock["evaluators"]],
+    )
+    study = SimpleNamespace(experiment=experiment, spec=spec)
+    measured = MeasuredStudy(cast(StudySource, study), annotations)
+    measured.asked = []
+    return measured

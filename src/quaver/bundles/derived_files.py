@@ -22,7 +22,7 @@ from quaver.bundles.reviewer_readme import reviewer_readme
 from quaver.core.records import Estimate
 from quaver.core.replaced_file import replace_text
 from quaver.report.tables.written_tables import write_estimates
-from quaver.study.analysis.study_estimates import estimates_of_study, measurable
+from quaver.study.analysis.measured_study import MeasuredStudy
 from quaver.study.sources.bundle_source import Bundle
 from quaver.study.study_report import shown_with
 
@@ -62,11 +62,11 @@ def write_derived(source: Bundle, folder: Path) -> list[Estimate]:
     """Write what follows from a bundle's other files to a folder; the study's estimates."""
     from quaver.study.study_report import written  # the charts' libraries are slow to load
 
-    frame = measurable(source)
-    estimates = estimates_of_study(source, None, frame)
+    study = MeasuredStudy(source)
+    estimates = study.estimates()
     shown = source.lock() | shown_with(source)
     (folder / "page").mkdir()
-    page = written(source, folder / "page", shown, frame, estimates, figures=False)
+    page = written(study, folder / "page", shown, estimates, figures=False)
     shutil.move(page, folder / "report.html")
     shutil.rmtree(folder / "page")
     write_estimates(estimates, folder / "estimates.csv")

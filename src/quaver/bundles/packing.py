@@ -31,9 +31,10 @@ from quaver.errors import QuaverError, StoreError
 from quaver.estimation.declaration import registered
 from quaver.study.analysis.annotation_frame import rescored
 from quaver.study.analysis.hidden_clusters import groups_of
+from quaver.study.analysis.measured_study import MeasuredStudy
 from quaver.study.analysis.study_acceptance import FILE as ACCEPTED
 from quaver.study.analysis.study_acceptance import kept_acceptance
-from quaver.study.analysis.study_estimates import clusters_of, measurable, measurable_of
+from quaver.study.analysis.study_measures import measurable
 from quaver.study.collection.study_status import outside_study, status
 from quaver.study.gold_sample.coder_sheets import pack_gold
 from quaver.study.session import Study
@@ -307,7 +308,8 @@ def _staying(study: Study, used: Collection[str]) -> dict[Path, str]:
 def _items(study: Study, kept: Collection[str], frame: pl.DataFrame, *, copies: bool = False) -> list[Any]:
     """The items with some of their fields, and as numbers the groups whose items are labelled alike."""
     items = study.experiment.items
-    found = [] if frame.is_empty() else clusters_of(study.source, measurable_of(study.source, frame))
+    measured = MeasuredStudy(study.source, measurable(study.source, frame))
+    found = [] if frame.is_empty() else measured.clusters()
     columns = [one.cell["column"] for one in found if one.details.get("clustered")]
     hidden: list[dict[str, Any]] = [{} for _ in items]
     for column in columns:

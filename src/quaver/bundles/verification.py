@@ -19,7 +19,7 @@ from quaver.core.records import Estimate
 from quaver.report.page.method import departures
 from quaver.study.analysis.annotation_frame import rescored
 from quaver.study.analysis.study_acceptance import acceptance_differences
-from quaver.study.analysis.study_estimates import measurable
+from quaver.study.analysis.study_measures import measurable
 from quaver.study.gold_sample.coder_sheets import gold_differences
 from quaver.study.sources.archive import extract
 from quaver.study.sources.bundle_source import FORM, Bundle, Place, estimates_in, fitting_together, places_in

@@ -9,7 +9,7 @@ import polars as pl
 
 from quaver.core.number_format import ARROW
 from quaver.errors import MeasureError
-from quaver.study.analysis.study_estimates import measurable
+from quaver.study.analysis.study_measures import measurable
 from quaver.study.session import Study
 
 CELLS = ("model", "decoding", "variant", "evaluator")

@@ -24,7 +24,7 @@ from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.intervals import clopper_pearson
 from quaver.measures.validity.conclusion_cell import VERDICTS
 from quaver.measures.validity.conclusions import ESTIMATED, JOINT
-from quaver.study.analysis.study_estimates import own_measurements
+from quaver.study.analysis.study_measures import measurements
 from quaver.study.session import Study
 from quaver.study.sources.study_plugins import Measurement
 
@@ -264,7 +264,7 @@ def family_of(study: Study, frame: pl.DataFrame, sides: Sides, left_out: list[st
     the declared groups, but for the groups that intervals resample.
     """
     names = ("accuracy", "recall", "compliance") if _has_gold(sides.before) else ("compliance",)
-    first = {one.measure: one for one in reversed(own_measurements(study.source, names, frame))}
+    first = {one.measure: one for one in reversed(measurements(study.source, names, frame))}
     of = {name: _over(first[name], sides.keys) for name in names if first[name].failed is None}
     found = list(of.values())
     for name in study.spec.items.groups if "accuracy" in of else ():

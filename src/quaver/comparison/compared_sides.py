@@ -22,7 +22,7 @@ from quaver.core.column_names import column_among
 from quaver.core.rows import measure_of
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.left_out_prompts import ORIGINAL
-from quaver.study.analysis.study_estimates import own_measurements
+from quaver.study.analysis.study_measures import measurements
 from quaver.study.collection.study_status import answered_calls
 from quaver.study.session import Study
 from quaver.study.sources.conclusion_measures import CONCLUSIONS
@@ -208,7 +208,7 @@ def _asked(
     """The measures that are taken of both sides; of one study, or of two, with their annotations."""
     found: dict[tuple[str, ...], Measurement] = {}
     for study, frame in whole.items():
-        for one in own_measurements(study.source, names, frame):
+        for one in measurements(study.source, names, frame):
             if one.failed is not None:
                 if names:
                     raise one.failed
@@ -225,9 +225,9 @@ def _asked(
                 where=f"--fail-{concluded[0].kind} {concluded[0].text!r}",
                 fix="name one under conclusions in the study file",
             )
-        asked += own_measurements(drawing[0].source, [CONCLUSIONS], whole[drawing[0]])
+        asked += measurements(drawing[0].source, [CONCLUSIONS], whole[drawing[0]])
     rest = [bound.measure for bound in bounds if bound not in concluded and bound.measure != LOSS]
     more = dict.fromkeys(measure_of(name) or name for name in rest)
     before, frame = next(iter(whole.items()))
     further = [name for name in more if name not in there]
-    return [*asked, *(own_measurements(before.source, further, frame) if further else ())]
+    return [*asked, *(measurements(before.source, further, frame) if further else ())]

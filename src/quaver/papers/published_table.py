@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -22,7 +21,7 @@ from quaver.report.table_rows import Table
 from quaver.report.tables.printed_tables import html, latex_float, markdown, markdown_text
 from quaver.report.tables.written_tables import csv_text, tidy
 from quaver.study.analysis.call_export import raw_answers
-from quaver.study.analysis.chart_estimates import StoredBehind
+from quaver.study.analysis.report_evidence import evidence_of
 
 if TYPE_CHECKING:
     from quaver.many_studies.collection import Collection
@@ -144,18 +143,13 @@ class StoredAnswers:
 
     def costs(self) -> Sequence[Cost]:
         """What each model's answers cost."""
-        with ExitStack() as opened:
-            return self._behind(opened).costs()
+        with evidence_of(self.study.source) as behind:
+            return behind.costs()
 
     def part_costs(self) -> Sequence[PartCost]:
         """What each level of each factor costs."""
-        with ExitStack() as opened:
-            return self._behind(opened).part_costs()
-
-    def _behind(self, opened: ExitStack) -> StoredBehind:
-        source = self.study.source
-        store = opened.enter_context(source.answers()) if source.files.responses.exists() else None
-        return StoredBehind(source.experiment, store, source.prices, source.spent_on_paraphrases())
+        with evidence_of(self.study.source) as behind:
+            return behind.part_costs()
 
 
 def answers_of(stored: Study | Collection) -> list[StoredAnswers]:

@@ -32,7 +32,7 @@ from quaver.papers.published_table import (
 )
 from quaver.report.estimate_index import Results
 from quaver.report.tables.checklist import checklist
-from quaver.study.analysis.study_estimates import estimates_of_audit, estimates_of_study, measurable
+from quaver.study.analysis.measured_study import MeasuredStudy
 from quaver.study.study_report import resolved
 
 _PAPER = (
@@ -259,9 +259,8 @@ def own_checklist(answers: Answers) -> PublishedTable:
     rows: list[tuple[Cell, ...]] = []
     for one in answers:
         source = one.study.source
-        frame = measurable(source)
-        estimates = estimates_of_study(source, None, frame)
-        results = Results(resolved(source), frame, estimates, audit=estimates_of_audit(source, frame))
+        study = MeasuredStudy(source)
+        results = Results(resolved(source), study.frame, study.estimates(), audit=study.audit())
         filled = checklist(results, source.files.responses.exists())
         rows += [(one.name, *row) for row in filled.rows[:_ROWS]]
     return laid_out(

@@ -22,15 +22,7 @@ from quaver.design.spec import StudySpec
 from quaver.errors import QuaverError
 from quaver.report.findings.verdicts import Quality, quality
 from quaver.study.analysis.annotation_frame import annotations_of, rescore, scan
-from quaver.study.analysis.study_estimates import (
-    estimates_of_audit,
-    estimates_of_charts,
-    estimates_of_quality,
-    estimates_of_study,
-    measurable,
-    measured,
-)
-from quaver.study.analysis.study_measures import sizes
+from quaver.study.analysis.study_measures import measurable, sizes
 from quaver.study.collection.study_run import check, measured_noise, run, study_forecast, watching_in_notebook
 from quaver.study.collection.study_status import StudyStatus, answered_calls, status
 from quaver.study.collection.study_variants import StudyVariants
@@ -327,7 +319,9 @@ class Study:
             SpecError: The measure has no such option, or not with this value.
             MeasureError: The annotations do not allow it.
         """
-        return Estimates(measured(self.source, name, options))
+        from quaver.study.analysis.measured_study import MeasuredStudy  # loads measures
+
+        return Estimates(MeasuredStudy(self.source).measure(name, options))
 
     @guarded
     def estimates(
@@ -352,10 +346,12 @@ class Study:
             StoreError: Nothing is stored yet.
             UnknownName: No measure of that name is registered.
         """
-        wanted = (names,) if isinstance(names, str) else names
+        from quaver.study.analysis.measured_study import MeasuredStudy  # loads measures
+
+        study, wanted = MeasuredStudy(self.source), (names,) if isinstance(names, str) else names
         if of == "study":
-            return Estimates(estimates_of_study(self.source, wanted))
-        found = estimates_of_audit(self.source) if of == "audit" else estimates_of_charts(self.source)
+            return Estimates(study.estimates(wanted))
+        found = study.audit() if of == "audit" else study.charts()
         return Estimates(one for one in found if wanted is None or one.measure in wanted)
 
     def quality(self) -> Quality:
@@ -366,7 +362,9 @@ class Study:
         Raises:
             StoreError: Nothing is stored yet.
         """
-        return quality(estimates_of_quality(self.source))
+        from quaver.study.analysis.measured_study import MeasuredStudy  # loads measures
+
+        return quality(MeasuredStudy(self.source).quality())
 
     def verdict(self) -> Card:
         """Whether the labels may be used, why, what moves them, and what to do next.

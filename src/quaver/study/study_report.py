@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-
-import polars as pl
 
 from quaver.core.records import Estimate
 from quaver.report.charts.figures import charts as chart_objects
@@ -20,17 +17,10 @@ from quaver.report.page.html_page import write_report
 from quaver.report.page.paper_parts import Paper, paper_parts
 from quaver.report.page.worst_tables import cost_table
 from quaver.report.tables.checklist import field_checklists
-from quaver.study.analysis.chart_estimates import StoredBehind, deviating
+from quaver.study.analysis.measured_study import MeasuredStudy
+from quaver.study.analysis.report_evidence import evidence_of
 from quaver.study.analysis.study_acceptance import curve_estimates, shown_acceptance
 from quaver.study.analysis.study_certification import certified
-from quaver.study.analysis.study_estimates import (
-    estimates_of_audit,
-    estimates_of_charts,
-    estimates_of_study,
-    estimates_of_verdict,
-    evaluators_of,
-    measurable,
-)
 from quaver.study.collection.rounds import rounds_in_words
 from quaver.study.collection.study_status import StudyStatus, status
 from quaver.study.gold_sample.gold_status import described
@@ -44,8 +34,8 @@ from quaver.study.study_freeze import frozen
 
 def verdict(study: StudySource, now: StudyStatus | None = None) -> Card:
     """The verdict on a study's labels as a card."""
-    frame = measurable(study)
-    return card(Results(resolved(study, now), frame, (), audit=estimates_of_verdict(study, frame)))
+    measured = MeasuredStudy(study)
+    return card(Results(resolved(study, now), measured.frame, (), audit=measured.verdict()))
 
 
 def resolved(study: StudySource, now: StudyStatus | None = None) -> dict[str, Any]:
@@ -81,39 +71,32 @@ def collected(study: StudySource, now: StudyStatus | None = None) -> dict[str, A
 
 def report(study: StudySource, folder: Path) -> Path:
     """Write a study's report to a folder; its path."""
-    frame = measurable(study)
-    path = written(study, folder, resolved(study), frame, estimates_of_study(study, None, frame))
+    measured = MeasuredStudy(study)
+    path = written(measured, folder, resolved(study), measured.estimates())
     check_outgoing(written_report(path))
     return path
 
 
 def written(
-    study: StudySource,
+    measured: MeasuredStudy,
     folder: Path,
     lock: Mapping[str, Any],
-    frame: pl.DataFrame,
     estimates: Sequence[Estimate],
     *,
     figures: bool = True,
 ) -> Path:
     """Write a report; its path."""
-    with ExitStack() as opened:
-        stored = study.files.responses.exists()
-        store = opened.enter_context(study.answers()) if stored else None
-        behind = StoredBehind(study.experiment, store, study.prices, study.spent_on_paraphrases())
-        accepted = shown_acceptance(study, frame)
+    study, frame = measured.study, measured.frame
+    accepted = shown_acceptance(study, frame)
+    with evidence_of(study) as behind:
         return write_report(
             folder,
             lock={**lock, **accepted, **_watched(study, folder)},
             annotations=frame,
             estimates=certified(study, estimates, frame),
             noise={name: [asdict(row) for row in rows] for name, rows in study.files.read_noise().items()},
-            audit=[
-                *estimates_of_audit(study, frame),
-                *estimates_of_charts(study, frame),
-                *curve_estimates(accepted),
-            ],
-            deviations=deviating(evaluators_of(study), frame),
+            audit=[*measured.audit(), *measured.charts(), *curve_estimates(accepted)],
+            deviations=measured.deviations(),
             behind=behind,
             figures=figures,
         )
@@ -131,12 +114,12 @@ def _watched(study: StudySource, folder: Path) -> dict[str, Any]:
 
 def charts(study: StudySource, width: int) -> dict[str, Any]:
     """The report's charts by name, so many pixels wide."""
-    frame = measurable(study)
+    measured = MeasuredStudy(study)
     drawn = chart_objects(
         lock=study.lock(),
-        annotations=frame,
-        estimates=estimates_of_study(study, None, frame),
-        further=estimates_of_charts(study, frame),
+        annotations=measured.frame,
+        estimates=measured.estimates(),
+        further=measured.charts(),
         width=width,
     )
     return {name: offline(chart) for name, chart in drawn.items()}
@@ -144,13 +127,11 @@ def charts(study: StudySource, width: int) -> dict[str, Any]:
 
 def paper(study: StudySource) -> Paper:
     """The table, the paragraph and the references of a study."""
-    frame = measurable(study)
-    with ExitStack() as opened:
-        stored = study.files.responses.exists()
-        store = opened.enter_context(study.answers()) if stored else None
-        costs = StoredBehind(study.experiment, store, study.prices, study.spent_on_paraphrases()).costs()
-    estimates = certified(study, estimates_of_study(study, None, frame), frame)
+    measured = MeasuredStudy(study)
+    frame = measured.frame
+    with evidence_of(study) as behind:
+        paid, stored = cost_table(behind.costs()), behind.raw
+    estimates = certified(study, measured.estimates(), frame)
     lock = resolved(study) | shown_acceptance(study, frame)
-    results = Results(lock, frame, estimates, audit=estimates_of_audit(study, frame))
-    paid = cost_table(costs)
+    results = Results(lock, frame, estimates, audit=measured.audit())
     return paper_parts(results, paid, field_checklists(results, raw_kept=stored, paid=paid))

@@ -24,12 +24,8 @@ from quaver.report.page.html_page import FirstScreen, first_screen
 from quaver.report.page.notes import NARROW, WIDE, drawn
 from quaver.score.annotation import annotate
 from quaver.study.analysis.annotation_frame import annotator_of, is_current, readable
-from quaver.study.analysis.study_estimates import (
-    estimates_of_charts,
-    estimates_of_study,
-    estimates_of_verdict,
-    measurable_of,
-)
+from quaver.study.analysis.measured_study import MeasuredStudy
+from quaver.study.analysis.study_measures import measurable
 from quaver.study.collection.study_status import StudyStatus, status_in
 from quaver.study.sources.study_source import StudySource
 from quaver.study.study_report import resolved
@@ -323,12 +319,12 @@ def write_verdict(study: StudySource, folder: Path, now: StudyStatus) -> None:
     begun = time.time()
     write_json(folder / "verdict.json", {"state": "making", "made": begun})
     try:
-        frame = measurable_of(study, frame_of(study))
+        measured = MeasuredStudy(study, measurable(study, frame_of(study)))
         lock = resolved(study, now)
-        audit = estimates_of_verdict(study, frame)
-        found = _verdict(Results(lock, frame, (), audit=audit)) | {"made": begun, "answers": now.answered}
+        found = _verdict(Results(lock, measured.frame, (), audit=measured.verdict()))
+        found |= {"made": begun, "answers": now.answered}
         write_json(folder / "verdict.json", found | {"state": "making"})
-        charts = _charts(study, folder, lock, frame)
+        charts = _charts(measured, folder, lock)
         write_json(folder / "verdict.json", found | {"state": "ready", "charts": charts})
     except QuaverError as error:
         failed = {"state": "failed", "error": error_document(error), "made": begun}
@@ -357,12 +353,9 @@ def _plain(text: str) -> str:
     return text.striptags() if isinstance(text, Markup) else str(text)
 
 
-def _charts(study: StudySource, folder: Path, lock: Any, frame: pl.DataFrame) -> list[dict[str, Any]]:
+def _charts(study: MeasuredStudy, folder: Path, lock: Any) -> list[dict[str, Any]]:
     """The report's charts as files, and what is said of each."""
-    results = Results(
-        lock, frame, estimates_of_study(study, None, frame), audit=estimates_of_charts(study, frame)
-    )
-    shown = gallery(results)
+    shown = gallery(Results(lock, study.frame, study.estimates(), audit=study.charts()))
     pictures = drawn(shown)
     made = folder / "charts"
     made.mkdir(exist_ok=True)

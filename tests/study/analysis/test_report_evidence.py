@@ -8,7 +8,7 @@ import pytest
 from tests.studies import STUDY, written
 
 from quaver.collect.run.progress import Price
-from quaver.study.analysis.chart_estimates import StoredBehind
+from quaver.study.analysis.report_evidence import StoredBehind
 from quaver.study.session import Study
 from quaver.study.sources.study_folder import StudyFolder
 

@@ -26,7 +26,7 @@ from quaver.score.annotation import annotate
 from quaver.score.evaluators.named_label import FirstLabel
 from quaver.study.analysis import annotation_frame, scored_parts
 from quaver.study.analysis.annotation_frame import annotator_of, scan
-from quaver.study.analysis.study_estimates import measurable
+from quaver.study.analysis.study_measures import measurable
 from quaver.study.session import Study
 from quaver.study.sources.kept_annotations import parts_of
 from quaver.view.index_builder import IndexBuilder

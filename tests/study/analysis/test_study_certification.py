@@ -10,8 +10,9 @@ import pytest
 import quaver
 from quaver.certification.population import Population, study
 from quaver.errors import QuaverError
+from quaver.study.analysis.measured_study import MeasuredStudy
 from quaver.study.analysis.study_certification import FILE, certified
-from quaver.study.analysis.study_estimates import estimates_of_study, measurable
+from quaver.study.analysis.study_measures import measurable
 
 POPULATION = Population(items=40, variants=4, repeats=1, prompt_sd=0.5)
 
@@ -50,7 +51,7 @@ def opened(folder: Path, measures: str = "[accuracy, inter_pss]", seed: int = 1)
 def shown(one: quaver.Study) -> list[str]:
     """The measures whose estimates have the certificate's numbers."""
     frame = measurable(one.source)
-    found = certified(one.source, estimates_of_study(one.source, None, frame), frame)
+    found = certified(one.source, MeasuredStudy(one.source).estimates(), frame)
     return sorted({e.measure for e in found if "certified" in e.details})
 
 

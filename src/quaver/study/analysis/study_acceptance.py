@@ -14,7 +14,7 @@ from quaver.acceptance.item_scores import Score, evidence_of
 from quaver.core.records import Estimate
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError, UnknownName
-from quaver.study.analysis.study_estimates import evaluators_of, measurable
+from quaver.study.analysis.study_measures import measurable
 from quaver.study.sources.study_source import StudySource
 
 FILE: Final = "accepted.json"
@@ -135,7 +135,7 @@ def _accepted(
 ) -> Acceptance:
     if frame.is_empty() and study.has_answers:
         raise _no_labels(study)
-    known = evaluators_of(study)
+    known = [one.title for one in study.spec.evaluators]
     if evaluator is not None and evaluator not in known:
         raise UnknownName("evaluator", evaluator, known, where="evaluator")
     named = pl.col("evaluator").cast(pl.String)

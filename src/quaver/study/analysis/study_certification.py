@@ -17,7 +17,8 @@ from quaver.core.rows import Rows, short_lines
 from quaver.errors import QuaverError
 from quaver.estimation.declaration import Measure
 from quaver.study.analysis.hidden_clusters import clustered, with_column
-from quaver.study.analysis.study_estimates import clusters_of, measurable, own_measurements
+from quaver.study.analysis.measured_study import MeasuredStudy
+from quaver.study.analysis.study_measures import measurable, measurements
 from quaver.study.sources.conclusion_measures import CONCLUSIONS
 from quaver.study.sources.study_plugins import Measurement
 from quaver.study.sources.study_source import StudySource
@@ -74,7 +75,7 @@ def certify(
     from quaver.certification.simulated_study import SimulatedStudies
 
     frame = measurable(study)
-    taken = own_measurements(study, frame=frame)
+    taken = measurements(study, None, frame)
     asked, left_out = _asked(taken)
     if not asked or frame.is_empty():
         raise QuaverError(
@@ -86,7 +87,7 @@ def certify(
     groups = [one.options.get("group") for one in taken] + [one.group for one in study.spec.conclusions]
     group = study.spec.group or next((name for name in groups if name), None)
     hidden = ""
-    if group is None and (found := clustered(clusters_of(study, frame))):
+    if group is None and (found := clustered(MeasuredStudy(study, frame).clusters())):
         hidden = max(found, key=lambda one: float(one.details["effect"])).cell["column"]
         alone = pl.col("item").cast(pl.String)
         grouped = with_column(study, frame, hidden).with_columns(pl.col(hidden).fill_null(alone))
@@ -161,9 +162,7 @@ def certified(study: StudySource, estimates: Sequence[Estimate], frame: pl.DataF
     other answers, or other measures, is passed over.
     """
     document = study.files.read(FILE)
-    if not document or document.get("fingerprint") != _fingerprint(
-        frame, own_measurements(study, frame=frame)
-    ):
+    if not document or document.get("fingerprint") != _fingerprint(frame, measurements(study, None, frame)):
         return list(estimates)
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for one in document["places"]:

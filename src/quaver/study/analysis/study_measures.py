@@ -17,6 +17,7 @@ from quaver.estimation.declaration import Measure, registered
 from quaver.estimation.gathered import Gathered
 from quaver.gold.returned_labels import ratings
 from quaver.measures.corrected.labelled_items import designed
+from quaver.study.analysis.annotation_frame import annotations_of
 from quaver.study.analysis.hidden_clusters import Prompts, with_estimand
 from quaver.study.forecasts.sizing import Sizing, assumed_sizes, measured_sizes
 from quaver.study.sources.conclusion_measures import CONCLUSIONS
@@ -344,8 +345,11 @@ def asked_until(study: StudySource, until: UntilSpec) -> MeasureSpec:
     return MeasureSpec(use=until.measure, by=until.by, evaluator=evaluator, **options)
 
 
-def with_something_to_read(study: StudySource, frame: pl.DataFrame) -> pl.DataFrame:
-    """The annotations, less those of evaluators that had nothing to read in a decoding."""
+def measurable(study: StudySource, frame: pl.DataFrame | None = None) -> pl.DataFrame:
+    """The annotations, the study's own by default, less those of evaluators that had nothing to read."""
+    frame = annotations_of(study) if frame is None else frame
+    if not study.has_answers:
+        return frame
     blind = [name for name, one in study.experiment.decodings.items() if not one.logprobs]
     elsewhere = study.plugins.follow_ups()
     readers = [

@@ -21,8 +21,7 @@ from quaver.core.records import Estimate, Request
 from quaver.design.spec import MeasureSpec, RunSpec, UntilSpec
 from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError
-from quaver.study.analysis.study_estimates import measurable
-from quaver.study.analysis.study_measures import asked_until, measurement
+from quaver.study.analysis.study_measures import asked_until, measurable, measurement
 from quaver.study.collection.round_of_calls import Collecting, rehearse, reused_folders
 from quaver.study.collection.rounds import (
     Design,

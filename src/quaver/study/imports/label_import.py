@@ -17,7 +17,7 @@ from quaver.core.number_format import composed
 from quaver.core.replaced_file import replacing, writing
 from quaver.errors import QuaverError
 from quaver.estimation.encoding import ordered
-from quaver.study.analysis.study_estimates import own_measurements
+from quaver.study.analysis.study_measures import measurements
 from quaver.study.imports.agreement_import import read_table
 from quaver.study.imports.label_columns import LONGEST_LABEL, MOST_LABELS, Roles, Table, roles_of
 from quaver.study.session import Study
@@ -210,7 +210,7 @@ def _written(path: Path, home: Path, document: dict[str, Any], taken: Sequence[D
                 YAML().dump(document, opened)
         study = Study.open(home)
         frame = study.annotations()
-        for one in own_measurements(study.source, frame=frame):
+        for one in measurements(study.source, None, frame):
             one.of(frame, resamples=0)  # no time for an interval
     except BaseException as error:
         _removed(home, there)

@@ -15,7 +15,7 @@ from tests.studies import written
 
 from quaver import Study
 from quaver.core.records import Label, LabelSet
-from quaver.study.analysis.chart_estimates import pictured
+from quaver.study.analysis.measured_study import pictured
 from quaver.study.sources.study_plugins import Measurement
 
 ITEMS = "id,text,truth\n" + "".join(

@@ -1,0 +1,366 @@
+"""What is measured of a study: what its file asks for, the audit, and what report and verdict rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Literal
+
+import polars as pl
+
+from quaver.core.estimate_frame import Deviations
+from quaver.core.records import Estimate
+from quaver.design.items.near_duplicates import NEAR_DUPLICATES
+from quaver.errors import QuaverError
+from quaver.estimation.gathered import Gathered
+from quaver.measures.correctness.accuracy import baseline
+from quaver.measures.stability.flips import label_flips
+from quaver.measures.stability.prompt_choice import prompt_choice
+from quaver.measures.stability.vouched_parts import vouched_parts
+from quaver.measures.validity.answer_quality import answer_quality
+from quaver.measures.variation.deviations import deviation_shares, deviations
+from quaver.measures.variation.item_sensitivity import sensitivity_with_consistency
+from quaver.measures.variation.label_movement import label_movement
+from quaver.measures.variation.label_shares import distributions
+from quaver.report.findings.decision import ELSEWHERE, EXCEPTED, wrong_groups
+from quaver.study.analysis.hidden_clusters import (
+    clustered,
+    doubted,
+    hidden_clusters,
+    widened,
+    with_column,
+    with_wider,
+)
+from quaver.study.analysis.study_measures import (
+    audit,
+    coder_measures_of_gold,
+    measurable,
+    measurement,
+    measurements,
+    measures_of,
+    seen_by,
+    taken,
+    told_apart,
+    with_gold_coders,
+)
+from quaver.study.sources.study_plugins import Measurement
+from quaver.study.sources.study_source import StudySource
+
+_COLUMNS = 5
+"""Of so many columns that may group the items, each group is looked at by itself."""
+_OF = ("sensitivity", "consistency")
+_KINDS: tuple[Literal["noisy", "random"], ...] = ("noisy", "random")
+_MOST_ROWS = 200_000
+"""Of more answers, the baselines are made from as many whole items as that."""
+_MATRIX = 24
+
+
+class MeasuredStudy:
+    """A study's annotations, with what is measured of them.
+
+    The report's charts and the verdict rest on the labels of the first of the study's evaluators.
+
+    Args:
+        study: The study.
+        frame: Annotations in place of the study's own, less those of evaluators that had nothing to read.
+        group: The column whose groups of items are resampled; that of the study's measures if left out.
+    """
+
+    def __init__(
+        self, study: StudySource, frame: pl.DataFrame | None = None, group: str | None = None
+    ) -> None:
+        self.study, self.experiment, self.seed = study, study.experiment, study.spec.seed
+        self.frame = measurable(study) if frame is None else frame
+        self.evaluators = [one.title for one in study.spec.evaluators]
+        if group is not None:
+            self.group = group
+
+    # ---------------------------------------------------------------- what the study says of them
+
+    @cached_property
+    def asked(self) -> list[Measurement]:
+        """The measures that the study's file asks for."""
+        return measurements(self.study, None, self.frame)
+
+    @cached_property
+    def group(self) -> str | None:
+        """The column that groups the items: the study's, else the one that its measures name."""
+        if self.study.spec.group:
+            return self.study.spec.group
+        named = {one.options.get("group") for one in self.asked} - {None}
+        return str(next(iter(named))) if len(named) == 1 and named <= set(self.frame.columns) else None
+
+    @cached_property
+    def first(self) -> pl.DataFrame:
+        """The annotations of the first of the study's evaluators that there are any of."""
+        read = pl.col("evaluator").cast(pl.String)
+        there = set(self.frame["evaluator"].cast(pl.String).unique().to_list())
+        own = [name for name in self.evaluators if name in there]
+        return self.frame.filter(read == (own[0] if own else str(self.frame["evaluator"][0])))
+
+    @cached_property
+    def several(self) -> dict[str, list[str]]:
+        """The levels of each factor that has several, decoding and model among them."""
+        levels: dict[str, dict[str, None]] = {}
+        for variant in self.experiment.variants:
+            for factor, level in variant.factors.items():
+                levels.setdefault(factor, {})[level] = None
+        kinds = {
+            "decoding": [*self.experiment.decodings],
+            "model": [*dict.fromkeys(one.model for one in self.experiment.conditions)],
+        }
+        for name, known in kinds.items():
+            seen = set(self.first[name].cast(pl.String).unique().to_list())
+            levels[name] = dict.fromkeys(level for level in known if level in seen)
+        return {
+            name: [*some] for name, some in levels.items() if len(some) > 1 and name in self.first.columns
+        }
+
+    def clusters(self, *, in_passing: bool = False) -> list[Estimate]:
+        """Whether items come in groups that the study does not declare (see `hidden_clusters`)."""
+        return hidden_clusters(self.study, self.first, self.group, in_passing=in_passing)
+
+    @cached_property
+    def seen_clusters(self) -> list[Estimate]:
+        """The same, without the texts of many items."""
+        return self.clusters(in_passing=True)
+
+    # ---------------------------------------------------------------------------- what it measures
+
+    def measure(self, name: str, options: Mapping[str, Any]) -> list[Estimate]:
+        """One measure, with some options (``by``, ``evaluator``, its own) in place of the study file's."""
+        study, found = self.study, list[Estimate]()
+        asked = [measurement(study, one, self.frame) for one in measures_of(study.spec, name, options)]
+        for one in told_apart(asked):
+            own, frame = with_gold_coders(study, one, seen_by(study, one, self.frame))
+            found += own.of(frame)
+        return self._doubted(found)
+
+    def estimates(self, names: Sequence[str] | None = None) -> list[Estimate]:
+        """The measures that the study's file asks for."""
+        asked = self.asked if names is None else measurements(self.study, names, self.frame)
+        if names is None:
+            more = coder_measures_of_gold(self.study, {one.measure for one in asked})
+            asked = asked + [measurement(self.study, one, self.frame, ("items", "coders")) for one in more]
+        whole = Gathered(self.frame)
+        return self._doubted([found for one in asked for found in taken(self.study, one, whole)])
+
+    def _doubted(self, made: list[Estimate]) -> list[Estimate]:
+        """The estimates, with a warning where their items come in groups that the study does not declare."""
+        if self.frame.is_empty() or all(one.low is None for one in made):
+            return made
+        return doubted(made, self.seen_clusters, self.group)
+
+    def audit(self) -> list[Estimate]:
+        """How the answers were read, whatever the study's file asks for; and undeclared groups of items."""
+        whole = Gathered(self.frame)
+        found = [made for one in audit(self.study, self.frame) for made in one.or_why(whole)]
+        if self.frame.is_empty():
+            return found
+        return [*found, *with_wider(self.study, self.clusters(), self.asked, self.first)]
+
+    def quality(self) -> list[Estimate]:
+        """The gate before every number: the quality of the answers, and whether items come in groups."""
+        return [] if self.frame.is_empty() else [*self._answered(), *self.seen_clusters]
+
+    def _answered(self) -> list[Estimate]:
+        asking = [name for name in self.several if name != "model"]
+        return answer_quality(self.first, asking, group=self.group, seed=self.seed)
+
+    def charts(self) -> list[Estimate]:
+        """What the report's charts show beyond what the file asks for."""
+        return [*pictured(self.asked, self.frame, self.seed), *self._as_judged(self.moved())]
+
+    def moved(self) -> list[Estimate]:
+        """How far each factor with several levels moves the labels, decoding and model among them.
+
+        With it, how often answers deviate from their item's modal label, by variant (of all models, and of
+        each), model and class; and what the verdict on the labels rests on (`judged`).
+        """
+        if self.frame.is_empty():
+            return []
+        frame, group, seed = self.first, self.group, self.seed
+        found = deviations(frame, group=group)
+        shares = [] if found is None else deviation_shares(found, seed=seed)
+        models = frame["model"].unique().cast(pl.String).sort() if "model" in self.several else ()
+        for model in models:
+            own = deviations(frame.filter(pl.col("model").cast(pl.String) == model), group=group)
+            for one in deviation_shares(own, seed=seed) if own else []:
+                if "variant" in one.cell:
+                    shares.append(replace(one, cell={"model": model, **one.cell}))
+        moving = label_movement(frame, self.several, labels=self.experiment.labels, group=group, seed=seed)
+        return [*moving, *shares, *self.judged()]
+
+    def deviations(self) -> Deviations | None:
+        """The answers that deviate from their item's modal label; None without any."""
+        return None if self.frame.is_empty() else deviations(self.first)
+
+    def judged(self) -> list[Estimate]:
+        """What verdict and recommendation rest on: the answers' quality, how labels flip, with which prompt.
+
+        Beside the choice of a prompt stands what may be vouched for, of all prompts and of each that may be
+        chosen. See `findings.verdicts` and `findings.decision`.
+        """
+        if self.frame.is_empty():
+            return []
+        few, labels = _sample(self.first, self.seed), self.experiment.labels
+        asking = [name for name in self.several if name != "model"]
+        flips = label_flips(few, asking, labels=labels, group=self.group, seed=self.seed)
+        chosen = prompt_choice(few, labels=labels, group=self.group, seed=self.seed)
+        parts = self._vouched(few)
+        prompts = {str(one.cell.get("variant", one.details.get("prompt", ""))) for one in chosen} - {""}
+        for prompt in sorted(prompts):
+            own = few.filter(pl.col("variant").cast(pl.String) == prompt)
+            parts += [replace(one, cell={**one.cell, "variant": prompt}) for one in self._vouched(own)]
+        return [*self._answered(), *flips, *chosen, *parts]
+
+    def _vouched(self, frame: pl.DataFrame) -> list[Estimate]:
+        """What may be vouched for of some annotations."""
+        coders = self.study.spec.items.coders
+        return vouched_parts(
+            frame,
+            labels=self.experiment.labels,
+            compared=[name for name in self._compared if name not in coders],
+            coders=coders,
+            group=self.group,
+            seed=self.seed,
+        )
+
+    @cached_property
+    def _compared(self) -> list[str]:
+        """The columns whose groups of items the study compares."""
+        return [*dict.fromkeys(name for item in self.experiment.items for name in item.groups)]
+
+    def verdict(self) -> list[Estimate]:
+        """What the verdict and the recommendation rest on, and nothing more."""
+        profiles = [one for one in self.asked if one.measure == "readiness"]
+        more = [own for one in profiles for own in taken(self.study, one, Gathered(self.frame))]
+        return [*self._as_judged(self.judged()), *more]
+
+    def _as_judged(self, found: list[Estimate]) -> list[Estimate]:
+        """What a verdict rests on, with intervals of clustered items, and whether other fields are filled.
+
+        Items that come in groups which the study does not declare tell less than as many independent ones. So
+        each interval becomes one that holds these groups together too, if that is wider; ``grouped`` in the
+        details names the column, and ``groups`` says how many there are.
+        """
+        if self.frame.is_empty():
+            return found
+        study, declared = self.study, {NEAR_DUPLICATES, self.group, *self._compared}
+        found = self._allowing_for_clusters(found)
+        of_groups = sorted(
+            (one for one in self.seen_clusters if one.value is not None), key=lambda one: one.details["p"]
+        )
+        for one in of_groups[:_COLUMNS]:
+            column = one.cell["column"]
+            if column not in declared:
+                own = with_column(study, self.first, column)
+                each = vouched_parts(own, labels=self.experiment.labels, compared=[column], seed=self.seed)
+                parts = [part for part in each if part.cell.get("group") == column]
+                found += [replace(part, details={**part.details, "undeclared": True}) for part in parts]
+        return [*found, *self._elsewhere(found), *self._unfilled_fields()]
+
+    def _allowing_for_clusters(self, found: list[Estimate]) -> list[Estimate]:
+        """What a verdict rests on, with intervals that hold hidden groups of items together."""
+        for one in clustered(self.seen_clusters):
+            column = one.cell["column"]
+            joined = MeasuredStudy(self.study, with_column(self.study, self.frame, column), column)
+            found = widened(found, joined.judged(), column, int(one.details["groups"]))
+        return found
+
+    def _elsewhere(self, found: Sequence[Estimate]) -> list[Estimate]:
+        """What a verdict on texts outside the groups that go wrong rests on, where these have few texts."""
+        wrong = wrong_groups(found)
+        model = pl.col("model").cast(pl.String)
+        whole = rest = self.frame.filter(model.is_in({one.cell["model"] for one in wrong}))
+        for one in wrong:
+            inside = pl.col(one.cell["group"]).cast(pl.String) == one.cell["level"]
+            rest = rest.filter(~((model == one.cell["model"]) & inside).fill_null(value=False))
+        if not wrong or rest.height < (1 - EXCEPTED) * whole.height:
+            return []
+        others = MeasuredStudy(self.study, rest, self.group)
+        again = others._allowing_for_clusters(others.judged())
+        return [replace(one, measure=f"{ELSEWHERE}{one.measure}") for one in again]
+
+    def _unfilled_fields(self) -> list[Estimate]:
+        """How many answers leave a field without a label that another evaluator reads than the first one."""
+        specs = self.study.spec.evaluators
+        read = {one.title: one.options.get("field") for one in specs if one.use == "json_field"}
+        first, found = self.evaluators[0], list[Estimate]()
+        for name in self.evaluators[1:]:
+            if name not in read or read[name] == read.get(first, read[name]):
+                continue
+            own = self.frame.filter(pl.col("evaluator").cast(pl.String) == name)
+            quality = [] if own.is_empty() else MeasuredStudy(self.study, own, self.group)._answered()
+            for one in quality:
+                if one.measure == "unlabelled_answers":
+                    cell, details = {**one.cell, "field": name}, {**one.details, "first": first}
+                    found.append(replace(one, measure="unfilled_field", cell=cell, details=details))
+        return found
+
+
+def pictured(measurements: Sequence[Measurement], frame: pl.DataFrame, seed: int) -> list[Estimate]:
+    """The estimates behind charts of sensitivity, consistency and calibration, where a study measures these.
+
+    Returns:
+        The estimates of each class; the distributions over items and pairs; sensitivity and consistency of
+        the noisy and the random predictor (``sensitivity_baseline`` and ``consistency_baseline``, with
+        ``predictor`` in the cell); the correlation of the two; and calibration errors model by model.
+    """
+    if frame.is_empty():
+        return []
+    first = str(frame["evaluator"][0])
+    found: list[Estimate] = []
+    for one in measurements:
+        if one.measure == "ece":
+            with suppress(QuaverError):  # here and below: what the file asks for says why it is not measured
+                found += _coarser(one, frame)
+    once: dict[tuple[str, tuple[str, ...]], Measurement] = {}
+    for one in measurements:
+        if one.measure in _OF and one.evaluator in (None, first):  # under one convention, the first named
+            once.setdefault((one.measure, tuple(one.options.get("by", ()))), one)
+    asked = list(once.values())
+    if not asked:
+        return found
+    frame = frame.filter(pl.col("evaluator").cast(pl.String) == first)
+    few = _sample(frame, seed)
+    plain: dict[str, list[Estimate]] = {name: [] for name in _OF}
+    for one in asked:
+        with suppress(QuaverError):
+            known = one.of(frame, classes=True, keep=["distribution"])
+            if not one.options.get("classes"):  # else the file's own estimates have them
+                found += [replace(own, distribution=None) for own in known if "class" in own.cell]
+            found += [*distributions(known, matrix=_MATRIX), *_predictors(one, few)]
+            plain[one.measure] += known
+    if all(plain.values()):
+        found.append(sensitivity_with_consistency(*plain.values()))
+    return found
+
+
+def _coarser(one: Measurement, frame: pl.DataFrame) -> list[Estimate]:
+    """The calibration error of each model and evaluator over all else, for reliability diagrams."""
+    by = tuple(one.options.get("by", ()))
+    kept = tuple(column for column in by if column in ("model", "evaluator"))
+    return one.of(frame, by=kept) if kept and kept != by else []
+
+
+def _predictors(one: Measurement, frame: pl.DataFrame) -> Iterator[Estimate]:
+    labels = one.options.get("labels")
+    if labels is None or len(labels.codes) < 2:
+        return
+    for kind in _KINDS:
+        made = baseline(frame, kind, labels=labels, seed=int(one.options.get("seed", 0)))
+        for found in one.of(made, resamples=0):
+            yield replace(found, measure=f"{found.measure}_baseline", cell={**found.cell, "predictor": kind})
+
+
+def _sample(frame: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """All answers to some items, where there are too many."""
+    if frame.height <= _MOST_ROWS:
+        return frame
+    items = frame["item"].unique().cast(pl.String).sort()
+    count = max(2, int(len(items) * _MOST_ROWS / frame.height))
+    kept = items.sample(min(count, len(items)), seed=abs(seed))
+    return frame.filter(pl.col("item").cast(pl.String).is_in(kept.to_list()))
