@@ -40,6 +40,7 @@ GROUPS = (
         "open it, plan it, run it, measure it.",
         ("check", "Check", "Study", "Collection"),
         (
+            "quaver.study.checking.check_options.CheckOptions",
             "quaver.study.collection.study_variants.StudyVariants",
             "quaver.study.forecasts.forecast.Forecast",
             "quaver.study.forecasts.sizing.Sizing",

@@ -135,12 +135,6 @@ def lines(
     ]
 
 
-def mean_width(found: Iterable[Line]) -> float:
-    """The mean over lines of how wide intervals are beside an oracle's; 1 where no line says."""
-    widths = [one.width for one in found if one.width is not None]
-    return sum(widths) / len(widths) if widths else 1.0
-
-
 def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """What the arguments ask for."""
     parser = argparse.ArgumentParser(prog="python -m quaver.certification.gate", description=__doc__)
@@ -175,7 +169,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     text = json.dumps([one.document() for one in found], ensure_ascii=False, indent=0)
     replace_text(asked.out / LINES, text)
     failing = [one for one in found if one.verdict == "fail"]
-    width = mean_width(found)
+    widths = [one.width for one in found if one.width is not None]
+    width = sum(widths) / len(widths) if widths else 1.0
     for line in failing:
         sys.stdout.write(json.dumps(line.document(), ensure_ascii=False) + "\n")
     counts = {

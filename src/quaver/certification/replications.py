@@ -164,7 +164,12 @@ class _Worker:
         kinds: dict[str, int] = {}
         for at in range(self._task.start, self._task.start + self._task.studies):
             for key, said in self._replication(at):
-                found.setdefault(key, {})[str(at)] = _bare(said, kinds)
+                # Seven digits are enough, and each kind of warning stands there once.
+                numbers: list[Any] = [float(f"{one:.7g}") if isinstance(one, float) else one for one in said]
+                numbers[Said._fields.index("warnings")] = [
+                    kinds.setdefault(one, len(kinds)) for one in said.warnings
+                ]
+                found.setdefault(key, {})[str(at)] = numbers
         return {"found": found, "kinds": list(kinds)}
 
     def _replication(self, at: int) -> Iterator[tuple[str, Said]]:
@@ -277,13 +282,6 @@ def said_of(one: Estimate) -> Said:
         or ((kind_of(one.reason),) if one.reason else ()),
         doubted=any(isinstance(warning, IntervalWarning) for warning in one.warnings),
     )
-
-
-def _bare(said: Said, kinds: dict[str, int]) -> list[Any]:
-    """For the file: seven digits are enough, and each kind of warning stands there once."""
-    numbers: list[Any] = [float(f"{one:.7g}") if isinstance(one, float) else one for one in said]
-    numbers[Said._fields.index("warnings")] = [kinds.setdefault(one, len(kinds)) for one in said.warnings]
-    return numbers
 
 
 def read_found(document: Mapping[str, Any]) -> Iterator[tuple[str, int, Said]]:

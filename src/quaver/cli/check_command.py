@@ -5,16 +5,18 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typing_extensions import Unpack
 
 from quaver.cli.console import errors, say, screen, table
 from quaver.cli.demo_command import YesOption, offer_weights
-from quaver.cli.label_file_options import SeparatorOption, parts, separator_of
+from quaver.cli.label_file_options import separator_of, with_options
 from quaver.cli.run_display import show_outcome, watching
 from quaver.cli.status_command import next_command, say_card
 from quaver.core.number_format import duration
+from quaver.study.checking.check_options import CheckOptions
 from quaver.study.sources.named_functions import function_of
 
 if TYPE_CHECKING:
@@ -22,37 +24,16 @@ if TYPE_CHECKING:
     from quaver.study.checking.check_design import PreparedCheck
     from quaver.study.forecasts.forecast import Forecast
 
-_MODEL = "PROVIDER/MODEL (openai/gpt-5-mini, ollama/llama3.2) or a .gguf file; a small model if left out."
 
-
+@with_options(CheckOptions)
 def command(
     file: Annotated[Path, typer.Argument(help="Your texts: CSV, XLSX, ODS, JSON Lines or Parquet.")],
-    text: Annotated[str | None, typer.Option(help="The column of texts.")] = None,
-    labels: Annotated[
-        str | None, typer.Option(help='The labels to choose from: "favor, against, none".')
-    ] = None,
-    model: Annotated[str | None, typer.Option(help=_MODEL)] = None,
-    gold: Annotated[str | None, typer.Option(help="The column of true labels, if you have one.")] = None,
-    coders: Annotated[str | None, typer.Option(help="The columns of several coders: anna,ben.")] = None,
-    instruction: Annotated[str | None, typer.Option(help="What to ask about each text.")] = None,
-    n: Annotated[int, typer.Option("--n", min=1, help="Ask about at most this many texts.")] = 50,
-    prompts: Annotated[int, typer.Option(min=1, help="Ask with this many prompts.")] = 10,
-    repeats: Annotated[
-        int | None, typer.Option(min=1, help="Ask each prompt this often; twice by default.")
-    ] = None,
-    temperature: Annotated[float, typer.Option(min=0, help="0 takes the most likely answer.")] = 0.0,
-    to: Annotated[Path | None, typer.Option(help="The folder for answers and report.")] = None,
+    *,
     yes: YesOption = False,
-    budget: Annotated[
-        float | None, typer.Option(min=0.01, help="Spend at most this many US dollars.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Draws another sample.")] = 0,
     function: Annotated[
         str | None, typer.Option(help="MODULE:FUNCTION, a Python function to ask instead of a model.")
     ] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a text file.")] = None,
-    separator: SeparatorOption = None,
-    sheet: Annotated[str | None, typer.Option(help="The sheet of a spreadsheet.")] = None,
+    **options: Unpack[CheckOptions],
 ) -> None:
     """Check whether you may use the labels a model gives your texts.
 
@@ -64,30 +45,15 @@ def command(
       quaver check texts.xlsx --text tweet --labels "favor, against, none"
       quaver check texts.csv --gold stance --model openai/gpt-5-mini --budget 1
     """
-    from quaver.study.checking.check_design import BUNDLED, prepared_check
+    from quaver.study.checking.check_design import prepared_check
 
-    options = {"encoding": encoding, "separator": separator_of(separator), "sheet": sheet}
-    asked: Any = function_of(function) if function else BUNDLED if model is None else model
-    if isinstance(asked, str):
-        offer_weights(asked, yes=yes)
-    prepared = prepared_check(
-        file,
-        text=text,
-        labels=parts(labels, "--labels"),
-        model=asked,
-        gold=gold,
-        coders=parts(coders, "--coders"),
-        instruction=instruction,
-        n=n,
-        prompts=prompts,
-        repeats=repeats,
-        temperature=temperature,
-        to=to,
-        budget=budget,
-        seed=seed,
-        written={name: value for name, value in options.items() if value is not None},
-    )
-    _go(prepared, file.name, yes=yes or budget is not None)
+    options["separator"] = separator_of(options["separator"])
+    if function:
+        options["model"] = function_of(function)
+    else:
+        offer_weights(options["model"], yes=yes)
+    prepared = prepared_check(file, **options)
+    _go(prepared, file.name, yes=yes or bool(options["budget"]))
 
 
 def _go(prepared: PreparedCheck, name: str, *, yes: bool) -> None:

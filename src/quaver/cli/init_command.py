@@ -88,7 +88,8 @@ def _from_table(
     written: Mapping[str, str],
 ) -> None:
     """Write the study file of a table, and show what its columns were taken for."""
-    from quaver.study.checking.check_design import BUNDLED, starting_file
+    from quaver.study.checking.check_design import starting_file
+    from quaver.study.checking.check_options import BUNDLED
 
     if named["kind"] is not None:
         raise QuaverError(

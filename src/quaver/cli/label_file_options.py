@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import csv
+import inspect
+from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Annotated
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, get_args
 
 import typer
 
+from quaver.core.options import options_in
 from quaver.errors import QuaverError
 
 
@@ -59,3 +64,32 @@ def parts(text: str | None, option: str) -> tuple[str, ...]:
             found=text,
         )
     return tuple(found)
+
+
+def with_options(record: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Makes a command take the options of a record (`core.options`) beside its own; lists as ``a,b,c``."""
+    options = options_in(record)
+    lists = [name for name, (kind, _) in options.items() if kind == Sequence[str]]
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(**given: Any) -> None:
+            for name in lists:
+                given[name] = parts(given[name], f"--{name}")
+            command(**given)
+
+        own = inspect.signature(command, eval_str=True).parameters.values()
+        every = [one.replace(kind=one.KEYWORD_ONLY) for one in own if one.kind is not one.VAR_KEYWORD]
+        for name, (kind, option) in options.items():
+            text = kind is Any or name in lists
+            shown = str | None if text else Path | None if Path in get_args(kind) else kind
+            hint = Annotated[shown, typer.Option(help=option.help, min=option.least)]  # type: ignore[valid-type]
+            default = option.default or None if name in lists else option.default
+            every.append(
+                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+            )
+        run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in every}
+        return run
+
+    return decorated

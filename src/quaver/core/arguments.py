@@ -12,11 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from os import PathLike
 from types import SimpleNamespace
-from typing import Any, TextIO, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, TextIO, TypeVar, get_args, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, PydanticUserError, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model
 
 from quaver._secrets import without_key_values
+from quaver.core.options import options_in
 from quaver.errors import QuaverError, UnknownName
 
 SubjectT = TypeVar("SubjectT", bound=Callable[..., Any])
@@ -139,6 +140,25 @@ def _hint(parameter: inspect.Parameter, names: dict[str, Any]) -> Any:
     except NameError:
         return Any
     return Any if TextIO in (hint, *get_args(hint)) else hint  # no open file is an instance of that class
+
+
+def taking(record: type) -> Callable[[SubjectT], SubjectT]:
+    """Makes a function show and check the options of a record (`core.options`) that it takes by name."""
+
+    def decorated(function: SubjectT) -> SubjectT:
+        signature = inspect.signature(function)
+        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        for name, (kind, option) in options_in(record).items():
+            hint = kind if option.least is None else Annotated[kind, Field(ge=option.least)]
+            own.append(
+                inspect.Parameter(
+                    name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=hint
+                )
+            )
+        function.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
+        return function
+
+    return decorated
 
 
 def guarded(function: SubjectT, error: type[QuaverError] = QuaverError, where: str = "{}({})") -> SubjectT:

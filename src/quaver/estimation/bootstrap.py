@@ -403,7 +403,8 @@ class _Search:
         """The share that is wanted where f stands so many standard errors above the floor on average."""
         if np.isnan(self._beside):
             return np.full(stands.shape, 0.5)
-        return _above(self._lines.level, stands) + self._beside
+        steps, tails = _unified(self._lines.level)
+        return np.interp(stands, steps, tails) + self._beside
 
     def _stands(self, c: Floats, some: Ints) -> Floats:
         """How far f of some ways stands above the floor."""
@@ -444,12 +445,6 @@ class _Search:
         else:
             self._sure += np.bincount(way[over], minlength=len(room))
             self._open = way[near], draw[near]
-
-
-def _above(level: float, apart: Floats) -> Floats:
-    """The tail above the unified acceptance region of means that are ``apart`` standard errors from 0."""
-    steps, tails = _unified(level)
-    return np.interp(apart, steps, tails)
 
 
 @lru_cache(maxsize=8)

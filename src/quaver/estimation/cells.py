@@ -64,7 +64,8 @@ def cells(
     gathered, by = Gathered.of(annotations), names_of(by)
     _check_kind("labels", labels, LabelSet, "a label set")
     checked(missing, ("drop", "category"))
-    reader = _reader(gathered, columns)
+    _check_kind("columns", columns, Mapping, "the frame's columns by role: {'label': 'code'}")
+    reader = ColumnReader(gathered, dict(columns or {}))
     if "evaluator" not in raters:
         reader.one_evaluator(by)
     apart, layers = reader.beside(by, raters), reader.beside(by, within)
@@ -97,7 +98,15 @@ def _arrangement(
     names, label, truth = reader.labels(labels, gold)
     status = reader.status(labels, gold)
     if missing == "category":
-        names, label = _with_no_label(names, label)
+        if NO_LABEL in names:
+            raise MeasureError(
+                f"a label called {NO_LABEL!r}, which is what answers without a label are called",
+                where="annotations['label']",
+                expected="another name for it, where missing='category'",
+                found=NO_LABEL,
+            )
+        kind = smallest(len(names) + 1)
+        names, label = (*names, NO_LABEL), np.where(label < 0, kind(len(names)), label).astype(kind)
     return Arrangement(
         items=items,
         names=reader.gathered.kept(
@@ -116,24 +125,6 @@ def _arrangement(
         clusters=_clusters(reader, items, group),
         unit=group or "item",
     )
-
-
-def _with_no_label(names: tuple[str, ...], label: NDArray[Any]) -> tuple[tuple[str, ...], NDArray[Any]]:
-    """Labels and codes with a label more, which answers without one have."""
-    if NO_LABEL in names:
-        raise MeasureError(
-            f"a label called {NO_LABEL!r}, which is what answers without a label are called",
-            where="annotations['label']",
-            expected="another name for it, where missing='category'",
-            found=NO_LABEL,
-        )
-    kind = smallest(len(names) + 1)
-    return (*names, NO_LABEL), np.where(label < 0, kind(len(names)), label).astype(kind)
-
-
-def _reader(frame: Gathered, columns: Columns | None) -> ColumnReader:
-    _check_kind("columns", columns, Mapping, "the frame's columns by role: {'label': 'code'}")
-    return ColumnReader(frame, dict(columns or {}))
 
 
 def _clusters(reader: ColumnReader, items: Codes, group: str | None) -> Ints | None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from quaver.core.records import Estimate
 from quaver.core.seeds import derive
-from quaver.estimation.arrangement import ColumnReader, Columns
+from quaver.estimation.arrangement import ColumnReader
 from quaver.estimation.encoding import Grid, Ints
 from quaver.estimation.gathered import Gathered
 from quaver.estimation.reading import Reading
@@ -75,12 +75,6 @@ _GROUPS = 40
 """Of more units than this, random groups are taken together: they show an interaction as well."""
 
 
-def prompt_columns(gathered: Gathered, columns: Columns | None) -> tuple[str, ...]:
-    """The columns whose combinations are the prompts: those in the role ``prompt``, else ``variant``."""
-    named = dict(columns or {})
-    return ColumnReader(gathered, named).of("prompt" if "prompt" in named else "variant")
-
-
 class Prompts:
     """The prompts of each cell of a reading, in the parts that are left out in turn."""
 
@@ -88,7 +82,8 @@ class Prompts:
         self._columns, self._by = reading.columns, tuple(reading.by)
         self._seed = reading.resampling.seed
         gathered = reading.gathered
-        self.columns = prompt_columns(gathered, reading.columns)
+        named = dict(reading.columns or {})
+        self.columns = ColumnReader(gathered, named).of("prompt" if "prompt" in named else "variant")
         self._parts: dict[tuple[str, ...], dict[str, int]] = {}
         self._left: dict[int, tuple[Grid, _LeftOut]] = {}
         cells, asked = gathered.together(*self._by), gathered.together(*self.columns)

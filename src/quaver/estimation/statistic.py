@@ -182,9 +182,21 @@ class Sampler:
         if not interval.varies:
             how = "exact binomial interval"
             share = clopper_pearson(0, interval.n, resampling.confidence_level).high
-            warnings += (_not_varying(n, share) if chosen else _NO_INTERVAL,)
+            warnings += (
+                IntervalWarning(
+                    f"none of these {n} units makes a difference; the interval is what an exact binomial "
+                    f"bound allows: up to {share:.3g} of further units may differ"
+                )
+                if chosen
+                else _NO_INTERVAL,
+            )
         elif few is not None and few < FEW_DIFFERING:
-            warnings += (_few_differing(few, n, details["share_differing"]),)
+            bound = details["share_differing"]
+            few_differing = IntervalWarning(
+                f"only {few} of {n} units differ: the interval is a rough one; an exact interval for the "
+                f"share that differ is {bound[0]:.3g} to {bound[1]:.3g}"
+            )
+            warnings += (few_differing,)
         warnings += self._scarce(statistic)
         made = replace(made, warnings=warnings, details=details)
         if chosen is None:
@@ -200,7 +212,11 @@ class Sampler:
         if statistic.rarest is not None and statistic.rarest < least:
             warnings += (_few_rare(statistic.rarest, self.units.name),)
         if self.units.clusters is not None and self.units.count < FEW_GROUPS:
-            warnings += (_few_groups(self.units.count, self.units.name),)
+            few_groups = IntervalWarning(
+                f"only {self.units.count} groups ({self.units.name}): the interval rests on a rough estimate "
+                "of how groups differ"
+            )
+            warnings += (few_groups,)
         return warnings
 
     def _interval(self, statistic: Statistic, draws: Draws, n: int) -> Ends:
@@ -266,20 +282,6 @@ def enough_groups(units: Units) -> int:
 _NO_INTERVAL = "no unit makes a difference, so there is no interval"
 
 
-def _not_varying(n: int, share: float) -> IntervalWarning:
-    return IntervalWarning(
-        f"none of these {n} units makes a difference; the interval is what an exact binomial "
-        f"bound allows: up to {share:.3g} of further units may differ"
-    )
-
-
-def _few_differing(few: int, n: int, bound: tuple[float, float]) -> IntervalWarning:
-    return IntervalWarning(
-        f"only {few} of {n} units differ: the interval is a rough one; an exact interval for the share that "
-        f"differ is {bound[0]:.3g} to {bound[1]:.3g}"
-    )
-
-
 def _few_rare(rarest: int, unit: str) -> IntervalWarning:
     if rarest == 0:
         return IntervalWarning(
@@ -288,12 +290,6 @@ def _few_rare(rarest: int, unit: str) -> IntervalWarning:
     return IntervalWarning(
         f"the rarest label that counts here occurs in {rarest} {unit}s only: the interval may be too narrow, "
         "since so few show little of how such units differ"
-    )
-
-
-def _few_groups(count: int, unit: str) -> IntervalWarning:
-    return IntervalWarning(
-        f"only {count} groups ({unit}): the interval rests on a rough estimate of how groups differ"
     )
 
 

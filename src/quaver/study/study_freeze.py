@@ -195,11 +195,13 @@ def _entry(study: StudySource, rule: str | None, because: str, earlier: Sequence
         {*concluded_about(spec), *(name for item in experiment.items for name in item.groups)}
     )
     kept = earlier[-1].rule if earlier else (RULE if spec.conclusions else NO_RULE)
+    own = {item.id for item in study.experiment.items if item.gold is not None}
+    known_gold = len(own | set(GoldFiles(study.folder).state().settled.gold))
     return Entry(
         at=datetime.now(UTC).isoformat(timespec="seconds"),
         quaver=version("quaver"),
         study=str(spec.name),
-        before=Before(answered_calls(study)[0], _known_gold(study)),
+        before=Before(answered_calls(study)[0], known_gold),
         columns=tuple(columns),
         covariates=tuple(covariates),
         parts=parts_of(
@@ -213,12 +215,6 @@ def _entry(study: StudySource, rule: str | None, because: str, earlier: Sequence
         because=because,
         previous=earlier[-1].digest if earlier else "",
     )
-
-
-def _known_gold(study: StudySource) -> int:
-    """How many items have a gold label: from the items' file, or from a sample that came back."""
-    own = {item.id for item in study.experiment.items if item.gold is not None}
-    return len(own | set(GoldFiles(study.folder).state().settled.gold))
 
 
 def _changed(study: StudySource, earlier: Frozen, same_rule: bool) -> StoreError:

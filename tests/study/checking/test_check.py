@@ -70,10 +70,7 @@ def said(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
 
 def prepared(data: Any, **said_of_it: Any) -> Any:
     """A check that is not run, with the defaults of everything that is not said."""
-    usual = dict.fromkeys(("text", "gold", "instruction", "repeats", "to", "budget"))
-    usual |= {"labels": (), "coders": (), "model": good, "n": 50, "prompts": 4, "temperature": 0.0, "seed": 0}
-    usual |= {"written": {}}
-    return prepared_check(data, **{**usual, **said_of_it})
+    return prepared_check(data, **{"model": good, "prompts": 4, **said_of_it})
 
 
 # ------------------------------------------------------------------------ verdicts

@@ -274,7 +274,7 @@ class Forms:
         table = _claims(others) | self.answers
         self.table = {form: codes for form, codes in table.items() if longest is None or len(form) <= longest}
         self._longest = max(map(len, self.table), default=0)
-        letters = sorted(form for form in self.table if _is_letter(form))
+        letters = sorted(form for form in self.table if len(form) == 1 and form.upper() != form)
         words = sorted(self.table.keys() - set(letters), key=len, reverse=True)
         self._words = Finder([word_pattern(form) for form in words], folded=True) if words else None
         self.words = sorted({max(form.split(" "), key=len) for form in words})
@@ -427,10 +427,6 @@ def forms_of(labels: LabelSet, variant: Variant, *, longest: int | None = None) 
 @lru_cache(maxsize=256)
 def _forms_of(labels: LabelSet, answers: tuple[tuple[str, str], ...], longest: int | None) -> Forms:
     return Forms(labels, dict(answers), longest)
-
-
-def _is_letter(form: str) -> bool:
-    return len(form) == 1 and form.upper() != form
 
 
 def _claims(pairs: Iterable[tuple[str, str]]) -> dict[str, Codes]:

@@ -59,7 +59,8 @@ class CallReadings:
     def of(self, calls: pl.DataFrame) -> pl.DataFrame:
         """The annotations of some calls, which are asked for once."""
         found = self._take(calls)
-        while not self._whole and _apart(found) < calls.height * len(self.evaluators):
+        apart, wanted = pl.struct(*KEYS, "evaluator").n_unique(), calls.height * len(self.evaluators)
+        while not self._whole and found.select(apart).item() < wanted:
             part = self._left.slice(self._loaded, _ROWS).collect()
             self._loaded += part.height
             self._whole = part.height < _ROWS
@@ -72,10 +73,6 @@ class CallReadings:
         if found.height:
             self._held = self._held.join(calls, on=KEYS, how="anti", maintain_order="left")
         return found
-
-
-def _apart(found: pl.DataFrame) -> int:
-    return found.select(pl.struct(*KEYS, "evaluator").n_unique()).item()  # type: ignore[no-any-return]
 
 
 FORMATS = (".jsonl", ".csv", ".parquet")

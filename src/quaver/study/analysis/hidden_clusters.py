@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -43,7 +43,14 @@ def hidden_clusters(
         them where texts repeat each other.
     """
     items = study.experiment.items
-    columns = _columns(items, {*_shown(study), *_settled(study)})
+    shown = {name for variant in study.experiment.variants for name in names_in(variant.text)}
+    without = {*shown, *_settled(study)}
+    names = dict.fromkeys(name for item in items for name in (*item.groups, *item.fields))
+    columns = {
+        name: [item.groups.get(name) or _text(item.fields.get(name)) for item in items]
+        for name in names
+        if name not in without and name != "item"
+    }
     if group is not None:
         columns[group] = [item.groups.get(group) for item in items]
     if NEAR_DUPLICATES not in columns and (len(items) <= _IN_PASSING or not in_passing):
@@ -166,11 +173,6 @@ def widened(found: Sequence[Estimate], again: Sequence[Estimate], column: str, g
     return wider
 
 
-def _shown(study: StudySource) -> set[str]:
-    """The items' columns that their text shows."""
-    return {name for variant in study.experiment.variants for name in names_in(variant.text)}
-
-
 def _settled(study: StudySource) -> set[str]:
     """Columns that are known to be something else: ids, gold labels, options, what conclusions are about."""
     spec = study.spec
@@ -180,16 +182,6 @@ def _settled(study: StudySource) -> set[str]:
     gold = asked.gold.column if asked.gold else None
     named = {own, text, gold, *asked.coders, *study.experiment.labels.options}
     return {name for name in named if name} | concluded_about(spec)
-
-
-def _columns(items: Sequence[Item], without: Collection[str]) -> dict[str, Any]:
-    """The items' other columns, as text."""
-    names = dict.fromkeys(name for item in items for name in (*item.groups, *item.fields))
-    return {
-        name: [item.groups.get(name) or _text(item.fields.get(name)) for item in items]
-        for name in names
-        if name not in without and name != "item"
-    }
 
 
 def _text(value: object) -> str | None:

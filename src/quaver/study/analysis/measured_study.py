@@ -315,8 +315,11 @@ def pictured(measurements: Sequence[Measurement], frame: pl.DataFrame, seed: int
     found: list[Estimate] = []
     for one in measurements:
         if one.measure == "ece":
+            # The error of each model and evaluator over all else, for reliability diagrams.
             with suppress(QuaverError):  # here and below: what the file asks for says why it is not measured
-                found += _coarser(one, frame)
+                by = tuple(one.options.get("by", ()))
+                kept = tuple(column for column in by if column in ("model", "evaluator"))
+                found += one.of(frame, by=kept) if kept and kept != by else []
     once: dict[tuple[str, tuple[str, ...]], Measurement] = {}
     for one in measurements:
         if one.measure in _OF and one.evaluator in (None, first):  # under one convention, the first named
@@ -337,13 +340,6 @@ def pictured(measurements: Sequence[Measurement], frame: pl.DataFrame, seed: int
     if all(plain.values()):
         found.append(sensitivity_with_consistency(*plain.values()))
     return found
-
-
-def _coarser(one: Measurement, frame: pl.DataFrame) -> list[Estimate]:
-    """The calibration error of each model and evaluator over all else, for reliability diagrams."""
-    by = tuple(one.options.get("by", ()))
-    kept = tuple(column for column in by if column in ("model", "evaluator"))
-    return one.of(frame, by=kept) if kept and kept != by else []
 
 
 def _predictors(one: Measurement, frame: pl.DataFrame) -> Iterator[Estimate]:

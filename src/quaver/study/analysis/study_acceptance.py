@@ -140,7 +140,14 @@ def _accepted(
         raise UnknownName("evaluator", evaluator, known, where="evaluator")
     named = pl.col("evaluator").cast(pl.String)
     own = frame.filter(named == (evaluator or _first(known, frame)))
-    sure = _surest(frame)
+    # The evaluator with the most token probabilities, else with the most confidences.
+    counted = (
+        frame.group_by(pl.col("evaluator").cast(pl.String), maintain_order=True)
+        .agg(pl.col("probabilities").count(), pl.col("confidence").count())
+        .filter(pl.col("confidence") > 0)
+        .sort("probabilities", "confidence", descending=True, maintain_order=True)
+    )
+    sure = None if counted.is_empty() else str(counted["evaluator"][0])
     own_groups = dict.fromkeys(name for item in study.experiment.items for name in item.groups)
     groups = [name for name in own_groups if name in frame.columns]
     evidence = evidence_of(
@@ -181,14 +188,3 @@ def _first(evaluators: list[str], frame: pl.DataFrame) -> str:
     """The study's first evaluator that has annotations."""
     there = set(frame["evaluator"].cast(pl.String).unique().to_list())
     return next((name for name in evaluators if name in there), evaluators[0])
-
-
-def _surest(frame: pl.DataFrame) -> str | None:
-    """The evaluator with the most token probabilities, else with the most confidences; None without any."""
-    counted = (
-        frame.group_by(pl.col("evaluator").cast(pl.String), maintain_order=True)
-        .agg(pl.col("probabilities").count(), pl.col("confidence").count())
-        .filter(pl.col("confidence") > 0)
-        .sort("probabilities", "confidence", descending=True, maintain_order=True)
-    )
-    return None if counted.is_empty() else str(counted["evaluator"][0])

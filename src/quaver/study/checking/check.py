@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field
+from typing_extensions import Unpack
 
-from quaver.core.arguments import guarded
+from quaver.core.arguments import guarded, taking
 from quaver.core.label_values import Decision
 from quaver.errors import QuaverError
 from quaver.report.findings.verdict_card import Card
-from quaver.study.checking.check_design import BUNDLED, PreparedCheck, consent_missing, prepared_check
+from quaver.study.checking.check_design import PreparedCheck, consent_missing, prepared_check
+from quaver.study.checking.check_options import CheckOptions
 from quaver.study.session import Study
 
 
@@ -48,27 +48,8 @@ class Check:
 
 
 @guarded
-def check(
-    data: Any,
-    *,
-    text: str | None = None,
-    labels: Sequence[str] = (),
-    model: Any = BUNDLED,
-    gold: str | None = None,
-    coders: Sequence[str] = (),
-    instruction: str | None = None,
-    n: Annotated[int, Field(ge=1)] = 50,
-    prompts: Annotated[int, Field(ge=1)] = 10,
-    repeats: Annotated[int, Field(ge=1)] | None = None,
-    temperature: Annotated[float, Field(ge=0)] = 0.0,
-    to: str | Path | None = None,
-    yes: bool = False,
-    budget: Annotated[float, Field(gt=0)] | None = None,
-    seed: int = 0,
-    encoding: str | None = None,
-    separator: str | None = None,
-    sheet: str | None = None,
-) -> Check:
+@taking(CheckOptions)
+def check(data: Any, *, yes: bool = False, **options: Unpack[CheckOptions]) -> Check:
     """Check whether you may use the labels that a model gives to your texts.
 
     Asks the model about a sample of the texts, with the instruction in other words, with the labels in two
@@ -78,27 +59,8 @@ def check(
 
     Args:
         data: The texts: a table's path, a data frame, or a list.
-        text: The column of texts; recognised by its name or its length, if left out.
-        labels: The labels to choose from; those in the column of true labels, if left out.
-        model: ``provider/model`` (``openai/gpt-5-mini``, ``ollama/llama3.2``), the path of a GGUF file, the
-            bundled model by default; or your own function ``annotate(text, prompt)`` or ``annotate(text)``.
-        gold: The column of true labels; recognised by its name, if left out.
-        coders: Columns of several coders' labels; recognised by their values, if left out.
-        instruction: What to ask about each text. A plain default asks which label fits best.
-        n: How many texts to ask about, at most; they are drawn at random.
-        prompts: How many prompts: the instruction in other words and, from four on, each of these with the
-            labels in two orders.
-        repeats: How often each prompt asks about each text: twice, or five times where your function takes no
-            prompt, if left out.
-        temperature: How freely the model answers; 0 takes the most likely answer.
-        to: The folder for answers, report and study file: by default beside the table and named after it, or
-            ``check`` for data without a file.
         yes: Whether to ask a model that costs money.
-        budget: US dollars to spend at most, which agrees to spending them.
-        seed: Of the sample, and of every draw.
-        encoding: Of a text file.
-        separator: Between the cells of CSV.
-        sheet: Of a spreadsheet.
+        **options: Those of `CheckOptions`: ``text``, ``labels``, ``model`` …
 
     Returns:
         The verdict, the report's path, and the study.
@@ -107,30 +69,13 @@ def check(
         QuaverError: A column, a label or a model is not there, or the model costs money and neither ``yes``
             nor ``budget`` agrees to it.
     """
-    options = {"encoding": encoding, "separator": separator, "sheet": sheet}
     try:
-        prepared = prepared_check(
-            data,
-            text=text,
-            labels=labels,
-            model=model,
-            gold=gold,
-            coders=coders,
-            instruction=instruction,
-            n=n,
-            prompts=prompts,
-            repeats=repeats,
-            temperature=temperature,
-            to=to,
-            budget=budget,
-            seed=seed,
-            written={name: value for name, value in options.items() if value is not None},
-        )
+        prepared = prepared_check(data, **options)
     except QuaverError as error:
         error.where, error.fix = _in_python(error.where), _in_python(error.fix)
         raise
     plan = prepared.plan()
-    if prepared.spends and plan.stored < plan.calls and not (yes or budget):
+    if prepared.spends and plan.stored < plan.calls and not (yes or options.get("budget")):
         raise consent_missing(plan)
     prepared.study.run()
     return judged(prepared)

@@ -10,9 +10,12 @@ from functools import cached_property, wraps
 from pathlib import Path
 from typing import Any, Final
 
+from typing_extensions import Unpack
+
 from quaver.collect.run.progress import Price
 from quaver.core.label_values import Decision, label_line
 from quaver.core.model import Keyed
+from quaver.core.options import with_defaults
 from quaver.core.replaced_file import replace_bytes, writing
 from quaver.design.items.item_data import items_from, name_of_items, written_items
 from quaver.design.items.table_files import read_rows
@@ -22,6 +25,7 @@ from quaver.design.spec.models_spec import model_of_name
 from quaver.errors import ItemError, QuaverError, Unavailable
 from quaver.models.local.weights import find_weights
 from quaver.study.checking.check_file import CheckDesign, check_file, study_text, write_check_file
+from quaver.study.checking.check_options import CheckOptions
 from quaver.study.checking.text_table import TextTable, check_rows, read_text_table
 from quaver.study.forecasts.forecast import Forecast
 from quaver.study.imports.label_columns import MOST_LABELS, Table
@@ -123,9 +127,6 @@ def with_prompt(annotate: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
-BUNDLED = "smollm2-135m-instruct"
-"""The model that is asked where none is named."""
-
 _TOKENS_OF_SERVED = 256
 _TOKENS_OF_REASONING = 2048
 """What a model may write; one that reasons first needs room for that."""
@@ -181,44 +182,31 @@ class PreparedCheck:
         return self.study.plan(pilot=_PILOT, compare=())
 
 
-def prepared_check(
-    data: Any,
-    *,
-    text: str | None,
-    labels: Sequence[str],
-    model: str | Callable[..., Any],
-    gold: str | None,
-    coders: Sequence[str],
-    instruction: str | None,
-    n: int,
-    prompts: int,
-    repeats: int | None,
-    temperature: float,
-    to: str | Path | None,
-    budget: float | None,
-    seed: int,
-    written: Mapping[str, str],
-) -> PreparedCheck:
-    """Read a table, decide what each column is, and write the study file; the arguments are `check`'s."""
-    home, source, found = _read(data, to, written)
+def prepared_check(data: Any, **options: Unpack[CheckOptions]) -> PreparedCheck:
+    """Read a table, decide what each column is, and write the study file."""
+    given: CheckOptions = with_defaults(CheckOptions, options)
+    kinds = {"encoding": given["encoding"], "separator": given["separator"], "sheet": given["sheet"]}
+    written = {name: value for name, value in kinds.items() if value is not None}
+    home, source, found = _read(data, given["to"], written)
     rows = Table(source, found)
-    table = read_text_table(rows, text, gold, coders, labels)
+    table = read_text_table(rows, given["text"], given["gold"], given["coders"], given["labels"])
     check_rows(rows, table.text)
-    own = callable(model) and has_own_prompt(model)
-    asked, functions = _model(model)
+    instruction, prompts = given["instruction"], given["prompts"]
+    own = callable(given["model"]) and has_own_prompt(given["model"])
+    asked, functions = _model(given["model"])
     design = CheckDesign(
         name=source.stem if isinstance(data, str | Path) else home.name,
         instructions=instruction_texts(instruction, 1 if own else instructions_of(prompts)),
         is_own=instruction is not None or own,
         reorders=prompts >= REORDERED_FROM and not own,
         model=asked,
-        sample=n if n < table.rows else None,
-        repeats=repeats or (_REPEATS_ALONE if own else _REPEATS),
-        temperature=temperature,
+        sample=given["n"] if given["n"] < table.rows else None,
+        repeats=given["repeats"] or (_REPEATS_ALONE if own else _REPEATS),
+        temperature=given["temperature"],
         max_tokens=max_tokens(asked, table.labels),
         is_held=_made(asked)["use"] in HERE,
-        budget=budget,
-        seed=seed,
+        budget=given["budget"],
+        seed=given["seed"],
         written=written,
     )
     file = home / "study.yaml"
@@ -357,7 +345,14 @@ def starting_file(
     table = Table(source, rows_of(source, written))
     found = read_text_table(table, text, gold, coders, labels)
     check_rows(table, found.text)
-    groups = _groups(table, found)
+    taken = {found.text, found.item, found.gold, *found.coders}
+    groups = [
+        name
+        for name in table.free()
+        if name not in taken
+        and table.holds_texts(name)
+        and 1 < len(table.values(name)) <= min(MOST_LABELS, len(table.rows) // 2)
+    ]
     made = model_of_name(model, where="--model")
     design = CheckDesign(
         name=source.stem,
@@ -380,18 +375,6 @@ def starting_file(
     return whole.replace("\n\nprompt:\n", f"{_further(groups, found)}\n\nprompt:\n", 1), [
         *found.taken,
         *shown,
-    ]
-
-
-def _groups(table: Table, found: TextTable) -> list[str]:
-    """The columns that are left and hold few values, each of several texts."""
-    taken = {found.text, found.item, found.gold, *found.coders}
-    return [
-        name
-        for name in table.free()
-        if name not in taken
-        and table.holds_texts(name)
-        and 1 < len(table.values(name)) <= min(MOST_LABELS, len(table.rows) // 2)
     ]
 
 

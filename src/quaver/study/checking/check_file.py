@@ -70,12 +70,15 @@ def study_text(
     path: Path, source: Path, table: TextTable, design: CheckDesign, *, first: str, study: str
 ) -> str:
     """A commented study file for a table of texts."""
+    lines = ["prompt:", "  # The model sees the text, this instruction, and the list of labels."]
+    lines += [] if design.is_own else ["  # A plain default: say here what the labels mean."]
+    prompt = "\n".join([*lines, f"  instruction: {_yaml(next(iter(design.instructions.values())))}"])
     parts = [
         _head(first, study, source, table.taken, design),
         f"name: {_yaml(design.name)}\nseed: {design.seed}",
         f"task:\n  labels: {_yaml(table.labels)}",
         _items(path, source, table, design),
-        _prompt(design),
+        prompt,
         *_variants(table, design),
         f"models:\n  - {_yaml(design.model)}",
         _decoding(design),
@@ -143,12 +146,6 @@ def _items(path: Path, source: Path, table: TextTable, design: CheckDesign) -> s
     if design.sample:
         lines += [f"  sample: {design.sample} # of {table.rows:,} texts; without this line, all of them"]
     return "\n".join(lines)
-
-
-def _prompt(design: CheckDesign) -> str:
-    lines = ["prompt:", "  # The model sees the text, this instruction, and the list of labels."]
-    lines += [] if design.is_own else ["  # A plain default: say here what the labels mean."]
-    return "\n".join([*lines, f"  instruction: {_yaml(next(iter(design.instructions.values())))}"])
 
 
 def _variants(table: TextTable, design: CheckDesign) -> list[str]:

@@ -63,7 +63,13 @@ def read_text_table(
     label_set, also = _labels(table, gold, named, labels)
     known = {*map(composed, (*label_set, *also))}
     if not named:
-        named = _coders(table, known)
+        named = [
+            table.take("coders", name, "recognised: its values are the labels")
+            for name in table.free()
+            if table.holds_texts(name)
+            and table.values(name)
+            and {*map(composed, table.values(name))} <= known
+        ]
     if gold is None and len(named) == 1:
         table.taken[-1] = Decision("gold", named[0], "recognised: its values are the labels")
         gold, named = named.pop(), []
@@ -163,12 +169,18 @@ def _labels(
     for column in (*([gold] if gold else ()), *coders):
         counts.update({value: n for value, n in table.counts(column).items() if value})
     if not given and not counts:
+        few = [
+            n
+            for n in table.free()
+            if table.holds_texts(n) and 1 < len(table.values(n)) <= len(table.rows) / 3
+        ]
+        guess = f"--gold {shlex.quote(few[0])}" if len(few) == 1 else "--gold COLUMN"
         raise QuaverError(
             "there are no labels",
             where=table.path.name,
             expected="the labels to choose from",
             found=f"columns {', '.join(table.columns)}",
-            fix=f'list them with --labels "one, another", or name the column of true labels: {_guess(table)}',
+            fix=f'list them with --labels "one, another", or name the column of true labels: {guess}',
         )
     also = same_labels(counts, given)
     found = tuple(given or ordered(counts.keys() - also.keys()))
@@ -183,18 +195,15 @@ def _labels(
         )
     also |= _other_case(counts, found, also)
     if gold:
-        _check_inside(table, gold, found, also)
+        known = {*map(composed, (*found, *also))}
+        outside = [text for text in table.values(gold) if composed(text) not in known]
+        if outside:
+            row = next(row for row in table.rows if row.text(gold) == outside[0])
+            fix = "add it to --labels, empty the cell if it is no label, or name the right column with --gold"
+            raise outside_label_set("the true label", f"{row.where}: {gold}", outside, found, fix)
     table.taken.append(Decision("labels", label_line(found), "named" if given else "all that occur"))
     table.taken += [Decision(f"label {code}", written, "the same word") for written, code in also.items()]
     return found, also
-
-
-def _guess(table: Table) -> str:
-    """The option that names a column of true labels, where one looks like that."""
-    few = [
-        n for n in table.free() if table.holds_texts(n) and 1 < len(table.values(n)) <= len(table.rows) / 3
-    ]
-    return f"--gold {shlex.quote(few[0])}" if len(few) == 1 else "--gold COLUMN"
 
 
 def _other_case(counts: Counter[str], labels: Sequence[str], also: dict[str, str]) -> dict[str, str]:
@@ -208,24 +217,6 @@ def _other_case(counts: Counter[str], labels: Sequence[str], also: dict[str, str
         for text in counts
         if composed(text) not in known and (form := composed(text).casefold()) in by_form
     }
-
-
-def _check_inside(table: Table, gold: str, labels: Sequence[str], also: dict[str, str]) -> None:
-    known = {*map(composed, (*labels, *also))}
-    outside = [text for text in table.values(gold) if composed(text) not in known]
-    if outside:
-        row = next(row for row in table.rows if row.text(gold) == outside[0])
-        fix = "add it to --labels, empty the cell if it is no label, or name the right column with --gold"
-        raise outside_label_set("the true label", f"{row.where}: {gold}", outside, labels, fix)
-
-
-def _coders(table: Table, known: set[str]) -> list[str]:
-    """The columns that are left whose values are all labels."""
-    return [
-        table.take("coders", name, "recognised: its values are the labels")
-        for name in table.free()
-        if table.holds_texts(name) and table.values(name) and {*map(composed, table.values(name))} <= known
-    ]
 
 
 def _alike(table: Table) -> list[str]:

@@ -310,7 +310,9 @@ _Row = tuple[int, int, int, Response, Response | None]
 
 def rehearse(study: StudyFile, asked: Iterable[tuple[tuple[str | int, ...], MeasureSpec]]) -> None:
     """Find what measures, each with its place in the study file, name and the study does not have."""
-    frame = _stand_ins(study)
+    codes = study.experiment.labels.codes
+    evaluators = dict.fromkeys(study.plugins.evaluators(), _Said(codes))
+    frame = annotator_of(study, evaluators).frame(list(_rows(study, codes)))
     every = Gathered.of(frame)
     some = [variant.id for variant in study.experiment.variants[:_FEW]]
     few = Gathered.of(frame.filter(pl.col("variant").is_in(some)))
@@ -388,13 +390,6 @@ class _Said:
 
     def _read(self, answer: Answer) -> Reading:
         return Reading(answer.text, "valid", None, False, False, self._shares, 0.75, 1.0, 0.9)
-
-
-def _stand_ins(study: StudyFile) -> pl.DataFrame:
-    """Annotations of a few items in every condition by every evaluator."""
-    codes = study.experiment.labels.codes
-    evaluators = dict.fromkeys(study.plugins.evaluators(), _Said(codes))
-    return annotator_of(study, evaluators).frame(list(_rows(study, codes)))
 
 
 def _rows(study: StudyFile, codes: Sequence[str]) -> Iterator[_Row]:

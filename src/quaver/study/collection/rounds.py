@@ -179,7 +179,9 @@ def collect_in_rounds(
         if grows is None:
             ended = "narrow" if narrow and part != design.whole else outcome.ended
             return rounds, replace(outcome, ended=ended)
-        part = _grown(part, design.whole, grows, _factor(part, grows, now, until, width))
+        factor = _factor(part, grows, now, until, width)
+        size = part.size(grows)
+        part = part.resized(grows, min(design.whole.size(grows), max(size + 1, ceil(size * factor))))
 
 
 def _grows(part: Part, whole: Part, now: float | None, width: Callable[[Part], float | None]) -> Grown | None:
@@ -210,11 +212,6 @@ def _factor(
         return until.growth
     power = min(_MOST, max(_LEAST, log2(max(1.001, _gain(part, grown, now, width)))))
     return float(min(until.growth, max(1.05, (now / (until.width or now)) ** (1 / power))))
-
-
-def _grown(part: Part, whole: Part, grown: Grown, factor: float) -> Part:
-    size = part.size(grown)
-    return part.resized(grown, min(whole.size(grown), max(size + 1, ceil(size * factor))))
 
 
 def together(outcomes: Sequence[Outcome]) -> Outcome:

@@ -43,7 +43,11 @@ class ShardRecord:
     def __init__(self, study: StudyFile, store: Store) -> None:
         self._study, self._store, self._written = study, store, 0.0
         if study.share is None:
-            _take_in(study, store)
+            shards = Shards(study.folder)
+            if shards:
+                shards.check(study.spec.name, study.fingerprint)
+                shards.check_idle()
+                study.take_in(shards, store)
         else:
             self._write(None)
             _take_over(study, store)
@@ -84,15 +88,6 @@ class ShardRecord:
                 "seen": time.time(),
             },
         )
-
-
-def _take_in(study: StudyFile, store: Store) -> None:
-    """Take what shards have into the whole study's store, before what is missing is asked."""
-    shards = Shards(study.folder)
-    if shards:
-        shards.check(study.spec.name, study.fingerprint)
-        shards.check_idle()
-        study.take_in(shards, store)
 
 
 def _take_over(study: StudyFile, store: Store) -> None:

@@ -242,7 +242,7 @@ def status_in(study: StudySource, store: Store | None, process: int | None) -> S
         discarded_tokens=sum(one.prompt_tokens + one.completion_tokens for one in entries if one.discarded),
         waiting=store.waiting() if store and process is None else 0,
         batches=_batches(study, store) if store else (),
-        shards=_shards(study, store),
+        shards=Shards(study.folder).statuses(store),
         last=max((one.last for one in entries if one.placed and one.last), default=None),
     )
 
@@ -307,11 +307,6 @@ def _batches(study: StudySource, store: Store) -> list[BatchStatus]:
             )
         )
     return found
-
-
-def _shards(study: StudySource, store: Store | None) -> Sequence[ShardStatus]:
-    """How far each shard is; none of a shard itself."""
-    return Shards(study.folder).statuses(store)
 
 
 def _conditions(study: StudySource, store: Store | None) -> list[ConditionStatus]:

@@ -149,7 +149,16 @@ def _of_rows(
 ) -> list[Estimate]:
     """The coefficients of a file's rows, with what was taken for a label in it."""
     column, taken = labels
-    frame = _frame(path, rows, asked.columns()).with_columns(pl.Series(_LABEL, column, pl.String))
+    used = asked.columns()
+    columns = {}
+    for role, names in used.items():
+        for name in names:
+            if name not in rows[0]:
+                raise UnknownName("column", name, rows[0], where=f"{path.name}: {role}")
+            columns[name] = _column(rows, name)
+    frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)).with_columns(
+        pl.Series(_LABEL, column, pl.String)
+    )
     decisions = [(one.role, one.column, one.why) for one in taken]
     found = asked.of(frame, _LABEL, resampling)
     return [replace(one, details={**one.details, "taken": decisions}) for one in found]
@@ -201,17 +210,6 @@ def _named_in_errors(path: Path) -> Iterator[None]:
         if path.name not in (error.where or ""):
             error.where = ": ".join([path.name, *([error.where] if error.where else [])])
         raise
-
-
-def _frame(path: Path, rows: Sequence[Row], used: dict[str, list[str]]) -> pl.DataFrame:
-    """The columns that play a role, but for that of the labels."""
-    columns = {}
-    for role, names in used.items():
-        for name in names:
-            if name not in rows[0]:
-                raise UnknownName("column", name, rows[0], where=f"{path.name}: {role}")
-            columns[name] = _column(rows, name)
-    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
 
 
 def _column(rows: Sequence[Row], name: str) -> list[str | None]:

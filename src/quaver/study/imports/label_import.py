@@ -201,7 +201,8 @@ def _written(path: Path, home: Path, document: dict[str, Any], taken: Sequence[D
         with writing(home):
             home.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
-            head = [f"# Imported from {_line(path.name)}.", *_decisions(taken)]
+            decisions = [f"#   {_line(f'{one.role}: {one.column} ({one.why})')}" for one in taken]
+            head = [f"# Imported from {_line(path.name)}.", *decisions]
             with (
                 replacing(home / "study.yaml") as part,
                 part.open("w", encoding="utf-8") as opened,
@@ -234,10 +235,6 @@ def _in_words(where: str, copy: str, name: str) -> str:
     """Where an error is: in the file, as the user calls it; what the study file says came from there."""
     where = where.replace(copy, name)
     return where if name in where else f"{name}: {where.partition(': ')[2] or where}"
-
-
-def _decisions(taken: Sequence[Decision]) -> list[str]:
-    return [f"#   {_line(f'{one.role}: {one.column} ({one.why})')}" for one in taken]
 
 
 def _line(text: str) -> str:

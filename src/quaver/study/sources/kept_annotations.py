@@ -77,7 +77,10 @@ def replacing_kept(kept: Path) -> Iterator[Path]:
     """
     new = kept.with_name(f".{kept.name}.{os.getpid()}.tmp")
     with writing(kept.parent):
-        _sweep(kept)
+        for left in kept.parent.glob(f".{kept.name}.*.tmp"):  # of processes that were killed
+            with suppress(OSError):
+                if time.time() - left.stat().st_mtime > _ABANDONED:
+                    _remove(left)
         _remove(new)
         try:
             yield new
@@ -90,14 +93,6 @@ def replacing_kept(kept: Path) -> Iterator[Path]:
                 new.replace(kept)
         finally:
             _remove(new)
-
-
-def _sweep(kept: Path) -> None:
-    """Remove what processes left that were killed."""
-    for left in kept.parent.glob(f".{kept.name}.*.tmp"):
-        with suppress(OSError):
-            if time.time() - left.stat().st_mtime > _ABANDONED:
-                _remove(left)
 
 
 def _remove(place: Path) -> None:

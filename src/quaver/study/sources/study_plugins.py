@@ -254,22 +254,19 @@ class Plugins:
                     evaluator.reader(labels, variant)
         grids = [option for one in self._spec.decoding.values() for option in one.grid]
         columns = [*ANNOTATION_COLUMNS, *factors, *self._spec.items.columns, *dict.fromkeys(grids)]
-        for index, asked in enumerate(self._spec.measures):
-            self.measure(asked, ("measures", index))
-            self.check_names(asked, columns, list(self.evaluators()), ("measures", index))
-            self._check_only(asked, ("measures", index))
-
-    def _check_only(self, asked: MeasureSpec, loc: Loc) -> None:
-        """Find a model, a decoding or an evaluator that a measure is limited to and that is not there."""
         known = {
             "model": [one.name for one in self._spec.models],
             "decoding": list(self._spec.decoding),
             "evaluator": list(self.evaluators()),
         }
-        for column, names in known.items():
-            for name in asked.only.get(column, ()):
-                if name not in names:
-                    raise UnknownName(column, name, names, where=self._source.where(*loc, "only"))
+        for index, asked in enumerate(self._spec.measures):
+            loc = ("measures", index)
+            self.measure(asked, loc)
+            self.check_names(asked, columns, known["evaluator"], loc)
+            for column, names in known.items():
+                for name in asked.only.get(column, ()):
+                    if name not in names:
+                        raise UnknownName(column, name, names, where=self._source.where(*loc, "only"))
 
     def check_named(self) -> None:
         """Find what is wrong with models, evaluators and measures, as far as it shows without variants."""

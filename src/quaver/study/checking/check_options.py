@@ -1,0 +1,58 @@
+"""The options of a check, which ``quaver check`` and ``quaver.check`` share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Final, TypedDict
+
+from quaver.core.options import Option
+
+BUNDLED: Final = "smollm2-135m-instruct"
+"""The model that is asked where none is named."""
+
+
+class CheckOptions(TypedDict, total=False):
+    """What a check can be told.
+
+    Attributes:
+        text: The column of texts; recognised by its name or its length, if left out.
+        labels: The labels to choose from; those in the column of true labels, if left out.
+        model: ``provider/model`` (``openai/gpt-5-mini``, ``ollama/llama3.2``), the path of a GGUF file, the
+            bundled model by default; or your own function ``annotate(text, prompt)`` or ``annotate(text)``.
+        gold: The column of true labels; recognised by its name, if left out.
+        coders: Columns of several coders' labels; recognised by their values, if left out.
+        instruction: What to ask about each text. A plain default asks which label fits best.
+        n: How many texts to ask about, at most; they are drawn at random.
+        prompts: How many prompts: the instruction in other words and, from four on, each of these with the
+            labels in two orders.
+        repeats: How often each prompt asks about each text: twice, or five times where your function takes no
+            prompt, if left out.
+        temperature: How freely the model answers; 0 takes the most likely answer.
+        to: The folder for answers, report and study file: by default beside the table and named after it, or
+            ``check`` for data without a file.
+        budget: US dollars to spend at most, which agrees to spending them.
+        seed: Of the sample, and of every draw.
+        encoding: Of a text file.
+        separator: Between the cells of CSV.
+        sheet: Of a spreadsheet.
+    """
+
+    text: Annotated[str | None, Option("The column of texts.")]
+    labels: Annotated[Sequence[str], Option('The labels to choose from: "favor, against, none".', ())]
+    model: Annotated[
+        Any, Option("PROVIDER/MODEL (openai/gpt-5-mini, ollama/llama3.2) or a .gguf file.", BUNDLED)
+    ]
+    gold: Annotated[str | None, Option("The column of true labels, if you have one.")]
+    coders: Annotated[Sequence[str], Option("The columns of several coders: anna,ben.", ())]
+    instruction: Annotated[str | None, Option("What to ask about each text.")]
+    n: Annotated[int, Option("Ask about at most this many texts.", 50, least=1)]
+    prompts: Annotated[int, Option("Ask with this many prompts.", 10, least=1)]
+    repeats: Annotated[int | None, Option("Ask each prompt this often; twice by default.", least=1)]
+    temperature: Annotated[float, Option("0 takes the most likely answer.", 0.0, least=0)]
+    to: Annotated[str | Path | None, Option("The folder for answers and report.")]
+    budget: Annotated[float | None, Option("Spend at most this many US dollars.", least=0)]
+    seed: Annotated[int, Option("Draws another sample.", 0)]
+    encoding: Annotated[str | None, Option("Encoding of a text file.")]
+    separator: Annotated[str | None, Option(r"What separates the cells, if it is not a comma: ';', '\t'.")]
+    sheet: Annotated[str | None, Option("The sheet of a spreadsheet, where several hold something.")]
