@@ -17,30 +17,26 @@ if TYPE_CHECKING:
 
 def command(
     study: StudyArgument = HERE,
-    error: Annotated[
-        float, typer.Option(help="The share of accepted labels that may be wrong.", min=0.0, max=1.0)
-    ] = 0.05,
-    confidence: Annotated[float, typer.Option(help="How sure that must be.", min=0.0, max=1.0)] = 0.95,
-    score: Annotated[
-        str | None,
-        typer.Option(help="Which labels come first: agreement, confidence, both, or learned from the gold."),
-    ] = None,
-    by: Annotated[
-        str | None,
-        typer.Option(help="Promise it for each group of this column, or with 'label' for each class."),
-    ] = None,
-    evaluator: Annotated[
-        str | None, typer.Option(help="The evaluator; by default the study's first.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="The CSV of the items; by default accepted.csv in the study's folder.")
-    ] = None,
+    error: Annotated[float, typer.Option(min=0.0, max=1.0)] = 0.05,
+    confidence: Annotated[float, typer.Option(min=0.0, max=1.0)] = 0.95,
+    score: str | None = None,
+    by: str | None = None,
+    evaluator: str | None = None,
+    out: Path | None = None,
     as_json: JsonOption = False,
     function: FunctionOption = None,
 ) -> None:
     """Say which labels may be accepted, and which need a person.
 
     From a gold sample that quaver gold drew: at most so many of the accepted labels are wrong.
+
+    Options:
+      error: The share of accepted labels that may be wrong.
+      confidence: How sure that must be.
+      score: Which labels come first: agreement, confidence, both, or learned from the gold.
+      by: Promise it for each group of this column, or with 'label' for each class.
+      evaluator: The evaluator; by default the study's first.
+      out: The CSV of the items; by default accepted.csv in the study's folder.
 
     Examples:
       quaver accept study.yaml

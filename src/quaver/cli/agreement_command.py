@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from quaver.cli.console import JsonLinesOption, print_estimates, show, table
 from quaver.cli.label_file_options import (
     EncodingOption,
-    Level,
     LevelOption,
     SeparatorOption,
     SheetOption,
@@ -21,35 +19,22 @@ from quaver.cli.label_file_options import (
 )
 from quaver.cli.terminal_tables import estimates_tables
 
-
-class Missing(StrEnum):
-    """What an answer without a valid label counts as."""
-
-    drop = "drop"
-    category = "category"
+Missing = Literal["drop", "category"]
+"""What an answer without a valid label counts as."""
 
 
 def command(
-    file: Annotated[
-        Path,
-        typer.Argument(help="A CSV, Excel, ODS, JSON Lines or Parquet file with one annotation a row."),
-    ],
-    item: Annotated[str, typer.Option(help="The column of items.")],
-    rater: Annotated[list[str], typer.Option(help="The column of raters; several together name a rater.")],
-    label: Annotated[str, typer.Option(help="The column of labels.")],
-    by: Annotated[
-        list[str] | None, typer.Option(help="Measure each value of this column separately.")
-    ] = None,
-    valid: Annotated[
-        str | None, typer.Option(help='The valid labels, in order: a,b,"c, d". Others count as missing.')
-    ] = None,
+    file: Annotated[Path, typer.Argument()],
+    item: str,
+    rater: list[str],
+    label: str,
+    by: list[str] | None = None,
+    valid: str | None = None,
     unlabelled: UnlabelledOption = None,
-    missing: Annotated[
-        Missing, typer.Option(help="Leave missing labels out, or count them as a category.")
-    ] = Missing.drop,
-    level: LevelOption = Level.nominal,
-    resamples: Annotated[int, typer.Option(min=0, help="Resamples of items; 0 for no interval.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Root seed.")] = 0,
+    missing: Missing = "drop",
+    level: LevelOption = "nominal",
+    resamples: Annotated[int, typer.Option(min=0)] = 1000,
+    seed: int = 0,
     encoding: EncodingOption = "utf-8",
     separator: SeparatorOption = None,
     sheet: SheetOption = None,
@@ -58,6 +43,17 @@ def command(
     """Measure agreement in any table of annotations.
 
     Krippendorff's alpha, percent agreement, kappas and Gwet's AC, with intervals.
+
+    Options:
+      file: A CSV, Excel, ODS, JSON Lines or Parquet file with one annotation a row.
+      item: The column of items.
+      rater: The column of raters; several together name a rater.
+      label: The column of labels.
+      by: Measure each value of this column separately.
+      valid: The valid labels, in order: a,b,"c, d". Others count as missing.
+      missing: Leave missing labels out, or count them as a category.
+      resamples: Resamples of items; 0 for no interval.
+      seed: Root seed.
 
     Examples:
       quaver agreement coded.csv --item id --rater who --label tag
@@ -74,8 +70,8 @@ def command(
         by=by or (),
         labels=parts(valid, "--valid") or None,
         unlabelled=unlabelled or (),
-        level=level.value,
-        missing=missing.value,
+        level=level,
+        missing=missing,
         resamples=resamples,
         seed=seed,
         encoding=encoding,

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from quaver.cli.console import say
 from quaver.cli.run_display import open_collection
@@ -15,24 +12,10 @@ from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_s
 
 def command(
     study: StudyArgument = HERE,
-    out: Annotated[
-        Path | None, typer.Option(help="The archive; by default NAME.quaver.zip beside the study's folder.")
-    ] = None,
-    without_texts: Annotated[
-        bool, typer.Option("--without-texts", help="Leave the items' texts out of every file.")
-    ] = False,
-    with_tables: Annotated[
-        bool,
-        typer.Option(
-            "--with-tables", help="Pack tables of items whole, also what the study does not use of them."
-        ),
-    ] = False,
-    only_study: Annotated[
-        bool,
-        typer.Option(
-            "--only-study", help="Leave out stored answers that are no part of the study; say how many."
-        ),
-    ] = False,
+    out: Path | None = None,
+    without_texts: bool = False,
+    with_tables: bool = False,
+    only_study: bool = False,
     function: FunctionOption = None,
 ) -> None:
     """Pack a study or a collection into one archive with checksums.
@@ -40,6 +23,12 @@ def command(
     It holds answers, annotations, estimates and report; of the items, the rows and columns that the study
     uses. `quaver verify` makes again what follows from the answers. Of a collection, it holds a bundle of
     each study. Publish the digest that it prints: `quaver verify --digest` compares it.
+
+    Options:
+      out: The archive; by default NAME.quaver.zip beside the study's folder.
+      without_texts: Leave the items' texts out of every file.
+      with_tables: Pack tables of items whole, also what the study does not use of them.
+      only_study: Leave out stored answers that are no part of the study; say how many.
 
     Examples:
       quaver bundle study.yaml

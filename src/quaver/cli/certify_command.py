@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 def command(
     study: StudyArgument = HERE,
-    replications: Annotated[
-        int | None, typer.Option(min=1, help="Simulate this many studies; by default a minute's worth.")
-    ] = None,
-    exact: Annotated[
-        bool, typer.Option("--exact", help="Simulate 2,000 studies, with as many resamples as the study.")
-    ] = False,
+    replications: Annotated[int | None, typer.Option(min=1)] = None,
+    exact: bool = False,
     as_json: JsonOption = False,
     function: FunctionOption = None,
 ) -> None:
     """Check intervals and tests on simulated studies like yours.
 
     Shows how often the intervals cover the truth and how often the tests err. Asks nothing.
+
+    Options:
+      replications: Simulate this many studies; by default a minute's worth.
+      exact: Simulate 2,000 studies, with as many resamples as the study.
 
     Examples:
       quaver certify study.yaml

@@ -27,12 +27,10 @@ if TYPE_CHECKING:
 
 @with_options(CheckOptions)
 def command(
-    file: Annotated[Path, typer.Argument(help="Your texts: CSV, XLSX, ODS, JSON Lines or Parquet.")],
+    file: Annotated[Path, typer.Argument()],
     *,
     yes: YesOption = False,
-    function: Annotated[
-        str | None, typer.Option(help="MODULE:FUNCTION, a Python function to ask instead of a model.")
-    ] = None,
+    function: str | None = None,
     **options: Unpack[CheckOptions],
 ) -> None:
     """Check whether you may use the labels a model gives your texts.
@@ -40,6 +38,10 @@ def command(
     Asks the model about a sample of your texts: in other words, with the labels in another order, and again.
     Shows first what that takes, and asks you before it spends money. Ends in a verdict and a report, and
     leaves a study file behind to go on from. Every answer is kept: the same check again asks nothing.
+
+    Options:
+      file: Your texts: CSV, XLSX, ODS, JSON Lines or Parquet.
+      function: MODULE:FUNCTION, a Python function to ask instead of a model.
 
     Examples:
       quaver check texts.xlsx --text tweet --labels "favor, against, none"

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quaver.cli import compare_options as options
 from quaver.cli.compared_arguments import Collections, Studies, open_sides
 from quaver.cli.comparison_display import show_comparison
-from quaver.cli.console import print_command, print_json
-from quaver.cli.study_options import FunctionOption, study_file
+from quaver.cli.console import JsonOption, print_command, print_json
+from quaver.cli.study_options import FunctionOption, one_of_plugins, studies, study_file
 from quaver.errors import StoreError
 
 if TYPE_CHECKING:
@@ -22,26 +21,26 @@ _MOST_FLIPS = 20
 
 
 def command(
-    before: options.Before,
-    after: options.After = None,
-    by: options.By = None,
-    reference: options.Reference = None,
-    measure: options.Measures = None,
-    fail_if: options.FailIf = None,
-    fail_unless: options.FailUnless = None,
-    margin: options.Margin = None,
-    must_see: options.MustSee = None,
-    anytime: options.Anytime = False,
-    looks: options.PlannedLooks = None,
-    in_rounds: options.InRounds = False,
-    confidence_level: options.Level = 0.95,
-    resamples: options.Resamples = 2000,
-    flips: options.Flips = _MOST_FLIPS,
-    texts: options.Texts = False,
-    markdown: options.Markdown = None,
-    junit: options.JUnit = None,
-    annotations: options.Annotations = False,
-    as_json: options.Json = False,
+    before: Annotated[Path, typer.Argument(autocompletion=studies)],
+    after: Annotated[Path | None, typer.Argument(autocompletion=studies)] = None,
+    by: str | None = None,
+    reference: str | None = None,
+    measure: Annotated[list[str] | None, typer.Option(autocompletion=one_of_plugins("measures"))] = None,
+    fail_if: Annotated[list[str] | None, typer.Option(metavar="BOUND")] = None,
+    fail_unless: Annotated[list[str] | None, typer.Option(metavar="BOUND")] = None,
+    margin: Annotated[float | None, typer.Option(min=0)] = None,
+    must_see: Annotated[float | None, typer.Option(min=0)] = None,
+    anytime: bool = False,
+    looks: Annotated[int | None, typer.Option(min=1)] = None,
+    in_rounds: bool = False,
+    confidence_level: float = 0.95,
+    resamples: Annotated[int, typer.Option(min=100)] = 2000,
+    flips: Annotated[int, typer.Option(min=0)] = _MOST_FLIPS,
+    texts: bool = False,
+    markdown: Annotated[Path | None, typer.Option(metavar="FILE")] = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE")] = None,
+    annotations: bool = False,
+    as_json: JsonOption = False,
     function: FunctionOption = None,
 ) -> None:
     """Compare two studies, models or prompts on the same items.
@@ -49,6 +48,28 @@ def command(
     Differences are paired by item. Exits with 1 if a bound fails, so that it can guard a prompt in CI.
     Without a second study and --by, a study's prompts are compared with the original, and each of two
     collections' studies with the one of its name.
+
+    Options:
+      before: A study or collection: its file, folder or bundle.
+      after: Another version of the same items; without it, one study's prompts are compared.
+      by: Compare the levels of this column in one study: model, variant, a factor.
+      reference: The level to compare the others with; by default the original or first.
+      measure: A measure; by default the studies' own. May be repeated.
+      fail_if: Exit with 1 if the whole interval is beyond this: 'accuracy < 0'; loss: if any users
+        lose.
+      fail_unless: Exit with 1 unless the whole interval is: 'accuracy > -0.02'.
+      margin: The largest loss that you take for none; by default 0.03: three points.
+      must_see: Exit with 1, too, if a loss of this size could have gone unseen: 0.05.
+      anytime: Judge so that versions can be compared with this baseline at every commit.
+      looks: With --anytime: how many comparisons you plan (100).
+      in_rounds: Ask the second study, and no more once the verdict is clear.
+      confidence_level: Level of the intervals.
+      resamples: Random draws, where a measure needs them.
+      flips: How many flipped items to show.
+      texts: Quote the texts of flipped items in the Markdown.
+      markdown: Write Markdown for a pull request's comment to this file.
+      junit: Write JUnit XML to this file.
+      annotations: Also print annotations for GitHub Actions.
 
     Examples:
       quaver compare before.quaver.zip study.yaml

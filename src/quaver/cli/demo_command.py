@@ -50,12 +50,15 @@ _EXAMPLE = files("quaver") / "examples" / "votes.yaml"
 
 
 def command(
-    folder: Annotated[Path, typer.Option(help="The folder for answers and report.")] = Path("demo"),
+    folder: Path = Path("demo"),
     yes: YesOption = False,
 ) -> None:
     """Try Quaver: a small model labels 24 voters in sixteen prompts.
 
     The model runs on this machine and needs no key. Answers and report go to the folder demo.
+
+    Options:
+      folder: The folder for answers and report.
 
     Examples:
       quaver demo

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,24 +17,24 @@ if TYPE_CHECKING:
     from quaver.collect.run.model_answers import Noise
 
 
-class Mode(StrEnum):
-    """The embedded engine's modes."""
-
-    repeatable = "repeatable"
-    fast = "fast"
+Mode = Literal["repeatable", "fast"]
+"""The embedded engine's modes."""
 
 
 def command(
-    target: Annotated[
-        str, typer.Argument(help="A study, a GGUF file, or a bundled model's name.", metavar="STUDY|MODEL")
-    ],
-    prompts: Annotated[int, typer.Option(min=2, help="Prompts to ask, each about eight times.")] = 6,
-    mode: Annotated[Mode, typer.Option(help="For a model, not a study.")] = Mode.repeatable,
+    target: Annotated[str, typer.Argument(metavar="STUDY|MODEL")],
+    prompts: Annotated[int, typer.Option(min=2)] = 6,
+    mode: Mode = "repeatable",
     function: FunctionOption = None,
 ) -> None:
     """Show what the engine itself does to an answer.
 
     Asks the same calls cold, again, reordered and together, and shows what differs.
+
+    Options:
+      target: A study, a GGUF file, or a bundled model's name.
+      prompts: Prompts to ask, each about eight times.
+      mode: For a model, not a study.
 
     Examples:
       quaver doctor study.yaml
@@ -51,7 +50,7 @@ def command(
     else:
         from quaver.collect.run.model_answers import engine_noise, probes
 
-        model = registry.load("models", "llamacpp")(model=target, mode=mode.value)
+        model = registry.load("models", "llamacpp")(model=target, mode=mode)
         found, asked = {target: engine_noise(model, probes(prompts))}, {target: model}
     rows = [(model, row.way, *_cells(row)) for model, ways in found.items() for row in ways]
     heads = (

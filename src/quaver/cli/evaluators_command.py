@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from quaver.cli.console import JsonLinesOption, print_estimates, say, show
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 from quaver.cli.terminal_tables import estimates_tables, flips_tables
@@ -13,10 +9,8 @@ from quaver.cli.terminal_tables import estimates_tables, flips_tables
 
 def command(
     study: StudyArgument = HERE,
-    first: Annotated[str | None, typer.Option(help="An evaluator; by default the study's first.")] = None,
-    second: Annotated[
-        str | None, typer.Option(help="The evaluator to compare it with; by default each other one.")
-    ] = None,
+    first: str | None = None,
+    second: str | None = None,
     as_json: JsonLinesOption = False,
     function: FunctionOption = None,
 ) -> None:
@@ -24,6 +18,10 @@ def command(
 
     Labels gained, lost and changed, accuracy by each, and the share of a gap recovered. `quaver rescore
     STUDY --evaluator A --evaluator B` reads the answers with evaluators of your choice.
+
+    Options:
+      first: An evaluator; by default the study's first.
+      second: The evaluator to compare it with; by default each other one.
 
     Examples:
       quaver evaluators study.yaml

@@ -13,10 +13,13 @@ from quaver.cli.study_options import FunctionOption, StudyArgument, open_study
 
 def command(
     study: StudyArgument,
-    file: Annotated[Path, typer.Argument(help="A .jsonl, .csv or .parquet file.")],
+    file: Annotated[Path, typer.Argument()],
     function: FunctionOption = None,
 ) -> None:
     """Write every call to a file, with prompt, answer and labels.
+
+    Options:
+      file: A .jsonl, .csv or .parquet file.
 
     Examples:
       quaver export study.yaml calls.parquet

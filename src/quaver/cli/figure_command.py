@@ -14,25 +14,22 @@ from quaver.cli.study_options import FunctionOption, StudyArgument, figures_of_p
 
 def command(
     study: StudyArgument,
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            help="PAPER:NUMBER, or the number alone in a paper's own recipe; without one, all are listed.",
-            autocompletion=figures_of_papers,
-        ),
-    ] = None,
-    to: Annotated[
-        Path | None,
-        typer.Option(help="The file: .svg, .png or .pdf; by default figure-NAME.svg.", metavar="FILE"),
-    ] = None,
-    width: Annotated[int, typer.Option(min=200, help="In pixels; 360 is a column, 720 a page.")] = 720,
-    small: Annotated[bool, typer.Option("--small", help="Of the small version.")] = False,
+    name: Annotated[str | None, typer.Argument(autocompletion=figures_of_papers)] = None,
+    to: Annotated[Path | None, typer.Option(metavar="FILE")] = None,
+    width: Annotated[int, typer.Option(min=200)] = 720,
+    small: bool = False,
     function: FunctionOption = None,
 ) -> None:
     """Draw a figure as one of the papers draws it, from stored answers.
 
     It takes a study, a bundle, or a collection, whose studies are the figure's data sets. No model is
     asked.
+
+    Options:
+      name: PAPER:NUMBER, or the number alone in a paper's own recipe; without one, all are listed.
+      to: The file: .svg, .png or .pdf; by default figure-NAME.svg.
+      width: In pixels; 360 is a column, 720 a page.
+      small: Of the small version.
 
     Examples:
       quaver figure study.yaml

@@ -12,12 +12,8 @@ from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_s
 
 def command(
     study: StudyArgument = HERE,
-    rule: Annotated[
-        str | None, typer.Option(help="How you will decide, in words; with conclusions, Quaver's own rule.")
-    ] = None,
-    because: Annotated[
-        str, typer.Option(help="Why you freeze a study again that has changed since.", metavar="REASON")
-    ] = "",
+    rule: str | None = None,
+    because: Annotated[str, typer.Option(metavar="REASON")] = "",
     as_json: JsonOption = False,
     function: FunctionOption = None,
 ) -> None:
@@ -25,6 +21,10 @@ def command(
 
     Keeps items, prompts, models, conclusions and decision rule with their hashes in frozen.json. The report
     then says what is as frozen and what was changed. Run it again to see that now.
+
+    Options:
+      rule: How you will decide, in words; with conclusions, Quaver's own rule.
+      because: Why you freeze a study again that has changed since.
 
     Examples:
       quaver freeze study.yaml

@@ -15,80 +15,31 @@ if TYPE_CHECKING:
     from quaver.study.gold_sample.sample_plan import GoldForecast
     from quaver.study.gold_sample.study_gold import StudyGold
 
-_N = Annotated[int | None, typer.Option("--n", "-n", min=1, help="Items in the whole sample.")]
-_More = Annotated[int | None, typer.Option(min=1, help="Items beyond those drawn before.")]
-_Target = Annotated[float | None, typer.Option(help="The width of the corrected 95% interval, end to end.")]
-_Of = Annotated[
-    str | None,
-    typer.Option(help="Whose interval: a conclusion's name, or shares; by default the first conclusion."),
-]
-_Budget = Annotated[float | None, typer.Option(help="What this round's labels may cost; with --label-cost.")]
-_LabelCost = Annotated[float | None, typer.Option(help="What one label costs.")]
-_Design = Annotated[
-    str | None,
-    typer.Option(help="simple, stratified or poisson; stratified where models have labelled the items."),
-]
-_By = Annotated[
-    str | None, typer.Option(help="Strata: columns of groups, predicted, disagreement; separated by commas.")
-]
-_Coders = Annotated[str | None, typer.Option(help="The coders' names, separated by commas.")]
-_Overlap = Annotated[
-    float | None, typer.Option(help="The share of items that every coder labels; 0.2 by default.")
-]
-_Seed = Annotated[int | None, typer.Option(min=0, help="What is drawn from; by default the study's seed.")]
-_DrawnBy = Annotated[
-    str | None, typer.Option(help="Who draws, for the record; by default your account's name.")
-]
-_Form = Annotated[
-    str, typer.Option("--format", help="The sheets: xlsx, csv, label-studio or argilla.", metavar="FORMAT")
-]
-_Forecast = Annotated[bool, typer.Option("--forecast", help="Only say what the sample would cost and bring.")]
-_Sheets = Annotated[bool, typer.Option("--sheets", help="Write sheets anew, of what is not labelled yet.")]
-_Take = Annotated[list[Path] | None, typer.Option(help="Take back a file of labels.")]
-_Known = Annotated[bool, typer.Option("--known", help="Take the gold labels that the drawn items came with.")]
-_Coder = Annotated[str | None, typer.Option(help="Who labelled, where the file does not say.")]
-_Apart = Annotated[
-    str | None, typer.Option(help="Why these items were chosen, if not by the design; they are kept apart.")
-]
-_Replace = Annotated[
-    bool,
-    typer.Option(
-        "--replace", help="Let labels kept apart take the place of the gold labels that the items came with."
-    ),
-]
-_Adjudicate = Annotated[
-    str | None, typer.Option(help="Who decides where coders disagree; writes their sheet.", metavar="NAME")
-]
-_Rule = Annotated[
-    str | None,
-    typer.Option(help="majority: the label of more than half of the coders holds; or adjudicator."),
-]
-
 
 def command(
     study: StudyArgument = HERE,
-    n: _N = None,
-    more: _More = None,
-    target: _Target = None,
-    of: _Of = None,
-    budget: _Budget = None,
-    label_cost: _LabelCost = None,
-    design: _Design = None,
-    by: _By = None,
-    coders: _Coders = None,
-    overlap: _Overlap = None,
-    seed: _Seed = None,
-    drawn_by: _DrawnBy = None,
-    form: _Form = "xlsx",
-    forecast: _Forecast = False,
-    sheets: _Sheets = False,
-    take: _Take = None,
-    known: _Known = False,
-    coder: _Coder = None,
-    apart: _Apart = None,
-    replace: _Replace = False,
-    adjudicate: _Adjudicate = None,
-    rule: _Rule = None,
+    n: Annotated[int | None, typer.Option("--n", "-n", min=1)] = None,
+    more: Annotated[int | None, typer.Option(min=1)] = None,
+    target: float | None = None,
+    of: str | None = None,
+    budget: float | None = None,
+    label_cost: float | None = None,
+    design: str | None = None,
+    by: str | None = None,
+    coders: str | None = None,
+    overlap: float | None = None,
+    seed: Annotated[int | None, typer.Option(min=0)] = None,
+    drawn_by: str | None = None,
+    form: Annotated[str, typer.Option("--format", metavar="FORMAT")] = "xlsx",
+    forecast: bool = False,
+    sheets: bool = False,
+    take: list[Path] | None = None,
+    known: bool = False,
+    coder: str | None = None,
+    apart: str | None = None,
+    replace: bool = False,
+    adjudicate: Annotated[str | None, typer.Option(metavar="NAME")] = None,
+    rule: str | None = None,
     as_json: JsonOption = False,
     function: FunctionOption = None,
 ) -> None:
@@ -96,6 +47,30 @@ def command(
 
     Each item's probability of being drawn is known and recorded, so that estimates can be corrected with the
     labels. Sheets never show a model's label. Without a size or a file, says where the sample stands.
+
+    Options:
+      n: Items in the whole sample.
+      more: Items beyond those drawn before.
+      target: The width of the corrected 95% interval, end to end.
+      of: Whose interval: a conclusion's name, or shares; by default the first conclusion.
+      budget: What this round's labels may cost; with --label-cost.
+      label_cost: What one label costs.
+      design: simple, stratified or poisson; stratified where models have labelled the items.
+      by: Strata: columns of groups, predicted, disagreement; separated by commas.
+      coders: The coders' names, separated by commas.
+      overlap: The share of items that every coder labels; 0.2 by default.
+      seed: What is drawn from; by default the study's seed.
+      drawn_by: Who draws, for the record; by default your account's name.
+      form: The sheets: xlsx, csv, label-studio or argilla.
+      forecast: Only say what the sample would cost and bring.
+      sheets: Write sheets anew, of what is not labelled yet.
+      take: Take back a file of labels.
+      known: Take the gold labels that the drawn items came with.
+      coder: Who labelled, where the file does not say.
+      apart: Why these items were chosen, if not by the design; they are kept apart.
+      replace: Let labels kept apart take the place of the gold labels that the items came with.
+      adjudicate: Who decides where coders disagree; writes their sheet.
+      rule: majority: the label of more than half of the coders holds; or adjudicator.
 
     Examples:
       quaver gold study.yaml --n 200 --forecast

@@ -10,7 +10,6 @@ import typer
 from quaver.cli.console import say, screen, table
 from quaver.cli.label_file_options import (
     EncodingOption,
-    Level,
     LevelOption,
     SeparatorOption,
     SheetOption,
@@ -27,43 +26,31 @@ if TYPE_CHECKING:
 Text = str | None
 Texts = list[str] | None
 _column = typer.Option
-_IN_ORDER = typer.Option("--repeats-in-order", help="Number rows that no column tells apart as repeats.")
 
 
 def command(
-    file: Annotated[Path, typer.Argument(help="A CSV, Excel, ODS, JSON Lines or Parquet file of labels.")],
-    folder: Annotated[
-        Path | None, typer.Argument(help="The study's folder; by default the file's name.")
-    ] = None,
-    item: Annotated[Text, _column(help="The column of items.")] = None,
-    label: Annotated[Text, _column(help="The column of labels, with one annotation a row.")] = None,
-    raw: Annotated[Text, _column(help="The column of raw answers, which evaluators read.")] = None,
-    thinking: Annotated[Text, _column(help="The column of thinking beside raw answers.")] = None,
-    evaluator: Annotated[
-        Texts,
-        typer.Option(
-            help="Reads the raw answers; by default first_label.", autocompletion=one_of_plugins("evaluators")
-        ),
-    ] = None,
-    coders: Annotated[Text, _column(help="The coders' columns, with one item a row: anna,ben,cleo.")] = None,
-    coder: Annotated[Text, _column(help="The column of who labelled.")] = None,
-    variant: Annotated[Texts, _column(help="A column of prompts; may be repeated.")] = None,
-    decoding: Annotated[Text, _column(help="The column of decodings, such as the temperature.")] = None,
-    repeat: Annotated[Text, _column(help="The column that numbers the repeats.")] = None,
-    repeats_in_order: Annotated[bool, _IN_ORDER] = False,
-    prompt: Annotated[Text, _column(help="The column of the prompts' texts.")] = None,
-    original: Annotated[
-        Text, _column(help="The column that marks the original prompt: true, yes, 1.")
-    ] = None,
-    text: Annotated[Text, _column(help="The column of texts.")] = None,
-    gold: Annotated[Text, _column(help="The column of true labels.")] = None,
-    group: Annotated[Texts, _column(help="A column of the items to compare by; may be repeated.")] = None,
-    ignore: Annotated[Texts, _column(help="A column to ignore; may be repeated.")] = None,
-    labels: Annotated[
-        Text, typer.Option(help='The label set, in order: a,b,"c, d". By default all found.')
-    ] = None,
+    file: Annotated[Path, typer.Argument()],
+    folder: Annotated[Path | None, typer.Argument()] = None,
+    item: Text = None,
+    label: Text = None,
+    raw: Text = None,
+    thinking: Text = None,
+    evaluator: Annotated[Texts, typer.Option(autocompletion=one_of_plugins("evaluators"))] = None,
+    coders: Text = None,
+    coder: Text = None,
+    variant: Texts = None,
+    decoding: Text = None,
+    repeat: Text = None,
+    repeats_in_order: bool = False,
+    prompt: Text = None,
+    original: Text = None,
+    text: Text = None,
+    gold: Text = None,
+    group: Texts = None,
+    ignore: Texts = None,
+    labels: Text = None,
     unlabelled: UnlabelledOption = None,
-    level: LevelOption = Level.nominal,
+    level: LevelOption = "nominal",
     encoding: EncodingOption = "utf-8",
     separator: SeparatorOption = None,
     sheet: SheetOption = None,
@@ -72,6 +59,28 @@ def command(
 
     Reads promptstability's files, a column for each coder, or any long table. Columns that you do not
     name are detected and shown.
+
+    Options:
+      file: A CSV, Excel, ODS, JSON Lines or Parquet file of labels.
+      folder: The study's folder; by default the file's name.
+      item: The column of items.
+      label: The column of labels, with one annotation a row.
+      raw: The column of raw answers, which evaluators read.
+      thinking: The column of thinking beside raw answers.
+      evaluator: Reads the raw answers; by default first_label.
+      coders: The coders' columns, with one item a row: anna,ben,cleo.
+      coder: The column of who labelled.
+      variant: A column of prompts; may be repeated.
+      decoding: The column of decodings, such as the temperature.
+      repeat: The column that numbers the repeats.
+      repeats_in_order: Number rows that no column tells apart as repeats.
+      prompt: The column of the prompts' texts.
+      original: The column that marks the original prompt: true, yes, 1.
+      text: The column of texts.
+      gold: The column of true labels.
+      group: A column of the items to compare by; may be repeated.
+      ignore: A column to ignore; may be repeated.
+      labels: The label set, in order: a,b,"c, d". By default all found.
 
     Examples:
       quaver import annotations.csv
@@ -91,7 +100,7 @@ def command(
         roles=Roles(**columns, repeats_in_order=repeats_in_order),
         labels=parts(labels, "--labels"),
         unlabelled=unlabelled or (),
-        level=level.value,
+        level=level,
         evaluators=evaluator or (),
         encoding=encoding,
         separator=separator_of(separator),

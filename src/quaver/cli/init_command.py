@@ -26,28 +26,33 @@ def command(
             "Without one, the file has every key.",
         ),
     ] = None,
-    path: Annotated[
-        Path | None,
-        typer.Argument(help="The file to write; by default KIND.yaml or study.yaml; - prints it."),
-    ] = None,
-    source: Annotated[
-        Path | None,
-        typer.Option("--from", metavar="FILE", help="Write it for this table: CSV, XLSX, ODS, Parquet."),
-    ] = None,
-    text: Annotated[str | None, typer.Option(help="With --from: the column of texts.")] = None,
-    labels: Annotated[str | None, typer.Option(help='With --from: the labels: "favor, against".')] = None,
-    gold: Annotated[str | None, typer.Option(help="With --from: the column of true labels.")] = None,
-    coders: Annotated[str | None, typer.Option(help="With --from: the coders' columns: anna,ben.")] = None,
-    model: Annotated[str | None, typer.Option(help="With --from: PROVIDER/MODEL, as in check.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="With --from: encoding of a text file.")] = None,
+    path: Annotated[Path | None, typer.Argument()] = None,
+    source: Annotated[Path | None, typer.Option("--from", metavar="FILE")] = None,
+    text: str | None = None,
+    labels: str | None = None,
+    gold: str | None = None,
+    coders: str | None = None,
+    model: str | None = None,
+    encoding: str | None = None,
     separator: SeparatorOption = None,
     sheet: SheetOption = None,
-    list_: Annotated[bool, typer.Option("--list", help="List the kinds of study and the papers.")] = False,
+    list_: bool = False,
 ) -> None:
     """Write a study file to start from.
 
     With a table of your own, the file names its columns and labels. With a kind of study, it is ready to run.
     Without either, it has every key with its default.
+
+    Options:
+      path: The file to write; by default KIND.yaml or study.yaml; - prints it.
+      source: Write it for this table: CSV, XLSX, ODS, Parquet.
+      text: With --from: the column of texts.
+      labels: With --from: the labels: "favor, against".
+      gold: With --from: the column of true labels.
+      coders: With --from: the coders' columns: anna,ben.
+      model: With --from: PROVIDER/MODEL, as in check.
+      encoding: With --from: encoding of a text file.
+      list_: List the kinds of study and the papers.
 
     Examples:
       quaver init --from texts.xlsx --text tweet --labels "favor, against, none"

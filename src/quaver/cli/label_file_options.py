@@ -5,24 +5,17 @@ from __future__ import annotations
 import csv
 import inspect
 from collections.abc import Callable, Sequence
-from enum import StrEnum
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import typer
 
 from quaver.core.options import options_in
 from quaver.errors import QuaverError
 
-
-class Level(StrEnum):
-    """Level of measurement."""
-
-    nominal = "nominal"
-    ordinal = "ordinal"
-    interval = "interval"
-    ratio = "ratio"
+Level = Literal["nominal", "ordinal", "interval", "ratio"]
+"""Level of measurement."""
 
 
 LevelOption = Annotated[Level, typer.Option(help="Level of measurement.")]

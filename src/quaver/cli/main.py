@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from importlib import import_module
 from itertools import chain
-from typing import Annotated, Any
+from typing import Annotated, Any, get_origin
 
 import typer
 from typer.core import TyperGroup
@@ -106,10 +108,33 @@ def app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
     return made
 
 
+_SECTION = re.compile(r"\n\n(?=(?:Options|Examples):\n)")
+_ENTRY = re.compile(r"^  (\w+): ", re.MULTILINE)
+
+
 def _explained(function: Callable[..., None]) -> tuple[str, str | None]:
-    """A command's help and its examples, both from its docstring."""
-    text, _, examples = inspect.cleandoc(function.__doc__ or "").partition("\n\nExamples:\n")
+    """A command's help and its examples, both from its docstring, which explains the options too."""
+    text, *others = _SECTION.split(inspect.cleandoc(function.__doc__ or ""))
+    sections = {title: body for title, _, body in (one.partition(":\n") for one in others)}
+    _, *entries = _ENTRY.split(sections.get("Options", ""))
+    _explain(function, dict(zip(entries[::2], entries[1::2], strict=True)))
+    examples = sections.get("Examples")
     return text, f"\b\nExamples:\n{examples}" if examples else None  # \b: line by line
+
+
+def _explain(function: Callable[..., None], entries: Mapping[str, str]) -> None:
+    """Give a command's options their help, and those that are true or false a flag without its opposite."""
+    parameters = []
+    for name, one in inspect.signature(function, eval_str=True).parameters.items():
+        kind, shown = one.annotation, typer.Option()
+        if get_origin(kind) is Annotated:
+            kind, shown = kind.__origin__, copy(kind.__metadata__[0])
+        shown.help = shown.help or " ".join(entries[name].split())
+        if (kind is bool or name.endswith("_")) and shown.default is ...:  # there stands the first flag
+            shown.default = f"--{name.strip('_').replace('_', '-')}"
+        parameters.append(one.replace(annotation=Annotated[kind, shown]))
+    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    function.__annotations__ = {one.name: one.annotation for one in parameters}
 
 
 def _show_version(wanted: bool) -> None:

@@ -14,21 +14,18 @@ from quaver.cli.terminal_tables import conclusion_tables, estimates_tables
 
 def command(
     study: StudyArgument,
-    name: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Measures; by default the study's own.", autocompletion=one_of_plugins("measures")
-        ),
-    ] = None,
-    undefined: Annotated[
-        bool, typer.Option("--undefined", help="Also list what is undefined, each with its reason.")
-    ] = False,
+    name: Annotated[list[str] | None, typer.Argument(autocompletion=one_of_plugins("measures"))] = None,
+    undefined: bool = False,
     as_json: JsonLinesOption = False,
     function: FunctionOption = None,
 ) -> None:
     """Print estimates with their intervals, after a summary.
 
     Estimates that are undefined are counted; --undefined lists them, each with its reason.
+
+    Options:
+      name: Measures; by default the study's own.
+      undefined: Also list what is undefined, each with its reason.
 
     Examples:
       quaver measure study.yaml

@@ -2,44 +2,33 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from quaver.cli.console import say
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 
-
-class Form(StrEnum):
-    """A format that papers are written in."""
-
-    markdown = "markdown"
-    latex = "latex"
-    html = "html"
+Form = Literal["markdown", "latex", "html"]
+"""A format that papers are written in."""
 
 
 def command(
     study: StudyArgument = HERE,
-    form: Annotated[
-        Form, typer.Option("--as", help="The format of the table and the paragraph.")
-    ] = Form.markdown,
-    to: Annotated[
-        Path | None,
-        typer.Option(help="Write every format to this folder instead of printing one.", metavar="FOLDER"),
-    ] = None,
-    checklist: Annotated[
-        str | None,
-        typer.Option(
-            help="Print a checklist instead: llm-guidelines, text-annotation or wrong-labels.", metavar="NAME"
-        ),
-    ] = None,
+    form: Annotated[Form, typer.Option("--as")] = "markdown",
+    to: Annotated[Path | None, typer.Option(metavar="FOLDER")] = None,
+    checklist: Annotated[str | None, typer.Option(metavar="NAME")] = None,
     function: FunctionOption = None,
 ) -> None:
     """Print a table, a methods paragraph and BibTeX for a paper.
 
     Or a checklist of the field, filled in. The paragraph of a bundle names its digest.
+
+    Options:
+      form: The format of the table and the paragraph.
+      to: Write every format to this folder instead of printing one.
+      checklist: Print a checklist instead: llm-guidelines, text-annotation or wrong-labels.
 
     Examples:
       quaver paper study.yaml
@@ -49,10 +38,10 @@ def command(
     """
     paper = open_study(study, function).paper()
     if checklist is not None:
-        say(paper.checklist_as(checklist, form.value))
+        say(paper.checklist_as(checklist, form))
         return
     if to is None:
-        say("\n".join([paper.table_as(form.value), paper.methods_as(form.value), paper.bibtex.rstrip()]))
+        say("\n".join([paper.table_as(form), paper.methods_as(form), paper.bibtex.rstrip()]))
         return
     written = paper.write(to)
     say(f"Wrote {', '.join(path.name for path in written)} to {to}")

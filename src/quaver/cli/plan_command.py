@@ -32,40 +32,26 @@ _HEADS = (
 
 def command(
     study: StudyArgument = HERE,
-    pilot: Annotated[
-        int,
-        typer.Option(help="First ask this many requests, spread over the study, to measure time and tokens."),
-    ] = 0,
-    compare: Annotated[
-        list[str] | None,
-        typer.Option(help="Also estimate the cost on this model, such as openai/gpt-4o-mini."),
-    ] = None,
-    small: Annotated[
-        bool, typer.Option("--small", help="Plan the small version that the study file describes.")
-    ] = False,
-    width: Annotated[
-        float | None,
-        typer.Option(
-            help="Estimate how many items, paraphrases and repeats a 95% interval of this width takes."
-        ),
-    ] = None,
-    measure: Annotated[
-        str | None,
-        typer.Option(help="The measure that --width is about.", autocompletion=one_of_plugins("measures")),
-    ] = None,
-    guard: Annotated[
-        str | None,
-        typer.Option(
-            help="Say how many items and repeats a bound of quaver compare needs: 'accuracy > -0.02'.",
-            metavar="BOUND",
-        ),
-    ] = None,
+    pilot: int = 0,
+    compare: list[str] | None = None,
+    small: bool = False,
+    width: float | None = None,
+    measure: Annotated[str | None, typer.Option(autocompletion=one_of_plugins("measures"))] = None,
+    guard: Annotated[str | None, typer.Option(metavar="BOUND")] = None,
     function: FunctionOption = None,
 ) -> None:
     """Estimate calls, tokens, time and cost.
 
     Asks nothing, except with --pilot. Paraphrases that a model has yet to make count as long as the
     original.
+
+    Options:
+      pilot: First ask this many requests, spread over the study, to measure time and tokens.
+      compare: Also estimate the cost on this model, such as openai/gpt-4o-mini.
+      small: Plan the small version that the study file describes.
+      width: Estimate how many items, paraphrases and repeats a 95% interval of this width takes.
+      measure: The measure that --width is about.
+      guard: Say how many items and repeats a bound of quaver compare needs: 'accuracy > -0.02'.
 
     Examples:
       quaver plan study.yaml

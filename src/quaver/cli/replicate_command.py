@@ -11,18 +11,17 @@ from quaver.cli.console import say, screen, table
 
 
 def command(
-    folder: Annotated[
-        Path, typer.Argument(help="A folder with published.yaml, or with promptstability's files.")
-    ] = Path(),
-    to: Annotated[
-        Path | None,
-        typer.Option(help="Where the tables go; by default the same folder.", metavar="FOLDER"),
-    ] = None,
+    folder: Annotated[Path, typer.Argument()] = Path(),
+    to: Annotated[Path | None, typer.Option(metavar="FOLDER")] = None,
 ) -> None:
     """Compute published numbers again from the published annotations.
 
     Each stands beside the recomputed one, with an interval that holds beside the published one. Writes the
     table as Markdown, LaTeX and CSV. Exits with 1 if a number is not reproduced within its rounding.
+
+    Options:
+      folder: A folder with published.yaml, or with promptstability's files.
+      to: Where the tables go; by default the same folder.
 
     Examples:
       quaver replicate barrie-2024

@@ -14,15 +14,15 @@ from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_s
 
 def command(
     study: StudyArgument = HERE,
-    to: Annotated[
-        Path | None,
-        typer.Option(help="The folder to write to; by default the study's own.", metavar="FOLDER"),
-    ] = None,
+    to: Annotated[Path | None, typer.Option(metavar="FOLDER")] = None,
     function: FunctionOption = None,
 ) -> None:
     """Write the report: one HTML file that opens anywhere.
 
     Beside it go estimates.csv, tables/ and figures/.
+
+    Options:
+      to: The folder to write to; by default the study's own.
 
     Examples:
       quaver report study.yaml

@@ -12,18 +12,15 @@ from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, one_of
 
 def command(
     study: StudyArgument = HERE,
-    evaluator: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="An evaluator's name; by default the study's own.",
-            autocompletion=one_of_plugins("evaluators"),
-        ),
-    ] = None,
+    evaluator: Annotated[list[str] | None, typer.Option(autocompletion=one_of_plugins("evaluators"))] = None,
     function: FunctionOption = None,
 ) -> None:
     """Read the stored answers again, with these evaluators or others.
 
     Asks nothing.
+
+    Options:
+      evaluator: An evaluator's name; by default the study's own.
 
     Examples:
       quaver rescore study.yaml

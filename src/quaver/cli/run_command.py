@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quaver.cli import run_options as options
 from quaver.cli.console import errors, say, screen
 from quaver.cli.run_display import (
     open_collection,
@@ -27,23 +26,36 @@ if TYPE_CHECKING:
 
 def command(
     study: StudyArgument = HERE,
-    retry_errors: options.RetryErrors = False,
-    events: options.Events = "",
-    batch: options.Batch = False,
-    wait: options.Wait = False,
-    cancel_batches: options.CancelBatches = False,
-    on: options.On = "",
-    address: options.Address = "",
-    workers: options.Workers = 0,
-    gpus_per_worker: options.GpusPerWorker = 0.0,
-    shard: options.Shard = "",
-    small: options.Small = False,
+    retry_errors: bool = False,
+    events: str = "",
+    batch: bool = False,
+    wait: bool = False,
+    cancel_batches: bool = False,
+    on: str = "",
+    address: str = "",
+    workers: Annotated[int, typer.Option(show_default=False)] = 0,
+    gpus_per_worker: Annotated[float, typer.Option(show_default=False)] = 0.0,
+    shard: str = "",
+    small: bool = False,
     function: FunctionOption = None,
 ) -> None:
     """Ask what has not been asked yet, and store the answers.
 
     Ctrl-C stops; run again to continue. No stored answer is lost or asked for twice. With --batch (or
     `batch: true` beside a model) it hands the calls over and ends; run again to collect what is ready.
+
+    Options:
+      retry_errors: Ask again for what failed.
+      events: Where to write events as JSON lines: a file, or - for standard output.
+      batch: Ask in the providers' batches where there are any: half the price, within a day.
+      wait: Stay until every batch is over, and collect it.
+      cancel_batches: Ask nothing; end every batch that is out and store what it answered.
+      on: Where models are asked: here, or ray for the workers of a Ray cluster.
+      address: The Ray cluster's address; RAY_ADDRESS or this machine if left out.
+      workers: Ray workers a model; as many as fit if left out.
+      gpus_per_worker: GPUs that each Ray worker has for itself.
+      shard: Ask one of several equal parts only, in a process of its own: 3/8 is the third of eight.
+      small: Run the small version that the study file describes.
 
     Examples:
       quaver run study.yaml

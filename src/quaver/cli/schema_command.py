@@ -14,14 +14,15 @@ from quaver.errors import QuaverError
 
 
 def command(
-    files: Annotated[
-        list[Path] | None, typer.Argument(help="Study files to check instead.", autocompletion=studies)
-    ] = None,
+    files: Annotated[list[Path] | None, typer.Argument(autocompletion=studies)] = None,
 ) -> None:
     """Print the study file's JSON Schema, or check study files.
 
     Editors read the schema. A check finds unknown keys, plug-ins, columns, labels and options.
     It asks no model and writes nothing.
+
+    Options:
+      files: Study files to check instead.
 
     Examples:
       quaver schema > study.schema.json

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -11,46 +10,34 @@ from quaver.cli.console import say, screen, table
 from quaver.cli.run_display import open_collection
 from quaver.cli.study_options import FunctionOption, StudyArgument, open_study, tables_of_papers
 
-
-class TableForm(StrEnum):
-    """A format that a table is printed in."""
-
-    markdown = "markdown"
-    latex = "latex"
-    html = "html"
-    csv = "csv"
+TableForm = Literal["markdown", "latex", "html", "csv"]
+"""A format that a table is printed in."""
 
 
-class TableLayout(StrEnum):
-    """How a table is laid out."""
-
-    long = "long"
-    paper = "paper"
+TableLayout = Literal["long", "paper"]
+"""How a table is laid out."""
 
 
 def command(
     study: StudyArgument,
-    name: Annotated[
-        str | None,
-        typer.Argument(help="The table; without one, all are listed.", autocompletion=tables_of_papers),
-    ] = None,
-    form: Annotated[
-        TableForm, typer.Option("--as", "--format", help="The table's format.")
-    ] = TableForm.markdown,
-    item: Annotated[
-        list[str] | None,
-        typer.Option(help="The id of an item that the table is about; may be repeated.", metavar="ID"),
-    ] = None,
-    layout: Annotated[
-        TableLayout, typer.Option(help="A row an answer to a question, or as the paper prints it.")
-    ] = TableLayout.long,
-    small: Annotated[bool, typer.Option("--small", help="Of the small version.")] = False,
+    name: Annotated[str | None, typer.Argument(autocompletion=tables_of_papers)] = None,
+    form: Annotated[TableForm, typer.Option("--as", "--format")] = "markdown",
+    item: Annotated[list[str] | None, typer.Option(metavar="ID")] = None,
+    layout: TableLayout = "long",
+    small: bool = False,
     function: FunctionOption = None,
 ) -> None:
     """Print a table as one of the papers prints it.
 
     It takes a study, a bundle, or a collection, whose studies are the table's data sets. No model is
     asked.
+
+    Options:
+      name: The table; without one, all are listed.
+      form: The table's format.
+      item: The id of an item that the table is about; may be repeated.
+      layout: A row an answer to a question, or as the paper prints it.
+      small: Of the small version.
 
     Examples:
       quaver table study.yaml
@@ -72,7 +59,7 @@ def command(
         screen.print(table(("table", "what it shows", "paper"), rows))
         return
     made = [published(stored, name, items=item or ())]
-    if layout is TableLayout.paper:
+    if layout == "paper":
         made = as_printed(made[0], kind_of(name))
-    text = "\n".join(one.as_(form.value) for one in made)
+    text = "\n".join(one.as_(form) for one in made)
     say(text.replace("\r\n", "\n").rstrip("\n"))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from rich.text import Text
 
 from quaver.cli.console import plain, say, screen
@@ -20,19 +19,19 @@ if TYPE_CHECKING:
 
 def command(
     study: StudyArgument = HERE,
-    export: Annotated[
-        Path | None,
-        typer.Option("--export", help="Write the texts that vary to a CSV file that you can edit."),
-    ] = None,
-    import_: Annotated[Path | None, typer.Option("--import", help="Apply the edits of such a file.")] = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="Let the model make its paraphrases again; drops edits.")
-    ] = False,
+    export: Path | None = None,
+    import_: Path | None = None,
+    again: bool = False,
     function: FunctionOption = None,
 ) -> None:
     """Show every prompt, and what differs from the original.
 
     Edit the texts as a table: export them, change them, import them.
+
+    Options:
+      export: Write the texts that vary to a CSV file that you can edit.
+      import_: Apply the edits of such a file.
+      again: Let the model make its paraphrases again; drops edits.
 
     Examples:
       quaver variants study.yaml

@@ -18,21 +18,19 @@ if TYPE_CHECKING:
 
 
 def command(
-    path: Annotated[Path, typer.Argument(help="The bundle.", metavar="BUNDLE", autocompletion=studies)],
-    digest: Annotated[
-        str | None, typer.Option(help="The archive's SHA-256 as the authors published it.", metavar="SHA256")
-    ] = None,
-    frozen: Annotated[
-        str | None,
-        typer.Option(
-            help="The digest that the authors published when they froze the design.", metavar="SHA256"
-        ),
-    ] = None,
+    path: Annotated[Path, typer.Argument(metavar="BUNDLE", autocompletion=studies)],
+    digest: Annotated[str | None, typer.Option(metavar="SHA256")] = None,
+    frozen: Annotated[str | None, typer.Option(metavar="SHA256")] = None,
 ) -> None:
     """Make again what follows from a bundle's answers, and compare it.
 
     Shows what was made again and compared, what was not, and what nobody can find out from an archive. Exits
     with 1 if anything differs.
+
+    Options:
+      path: The bundle.
+      digest: The archive's SHA-256 as the authors published it.
+      frozen: The digest that the authors published when they froze the design.
 
     Examples:
       quaver verify study.quaver.zip

@@ -15,27 +15,30 @@ from quaver.errors import QuaverError
 
 
 def command(
-    study: Annotated[
-        list[Path] | None,
-        typer.Argument(help="Study files, collections, their folders, or bundles.", autocompletion=studies),
-    ] = None,
-    port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="Where to listen; a free port by default.")
-    ] = None,
-    no_open: Annotated[bool, typer.Option("--no-open", help="Only print the address.")] = False,
-    at: Annotated[str, typer.Option(help="The part of an address after #: what to show first.")] = "",
-    export: Annotated[
-        Path | None, typer.Option(help="Write one .html file that opens from disk, instead of serving.")
-    ] = None,
-    query: Annotated[str, typer.Option(help="Which items --export writes, as a query line.")] = "",
-    sort: Annotated[str, typer.Option(help="Their order: item, instability, cluster, gold …")] = "item",
+    study: Annotated[list[Path] | None, typer.Argument(autocompletion=studies)] = None,
+    port: Annotated[int | None, typer.Option(min=1, max=65535)] = None,
+    no_open: bool = False,
+    at: str = "",
+    export: Path | None = None,
+    query: str = "",
+    sort: str = "item",
     function: FunctionOption = None,
-    items: Annotated[int, typer.Option(min=1, max=5000, help="How many items --export writes.")] = 200,
+    items: Annotated[int, typer.Option(min=1, max=5000)] = 200,
 ) -> None:
     """Look at every answer of a study in the browser.
 
     You can do so while the study runs. The server listens on this machine alone, and answers nobody who
     does not have its address. It changes no answer; Ctrl-C ends it.
+
+    Options:
+      study: Study files, collections, their folders, or bundles.
+      port: Where to listen; a free port by default.
+      no_open: Only print the address.
+      at: The part of an address after #: what to show first.
+      export: Write one .html file that opens from disk, instead of serving.
+      query: Which items --export writes, as a query line.
+      sort: Their order: item, instability, cluster, gold …
+      items: How many items --export writes.
 
     Examples:
       quaver view study.yaml

@@ -20,28 +20,15 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 def command(
     study: StudyArgument = HERE,
-    prompts: Annotated[int | None, typer.Option(min=1, help="Prompts of a look (20).")] = None,
-    parts: Annotated[
-        int | None, typer.Option(min=1, help="Looks that it takes to ask every prompt of the canary (10).")
-    ] = None,
-    first: Annotated[
-        int | None, typer.Option(min=2, help="How often each prompt is asked on the first occasion (6).")
-    ] = None,
-    whole: Annotated[bool, typer.Option("--whole", help="Ask for whole answers, not for one token.")] = False,
-    every: Annotated[
-        str, typer.Option(help="Look again and again, this long apart: 30m, 2h, 1d. Ends at an alarm.")
-    ] = "",
-    looks: Annotated[int | None, typer.Option(min=1, help="With --every: how many looks.")] = None,
-    renew: Annotated[
-        bool, typer.Option("--renew", help="Begin a new watch; the old one stays beside it.")
-    ] = False,
-    apart: Annotated[
-        tuple[str, str] | None,
-        typer.Option(
-            metavar="MODEL MODEL", help="Take no look; say whether two of the study's models are the same."
-        ),
-    ] = None,
-    most: Annotated[int, typer.Option(min=2, help="With --apart: how many calls at most.")] = 200,
+    prompts: Annotated[int | None, typer.Option(min=1)] = None,
+    parts: Annotated[int | None, typer.Option(min=1)] = None,
+    first: Annotated[int | None, typer.Option(min=2)] = None,
+    whole: bool = False,
+    every: str = "",
+    looks: Annotated[int | None, typer.Option(min=1)] = None,
+    renew: bool = False,
+    apart: Annotated[tuple[str, str] | None, typer.Option(metavar="MODEL MODEL")] = None,
+    most: Annotated[int, typer.Option(min=2)] = 200,
     as_json: JsonOption = False,
     function: FunctionOption = None,
 ) -> None:
@@ -49,6 +36,17 @@ def command(
 
     Asks some of the study's prompts again. The first look locks them, and later looks are compared with it.
     Exits with 1 at an alarm, and where two models are told apart.
+
+    Options:
+      prompts: Prompts of a look (20).
+      parts: Looks that it takes to ask every prompt of the canary (10).
+      first: How often each prompt is asked on the first occasion (6).
+      whole: Ask for whole answers, not for one token.
+      every: Look again and again, this long apart: 30m, 2h, 1d. Ends at an alarm.
+      looks: With --every: how many looks.
+      renew: Begin a new watch; the old one stays beside it.
+      apart: Take no look; say whether two of the study's models are the same.
+      most: With --apart: how many calls at most.
 
     Examples:
       quaver watch study.yaml

@@ -21,25 +21,23 @@ _LONG = 60
 
 def command(
     study: StudyArgument = HERE,
-    against: Annotated[
-        Path | None,
-        typer.Option(
-            help="The study before a change: its bundle, or a copy of its folder.", autocompletion=studies
-        ),
-    ] = None,
-    n: Annotated[int, typer.Option("-n", min=1, help="How many items.")] = 10,
-    evaluator: Annotated[
-        str | None, typer.Option(help="The evaluator; by default the study's first.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Write items and whole answers to a .csv or .json file.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    against: Annotated[Path | None, typer.Option(autocompletion=studies)] = None,
+    n: Annotated[int, typer.Option("-n", min=1)] = 10,
+    evaluator: str | None = None,
+    out: Path | None = None,
+    as_json: Annotated[bool, typer.Option("--json")] = False,
     function: FunctionOption = None,
 ) -> None:
     """List the items to look at first, with their answers.
 
     With --against, before and after a change.
+
+    Options:
+      against: The study before a change: its bundle, or a copy of its folder.
+      n: How many items.
+      evaluator: The evaluator; by default the study's first.
+      out: Write items and whole answers to a .csv or .json file.
+      as_json: One JSON object.
 
     Examples:
       quaver worst study.yaml -n 5

@@ -16,7 +16,7 @@ class Option(NamedTuple):
 
 def options_in(record: type) -> dict[str, tuple[Any, Option]]:
     """Each option of a record by name: its type, and what is declared of it."""
-    return {name: get_args(hint) for name, hint in get_type_hints(record, include_extras=True).items()}  # type: ignore[misc]
+    return {name: get_args(hint) for name, hint in get_type_hints(record, include_extras=True).items()}
 
 
 def with_defaults(record: type, given: Mapping[str, Any]) -> Any:

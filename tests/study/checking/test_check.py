@@ -262,7 +262,7 @@ def test_odd_names_are_only_text(tmp_path: Path) -> None:
         ({"gold": "stance", "text": "stance"}, QuaverError, "of its own"),
         ({"gold": "stance", "to": "texts.csv"}, StoreError, "texts.csv"),
         ({"gold": "stance", "prompts": 200}, QuaverError, "study file"),
-        ({"gold": "stance", "written": {"sheet": "One"}}, SpecError, "sheet"),
+        ({"gold": "stance", "sheet": "One"}, SpecError, "sheet"),
     ],
 )
 def test_every_mistake_names_its_fix(

@@ -13,7 +13,7 @@ BUNDLED: Final = "smollm2-135m-instruct"
 
 
 class CheckOptions(TypedDict, total=False):
-    """What a check can be told.
+    """How a check is made; every option may be left out.
 
     Attributes:
         text: The column of texts; recognised by its name or its length, if left out.
