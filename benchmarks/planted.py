@@ -58,6 +58,7 @@ class Said:
         classes: The labels that it excludes.
         groups: The groups that it excludes.
         missing: Whether it says that texts have no label.
+        alike: What it says that most of these have in common, as `Kind.alike`.
         quoted: Intervals by quantity of `true_values`.
         elsewhere: Whether these are of the texts outside the excluded groups.
         sentence: Its first line.
@@ -69,6 +70,7 @@ class Said:
     classes: frozenset[str] = frozenset()
     groups: frozenset[str] = frozenset()
     missing: bool = False
+    alike: str = ""
     quoted: tuple[tuple[str, float, float], ...] = ()
     elsewhere: bool = False
     sentence: str = ""
@@ -106,14 +108,19 @@ def said(study: Study) -> dict[str, Said]:
             for estimate in one.evidence
             if estimate.measure in _QUANTITIES and estimate.low is not None and estimate.high is not None
         ]
-        bare = any(estimate.measure == "unlabelled_texts" for estimate in one.unvouched)
+        bare = [estimate for estimate in one.unvouched if estimate.measure == "unlabelled_texts"]
+        alike = [
+            str(estimate.details.get("level") or next(iter({"longer", "shorter"} & {*estimate.details}), ""))
+            for estimate in bare
+        ]
         found[one.field or one.model] = Said(
             kind=one.kind,
             cause=_CAUSES.get(one.reason, one.reason),
             prompt=one.prompt.rpartition("=")[2],
             classes=frozenset(one.classes),
             groups=frozenset(level for _, level in one.groups),
-            missing=bare or any(quantity == "missing" for quantity, _, _ in quoted),
+            missing=bool(bare) or any(quantity == "missing" for quantity, _, _ in quoted),
+            alike="".join(alike),
             quoted=tuple(quoted),
             elsewhere=one.elsewhere,
             sentence=card.lines[0],
@@ -216,6 +223,8 @@ def _false_clauses(kind: Kind, study: Planted, verdict: Said) -> Iterator[str]:
     never_filled = bool(kind.fields) and kind.of != kind.fields[0]
     if verdict.missing and not never_filled and not (study.labels < 0).any():
         yield "names missing labels"
+    if verdict.alike and verdict.alike != kind.alike:
+        yield f"says that texts without a label are {verdict.alike}"
     refuses = verdict.kind in ("do not use", "use one prompt only")
     if refuses and kind.causes and verdict.cause and verdict.cause not in kind.causes:
         yield f"names {verdict.cause} as the reason"
@@ -322,8 +331,11 @@ _SYLLABLES = np.array([a + b for a in "bdfgklmnprstvz" for b in ("a", "e", "i", 
 def _texts(study: Planted, *, near: bool, rng: np.random.Generator) -> list[str]:
     """Texts that nobody could read; copies are alike, or all but for a word."""
     count = int(study.original.max()) + 1
-    words = _SYLLABLES[rng.integers(0, _SYLLABLES.size, (count, 12, 3))]
-    originals = [" ".join("".join(word) for word in text) for text in words]
+    words = _SYLLABLES[rng.integers(0, _SYLLABLES.size, (count, int(study.words.max()), 3))]
+    originals = [
+        " ".join("".join(word) for word in text[:length])
+        for text, length in zip(words, study.words, strict=True)
+    ]
     texts = [originals[at] for at in study.original]
     return [f"{text} {_SYLLABLES[at % 100]}{at}" for at, text in enumerate(texts)] if near else texts
 

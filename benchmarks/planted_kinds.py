@@ -23,6 +23,7 @@ class Kind:
         prompts: The prompts of which one may be used alone.
         names_groups: Whether groups that are misread must be excluded where others are vouched for.
         says_missing: Whether labels may be used only where it is said that some texts have none.
+        alike: What texts without a label have in common: ``longer``, ``shorter``, or a group.
         causes: The first reasons that are right to give for not using labels; any, if empty.
         factor: The column of the prompts.
         beside: How often another model is wrong on the same texts.
@@ -38,6 +39,7 @@ class Kind:
     prompts: tuple[int, ...] = ()
     names_groups: bool = False
     says_missing: bool = False
+    alike: str = ""
     causes: tuple[str, ...] = ()
     factor: str = "prompt"
     beside: float | None = None
@@ -377,6 +379,41 @@ _MISSING = {
     "half of the labels missing at random": Kind(Plan(missing=0.5), (NOT,), causes=("missing",)),
     "8% of the texts, the hard ones, never labelled": Kind(
         Plan(texts=400, hard=0.08, hard_missing=True, wrong=0.02), (USE, EXCEPT), says_missing=True
+    ),
+    "8% of the texts, the long ones, never labelled": Kind(
+        Plan(texts=400, hard=0.08, hard_missing=True, wrong=0.02, lengths=True, hard_long=True),
+        (USE, EXCEPT),
+        says_missing=True,
+        alike="longer",
+    ),
+    "8% of the texts, of any length, never labelled": Kind(
+        Plan(texts=400, hard=0.08, hard_missing=True, wrong=0.02, lengths=True),
+        (USE, EXCEPT),
+        says_missing=True,
+    ),
+    "8% of the texts of six groups, of any length, never labelled": Kind(
+        Plan(
+            texts=400,
+            hard=0.08,
+            hard_missing=True,
+            wrong=0.02,
+            lengths=True,
+            groups=Groups(6, declared="groups"),
+        ),
+        (USE, EXCEPT),
+        says_missing=True,
+    ),
+    "one group of fifteen hardly ever labelled": Kind(
+        Plan(
+            texts=400,
+            wrong=0.02,
+            lengths=True,
+            gold=0.0,
+            groups=Groups(15, bad=(3,), silent=0.9, declared="groups"),
+        ),
+        (USE,),
+        says_missing=True,
+        alike="g3",
     ),
     "a third of the texts, the hard ones, never labelled": Kind(
         Plan(texts=300, hard=0.33, hard_missing=True), (NOT,), causes=("missing",)

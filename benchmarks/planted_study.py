@@ -39,6 +39,7 @@ class Groups:
         differ: Whether the first label is frequent in some groups and rare in others.
         declared: How the study file names the column: ``group`` (texts were drawn by it), ``groups`` (texts
             are compared by it), or an empty text (not at all).
+        silent: The share of the texts in bad groups that never get a label.
     """
 
     count: int
@@ -50,6 +51,7 @@ class Groups:
     drift: float = 0.0
     differ: bool = False
     declared: str = ""
+    silent: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,8 @@ class Plan:
         missing: The chance that an answer has no label, by prompt.
         hard: The share of texts that are hard; all prompts label half of them wrong.
         hard_missing: Whether hard texts never get a label.
+        lengths: Whether texts have 5 to 40 words, instead of 12.
+        hard_long: Whether hard texts are the longest.
         refused: The label whose texts never get one.
         gold: The share of texts with a gold label.
         gold_wrong: The share of gold labels that are wrong.
@@ -115,6 +119,8 @@ class Plan:
     missing: Chances = 0.0
     hard: float = 0.0
     hard_missing: bool = False
+    lengths: bool = False
+    hard_long: bool = False
     refused: int | None = None
     gold: float = 1.0
     gold_wrong: float = 0.0
@@ -141,6 +147,7 @@ class Planted:
         group: The group of each text.
         misread: The groups that are misread.
         original: Which text a text is a copy of.
+        words: How many words an original has.
     """
 
     truth: Ints
@@ -150,6 +157,7 @@ class Planted:
     group: Ints
     misread: frozenset[int]
     original: Ints
+    words: Ints
 
 
 def planted(plan: Plan, rng: np.random.Generator) -> Planted:
@@ -165,12 +173,17 @@ def planted(plan: Plan, rng: np.random.Generator) -> Planted:
         in_bad = np.isin(group, list(misread))
         labels = _in_groups(plan.groups, truth, labels, in_bad, kinds, rng)
     hard = rng.random(n) < plan.hard
+    words = rng.integers(5, 41, n) if plan.lengths else np.full(n, 12)
+    if plan.hard_long:
+        words = np.where(hard, rng.integers(35, 41, n), np.minimum(words, 36))
     labels = np.where((hard & (rng.random(n) < 0.5))[:, None], _other(truth, kinds, rng)[:, None], labels)
     labels = np.repeat(labels[..., None], plan.repeats, 2)
     labels = _anew(labels, plan.again, kinds, rng)
     bare = rng.random(labels.shape) < np.broadcast_to(plan.missing, plan.prompts)[None, :, None]
     if plan.hard_missing:
         bare |= hard[:, None, None]
+    if plan.groups is not None and plan.groups.silent:
+        bare |= (in_bad & (rng.random(n) < plan.groups.silent))[:, None, None]
     if plan.refused is not None:
         bare |= (truth == plan.refused)[:, None, None]
     gold, coders = _gold(plan, truth, rng)
@@ -183,6 +196,7 @@ def planted(plan: Plan, rng: np.random.Generator) -> Planted:
         group[original],
         misread,
         original,
+        words,
     )
 
 

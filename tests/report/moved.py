@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import polars as pl
 
-from quaver.core.records import Estimate, Label, LabelSet
+from quaver.core.records import Estimate, Item, Label, LabelSet, Variant
 from quaver.study.analysis.measured_study import MeasuredStudy
 from quaver.study.sources.study_source import StudySource
 
@@ -22,9 +22,9 @@ def measured_study(lock: Mapping[str, Any], annotations: pl.DataFrame) -> Measur
     """Annotations made by hand as those of the study that a lock document describes."""
     experiment = SimpleNamespace(
         labels=LabelSet(tuple(Label(one["code"], one["name"]) for one in lock["labels"]["labels"])),
-        variants=[SimpleNamespace(factors=one["factors"]) for one in lock["variants"]],
+        variants=[Variant("", one["factors"], "", "", "", "", "", {}) for one in lock["variants"]],
         decodings=lock["decodings"],
-        items=[],
+        items=[Item(name, {}) for name in annotations["item"].cast(pl.String).unique()],
         conditions=[SimpleNamespace(model=name) for name in lock["models"]],
     )
     spec = SimpleNamespace(

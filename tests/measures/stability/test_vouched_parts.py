@@ -108,3 +108,25 @@ def test_a_step_between_neighbours_weighs_little_on_a_scale() -> None:
     assert ordinal["flips_prompts"] == nominal["flips_prompts"]
     assert (nominal["flips_agreement"] or 0.0) < 0.3
     assert (ordinal["flips_agreement"] or 0.0) > 0.6
+
+
+@pytest.mark.parametrize(
+    ("bare", "expected"),
+    [
+        ("the long ones", {"longer": 44, "shared": 10}),
+        ("one party", {"group": "party", "level": "x", "shared": 10}),
+        ("every sixth", {}),
+    ],
+)
+def test_what_items_without_a_label_have_in_common_is_named_where_it_is_clear(
+    bare: str, expected: dict[str, object]
+) -> None:
+    at = range(60)
+    is_bare = {"the long ones": lambda n: n >= 50, "one party": lambda n: n % 5 == 0 and n < 50}
+    without = is_bare.get(bare, lambda n: n % 6 == 0)
+    labels: list[str | None] = [None if without(n) else "ab"[n % 2] for n in at]
+    party: list[str | None] = ["x" if n % 5 == 0 else "y" for n in at]
+    answers = frame(labels, "ab" * 30, party=party).with_columns(words=pl.Series(at))
+    one = by_name(vouched_parts(answers, labels=LABELS, compared=["party"], resamples=0))["unlabelled_texts",]
+    names = {"longer", "shorter", "group", "level", "shared"} & {*one.details}
+    assert {name: one.details[name] for name in names} == expected

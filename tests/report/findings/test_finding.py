@@ -11,6 +11,7 @@ from markupsafe import Markup
 from quaver.core.records import Estimate
 from quaver.report.findings.effect_sentences import clear, largest_effects
 from quaver.report.findings.finding import Finding, finding
+from quaver.report.findings.verdict_card import card
 
 BROKEN = re.compile(r"\b(None|nan|inf)\b|\{\}|  |\d e[-−]|\d\s%")
 
@@ -171,3 +172,14 @@ def test_the_other_side_of_a_difference_is_not_the_next_largest() -> None:
     assert seen is not None
     assert seen.next is None
     assert largest_effects([]) is None
+
+
+@pytest.mark.parametrize(("answered", "step"), [(12, "run"), (24, "add items")])
+def test_what_is_too_early_to_say_of_a_run_that_is_not_at_its_end_asks_to_go_on(
+    make: Any, answered: int, step: str
+) -> None:
+    study = make(items=6)
+    study.lock["collection"] = {"total": 24, "answered": answered}
+    known = card(study.results())
+    assert (known.kind, known.step) == ("cannot tell", step)
+    assert ("12 calls" in known.next_step) == (step == "run")

@@ -7,12 +7,13 @@ right. So each is looked at by itself, with intervals that hold for all of them 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.stats import hypergeom
 
 from quaver.core.records import Estimate, LabelSet
 from quaver.estimation.bootstrap import Floats, Resampling
@@ -30,6 +31,12 @@ _OFF = "1 − disagreement of a group's labels and gold labels / that of all by 
 _GIVEN = "share of the answers to items of a step that give it"
 _BARE = "share of the items that have no label in any answer"
 _APART = "share of coders' labels that differ from the label that most of the others gave"
+_WORDS = "words"
+"""The column of how many words an item's text has."""
+
+_BY_CHANCE = 0.01
+"""With this chance items without a label seem to have something in common that they have not."""
+
 _LEVELS = 50
 """Of a column with more values no group is looked at by itself."""
 
@@ -61,7 +68,9 @@ def vouched_parts(
     - ``step_given`` (``label``), of each step of a scale that gold labels have and no answer gives: 0, with
       ``texts`` in the details. A step that is given is not looked at by itself: its neighbour is nearly as
       good.
-    - ``unlabelled_texts``: the share of items that no answer labels; known without gold labels.
+    - ``unlabelled_texts``: the share of items that no answer labels; known without gold labels. What most of
+      them have in common and others have not is in the details: ``shared``, by so many of them, and the
+      ``group`` and ``level``, or ``longer`` or ``shorter`` than so many words (of a column ``words``).
     - ``coders_differ``: the share of coders' labels that differ from what most other coders gave.
 
     The intervals of classes and groups hold for all of a model at once.
@@ -78,13 +87,14 @@ def vouched_parts(
     given = frame_of(annotations)
     groups, resampling = item_groups(given, group), Resampling(resamples=resamples, seed=seed)
     columns, people = ([one for one in some if one in given.columns] for some in (compared, coders))
-    of_items = given.select(pl.col("item", *columns, *people).cast(pl.String)).unique("item")
+    lengths = [_WORDS] if _WORDS in given.columns else []
+    of_items = given.select(pl.col("item", *columns, *people).cast(pl.String), *lengths).unique("item")
     found: list[Estimate] = []
     for (model,), part in prepared(given, labels).group_by("model", maintain_order=True):
         codes, alike = (*labels.codes, NO_LABEL_CODE), likeness(labels)
         answers = PromptAnswers(part, codes, groups, str(model), resampling, alike)
-        found.append(_unlabelled(answers))
         known = pl.DataFrame({"item": answers.items}).join(of_items, on="item", how="left")
+        found.append(_unlabelled(answers, known, columns, alone=group is None))
         if len(people) > 1:
             found.append(_between_coders(answers, known.select(people)))
         if answers.gold is not None:
@@ -93,11 +103,39 @@ def vouched_parts(
     return found
 
 
-def _unlabelled(answers: PromptAnswers) -> Estimate:
-    """The share of items without any label."""
-    bare = (answers.counts[:, :, :-1].sum((1, 2)) == 0).astype(float)
-    said = answers.share(bare, np.ones(len(bare)), _BARE)
-    return answers.estimated("unlabelled_texts", replace(said, details={"texts": int(bare.sum())}))
+def _unlabelled(
+    answers: PromptAnswers, known: pl.DataFrame, columns: Sequence[str], *, alone: bool
+) -> Estimate:
+    """The share of items without any label, and what these have in common.
+
+    Their lengths are looked at only where items stand alone: one author's may all be long.
+    """
+    bare = answers.counts[:, :, :-1].sum((1, 2)) == 0
+    attributes: list[tuple[Mapping[str, str | int], NDArray[np.bool_]]] = []
+    attributes += _groups(known.select(columns))
+    if alone and _WORDS in known.columns:
+        words = known[_WORDS].to_numpy()
+        low, high = (int(end) for end in np.quantile(words, [0.25, 0.75]))
+        attributes += [({"longer": high}, words > high), ({"shorter": low}, words < low)]
+    said = answers.share(bare.astype(float), np.ones(len(bare)), _BARE)
+    details = {"texts": int(bare.sum()), "of": len(bare), **_in_common(bare, attributes)}
+    return answers.estimated("unlabelled_texts", replace(said, details=details))
+
+
+def _in_common(
+    bare: NDArray[np.bool_], attributes: Sequence[tuple[Mapping[str, str | int], NDArray[np.bool_]]]
+) -> dict[str, str | int]:
+    """The attribute that surely goes with having no label, if most items without one have it.
+
+    Fisher's exact test of each attribute, one-sided; p values are Bonferroni's over all of them.
+    """
+    least, found = _BY_CHANCE, dict[str, str | int]()
+    for attribute, own in attributes:
+        both = int((bare & own).sum())
+        p = len(attributes) * float(hypergeom.sf(both - 1, len(bare), own.sum(), bare.sum()))
+        if p < least and 2 * both > bare.sum():
+            least, found = p, {**attribute, "shared": both}
+    return found
 
 
 def _between_coders(answers: PromptAnswers, people: pl.DataFrame) -> Estimate:

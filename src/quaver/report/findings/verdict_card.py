@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -23,6 +23,7 @@ from quaver.report.findings.verdict_words import (
     next_step,
     reasons,
     three_lines,
+    unanswered,
 )
 from quaver.report.page_words import shortened
 
@@ -101,6 +102,8 @@ def card(results: Results) -> Card:
         recommendations([*results.audit, *results.estimates]),
         key=lambda one: places.get(one.model, len(places)),
     )
+    if unanswered(results):  # the answers that are missing may be all that it takes
+        found = [replace(one, next_step="run") if one.kind == "cannot tell" else one for one in found]
     return Card(
         headline(results, found),
         advice(found) + ".",

@@ -130,7 +130,7 @@ def limits(results: Results, found: Sequence[Recommendation]) -> str:
         if part.measure == "failed_calls":
             clauses.append(f"{percent(part.value or 0.0)} of the calls failed")
         elif part.measure == "unlabelled_texts":
-            clauses.append(f"{part.details['texts']:,} of {count(part.n, 'text')} never got a label")
+            clauses.append(_unlabelled(part))
         elif part.measure == "step_given":
             label, texts = label_in_words(results, part.cell["label"]), count(part.details["texts"], "text")
             clauses.append(
@@ -150,6 +150,22 @@ def limits(results: Results, found: Sequence[Recommendation]) -> str:
         clauses.append(f"{who} are labelled alike, which these intervals allow for")
     clauses += [_broken(part) for part in one.unvouched if part.measure == "broken_prompts"]
     return _sentence("; ".join(clauses)) if clauses else ""
+
+
+def _unlabelled(part: Estimate) -> str:
+    """How many texts never got a label, and what most of them have in common."""
+    details = part.details
+    clause = f"{details['texts']:,} of {count(details['of'], 'text')} never got a label"
+    if "shared" not in details:
+        return clause
+    if "group" in details:
+        what = f"are texts whose {details['group']} is {quoted(details['level'])}"
+    elif "longer" in details:
+        what = f"have more than {details['longer']:,} words"
+    else:
+        what = f"have fewer than {details['shorter']:,} words"
+    some = "all" if details["shared"] == details["texts"] else f"{details['shared']:,}"
+    return f"{clause}, and {some} of them {what}"
 
 
 def _broken(part: Estimate) -> str:
@@ -205,6 +221,9 @@ def next_step(results: Results, found: Sequence[Recommendation]) -> str:
     """What to do next, for the model whose labels can best be used."""
     best = best_of(found)
     step = best.next_step
+    if step == "run" and (missing := unanswered(results)) and best.reason != "no answers":
+        calls = f"{count(missing, 'call')} {'has' if missing == 1 else 'have'} no answer yet"
+        return f"Run the study to its end: {calls}; answers that you have are kept."
     agreement = known(best, "flips_agreement")
     if best.reason == "unclear" and best.needed and agreement is not None:
         unit = agreement.unit.removesuffix(AND_PROMPT)
@@ -220,6 +239,12 @@ def next_step(results: Results, found: Sequence[Recommendation]) -> str:
     if step == "lower the temperature" and decodings and not any(one.get("temperature") for one in decodings):
         return "Ask several times and take the most frequent answer to each text."
     return _NEXT[step].format(_examples(results, best)) if step == "define the classes" else _NEXT[step]
+
+
+def unanswered(results: Results) -> int:
+    """How many calls of the design have no answer yet."""
+    collection = results.lock.get("collection", {})
+    return max(0, int(collection.get("total", 0)) - int(collection.get("answered", 0)))
 
 
 def _examples(results: Results, one: Recommendation) -> str:

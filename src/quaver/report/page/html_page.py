@@ -24,7 +24,7 @@ from quaver.report.charts.figures import Gallery, gallery
 from quaver.report.charts.plane import inline_svg
 from quaver.report.estimate_index import Results
 from quaver.report.findings.causes import Cause, causes
-from quaver.report.findings.finding import STABLE, STOPPED, Finding, finding
+from quaver.report.findings.finding import STABLE, Finding, finding
 from quaver.report.findings.recommendation import Reason, Recommendation, Recommended
 from quaver.report.findings.verdict_card import card
 from quaver.report.findings.verdicts import Issue
@@ -107,9 +107,9 @@ def first_screen(results: Results, found: Finding) -> FirstScreen:
     said = {(one.model, _SAID.get(one.reason)) for one in known.recommendations}
     alarms = [one for one in serious if (one.model, one.kind) not in said]
     lines = [
-        ("What was found", _found(found, known.verdict)),
-        ("What moves the labels", escape(known.moves)),
-        ("What to do next", escape(known.next_step)),
+        ("What was found", _in_html(known.verdict)),
+        ("What moves the labels", _in_html(known.moves)),
+        ("What to do next", _in_html(known.next_step)),
     ]
     several = len(known.recommendations) > 1
     return FirstScreen(
@@ -138,13 +138,10 @@ _SAID: Final[Mapping[Reason, str]] = {
 """Why not to use labels, and the alarm that says nothing else."""
 
 
-def _found(found: Finding, verdict: str) -> Markup:
-    """What one model's labels turned out to be, where that is news, and what the recommendation rests on."""
-    (one, *others) = found.verdicts
-    known = found.headline.striptags().rstrip(".") in verdict
-    if others or known or one.kind in STOPPED or one.kind.startswith("steady"):
-        return escape(verdict)
-    return Markup("{} {}").format(found.headline, verdict)
+def _in_html(sentences: str) -> Markup:
+    """Sentences with what stands in backticks as code."""
+    parts = str(escape(sentences)).split("`")
+    return Markup("".join(f"<code>{part}</code>" if at % 2 else part for at, part in enumerate(parts)))
 
 
 def _alarm(one: Issue, several: bool) -> str:

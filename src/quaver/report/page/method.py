@@ -37,7 +37,12 @@ def gold_sentences(sample: Mapping[str, Any]) -> list[str]:
         f"{count(sample['rounds'], 'round')}{when} by {sample['design']} sampling{by} ({chances}; "
         f"seed {sample['seed']})."
     ]
+    lacking = sample["drawn"] - sample["labelled"]
+    if not sample["labelled"] and not sample.get("agreement"):
+        return [*found, "None of these items has a gold label yet."]
     coders = f"{count(len(sample['coders']), 'coder')} labelled it"
+    if lacking and len(sample["coders"]) == 1:
+        return [*found, f"1 coder labelled {sample['labelled']:,} of these items so far."]
     if agreement := sample.get("agreement"):
         alpha = "undefined" if agreement["value"] is None else f"{agreement['value']:.2f}"
         coders += (
@@ -49,7 +54,7 @@ def gold_sentences(sample: Mapping[str, Any]) -> list[str]:
         if settled[rule]:
             coders += f"; {count(settled[rule], 'disagreement')} settled by {who}"
     found.append(coders + ".")
-    if lacking := sample["drawn"] - sample["labelled"]:
+    if lacking:
         found.append(f"{count(lacking, 'drawn item')} without a gold label so far.")
     return found
 
@@ -270,11 +275,12 @@ def _measured_with(results: Results) -> list[str]:
 
 
 def _too_narrow(one: Clusters) -> str:
-    """What an author has to say of groups that no interval allows for."""
+    """What an author has to say of groups that no interval allows for, and whose interval it is."""
     who = f"items of one {one.column}" if one.kind == "columns" else "items with nearly the same text"
     return (
-        f"They do not allow for {who} being labelled alike (intraclass correlation "
-        f"{one.estimate.value or 0.0:.2f}), and are too narrow by a factor of about {one.wider:.1f}."
+        f"They do not allow for {who} being labelled alike: that of their {one.estimate.details['quantity']} "
+        f"(intraclass correlation {one.estimate.value or 0.0:.2f}) is too narrow by a factor of about "
+        f"{one.wider:.1f}."
     )
 
 

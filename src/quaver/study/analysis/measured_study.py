@@ -13,6 +13,7 @@ import polars as pl
 from quaver.core.estimate_frame import Deviations
 from quaver.core.records import Estimate
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES
+from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError
 from quaver.estimation.gathered import Gathered
 from quaver.measures.correctness.accuracy import baseline
@@ -220,13 +221,22 @@ class MeasuredStudy:
         """What may be vouched for of some annotations."""
         coders = self.study.spec.items.coders
         return vouched_parts(
-            frame,
+            self._with_lengths(frame) if frame["label"].null_count() else frame,
             labels=self.experiment.labels,
             compared=[name for name in self._compared if name not in coders],
             coders=coders,
             group=self.group,
             seed=self.seed,
         )
+
+    def _with_lengths(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Annotations with the number of words of each item's text; without, where an item has no text."""
+        writer = PromptWriter(self.experiment.variants[0], self.experiment.labels)
+        try:
+            words = {item.id: len(writer.text(item).split()) for item in self.experiment.items}
+        except QuaverError:  # which asking about it reports
+            return frame
+        return frame.with_columns(words=pl.col("item").cast(pl.String).replace_strict(words))
 
     @cached_property
     def _compared(self) -> list[str]:
