@@ -81,8 +81,11 @@ number worked by hand. Source, shared arguments and errors are added. After a ch
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict
+
+from typing_extensions import Unpack
 
 from quaver.core import registry
 from quaver.core.arguments import fitted
@@ -99,6 +102,39 @@ from quaver.estimation.statistic import Keep, Statistic
 
 Arithmetic = Callable[..., Iterable[Statistic | Estimate]]
 """What a measure's own function is: of a `Cell` or a `Reading`, and its own options by name."""
+
+
+class Declaration(TypedDict, total=False):
+    """What is declared of a measure.
+
+    Up to ``drawn`` it is of `Presentation`, up to ``numbers`` of `Reading.cells`, the rest of `Measure`.
+    """
+
+    title: str
+    axis: str
+    section: str
+    unit: Unit
+    better: Better
+    null: float
+    ends: tuple[float, float]
+    bar: float
+    short: str
+    drawn: Drawn
+    raters: Sequence[str]
+    within: Sequence[str]
+    gold: bool
+    numbers: Sequence[str]
+    parts: Mapping[str, Presentation]
+    source: str
+    missing: tuple[Missing, ...]
+    compares: tuple[str, ...]
+    treatments: tuple[str, ...]
+    reads_outputs: bool
+    pairs_evaluators: bool
+    takes_factors: bool
+    interval: IntervalKind
+    estimands: tuple[Estimand, ...]
+    of_a_set: bool
 
 
 class Measure(Declared):
@@ -129,36 +165,24 @@ class Measure(Declared):
 
     kind = "measure"
 
-    def __init__(
-        self,
-        function: Arithmetic,
-        *,
-        presentation: Presentation,
-        parts: Mapping[str, Presentation],
-        source: str,
-        missing: tuple[Missing, ...],
-        cells: Mapping[str, Any] | None,
-        compares: tuple[str, ...],
-        treatments: tuple[str, ...],
-        reads_outputs: bool,
-        pairs_evaluators: bool,
-        takes_factors: bool,
-        interval: IntervalKind,
-        estimands: tuple[Estimand, ...],
-        of_a_set: bool,
-    ) -> None:
-        super().__init__(function, Measure.__call__, missing, source, {"interval": interval})
+    def __init__(self, function: Arithmetic, presentation: Presentation, declared: Declaration) -> None:
+        missing, source = declared.get("missing", ()), declared.get("source", "")
+        self.interval = declared.get("interval", "jackknife")
+        super().__init__(function, Measure.__call__, missing, source, {"interval": self.interval})
         self.presentation = presentation.named(self.name)
-        self.parts, self.missing = dict(parts), missing
-        self.compares = compares
-        self.reads_outputs, self.pairs_evaluators = reads_outputs, pairs_evaluators
-        self.takes_factors, self.interval = takes_factors, interval
-        self._cells = cells
-        self.estimands, self.of_a_set = estimands, of_a_set
+        self.parts, self.missing = dict(declared.get("parts", {})), missing
+        self.compares = declared.get("compares", ())
+        self.reads_outputs = declared.get("reads_outputs", False)
+        self.pairs_evaluators = declared.get("pairs_evaluators", False)
+        self.takes_factors = declared.get("takes_factors", False)
+        cells = ("raters", "within", "gold", "numbers")
+        self._cells: dict[str, Any] = {name: one for name, one in declared.items() if name in cells}
+        self.estimands = declared.get("estimands", ("fixed",))
+        self.of_a_set = declared.get("of_a_set", False)
         self.treatments = (
-            *treatments,
+            *declared.get("treatments", ()),
             *(("missing",) if missing else ()),
-            *(("estimand",) if len(estimands) > 1 else ()),
+            *(("estimand",) if len(self.estimands) > 1 else ()),
         )
 
     @property
@@ -271,7 +295,7 @@ class Measure(Declared):
     def _estimates(self, reading: Reading, own: Mapping[str, Any]) -> Iterator[Estimate]:
         missing = own.get("missing")
         given = {name: value for name, value in own.items() if name in self.own}
-        if self._cells is None:
+        if "raters" not in self._cells:
             for made in self.function(reading, **given):
                 assert isinstance(made, Estimate), f"{self.name} yields what no cell has estimated"
                 yield made
@@ -281,66 +305,13 @@ class Measure(Declared):
                 yield made if isinstance(made, Estimate) else cell.estimated(made)
 
 
-def measure(
-    *,
-    title: str = "",
-    axis: str = "",
-    section: str = "more",
-    unit: Unit = "number",
-    better: Better | None = None,
-    null: float | None = None,
-    ends: tuple[float, float] | None = None,
-    bar: float | None = None,
-    short: str = "",
-    drawn: Drawn = "chart",
-    parts: Mapping[str, Presentation] | None = None,
-    source: str = "",
-    missing: tuple[Missing, ...] = (),
-    raters: Sequence[str] | None = None,
-    within: Sequence[str] = (),
-    gold: bool = False,
-    numbers: Sequence[str] = (),
-    compares: tuple[str, ...] = (),
-    treatments: tuple[str, ...] = (),
-    reads_outputs: bool = False,
-    pairs_evaluators: bool = False,
-    takes_factors: bool = False,
-    interval: IntervalKind = "jackknife",
-    estimands: tuple[Estimand, ...] = ("fixed",),
-    of_a_set: bool = False,
-) -> Callable[[Arithmetic], Measure]:
-    """Declare a measure; the module's docstring says how.
-
-    Up to ``drawn`` they are of `Presentation`, up to ``numbers`` of `Reading.cells`, the rest of `Measure`.
-    """
-    cells = {"raters": raters, "within": within, "gold": gold, "numbers": numbers}
-    return partial(
-        Measure,
-        presentation=Presentation(
-            title=title,
-            axis=axis,
-            section=section,
-            unit=unit,
-            better=better,
-            null=null,
-            ends=ends,
-            bar=bar,
-            short=short,
-            drawn=drawn,
-        ),
-        parts=parts or {},
-        source=source,
-        missing=missing,
-        cells=None if raters is None else cells,
-        compares=compares,
-        treatments=treatments,
-        reads_outputs=reads_outputs,
-        pairs_evaluators=pairs_evaluators,
-        takes_factors=takes_factors,
-        interval=interval,
-        estimands=estimands,
-        of_a_set=of_a_set,
-    )
+def measure(**declared: Unpack[Declaration]) -> Callable[[Arithmetic], Measure]:
+    """Declare a measure; the module's docstring says how."""
+    if strange := declared.keys() - Declaration.__annotations__.keys():
+        raise TypeError(f"a measure declares no {', '.join(sorted(strange))}")
+    names = {one.name for one in fields(Presentation)}
+    shown: dict[str, Any] = {name: value for name, value in declared.items() if name in names}
+    return partial(Measure, presentation=Presentation(**{"section": "more", **shown}), declared=declared)
 
 
 def registered(name: str, *, where: str | None = None) -> Measure:
