@@ -21,7 +21,7 @@ from scipy import special
 
 from quaver.acceptance.item_scores import ItemEvidence, scored
 from quaver.acceptance.selection import Candidates, select
-from quaver.estimation.one_thread import one_thread
+from quaver.estimation.bootstrap import one_thread
 from quaver.gold.gold_draw import drawn, first_draw
 
 PROMPTS, LABELS, GROUPS = 8, 3, 4

@@ -33,7 +33,7 @@ import polars as pl
 from quaver.correction.estimators import Corrected, Question, gold_alone, naive
 from quaver.correction.prediction_powered import dsl, ppi
 from quaver.correction.regressions import GoldSample, solved
-from quaver.estimation.one_thread import one_thread
+from quaver.estimation.bootstrap import one_thread
 from quaver.measures.corrected.corrected_estimate import best, ends, few_events
 from quaver.measures.validity.corrected_conclusion import corrected_conclusion
 

@@ -15,8 +15,8 @@ import numpy as np
 from machine import machine
 
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.interval_ends import within
 from quaver.estimation.multiple_testing import bootstrap_p, level_of
+from quaver.estimation.statistic import within
 
 LEVELS = (0.05, 0.01, 0.0025)
 DRAWS = 1000

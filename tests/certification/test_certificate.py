@@ -8,7 +8,7 @@ import pytest
 
 from quaver.certification.certificate import Asked, Certificate, StudyWork
 from quaver.certification.population import Population, study
-from quaver.certification.replicated import certify
+from quaver.certification.processes import certify
 from quaver.certification.simulated_study import SimulatedStudies
 from quaver.core.records import Estimate
 from quaver.measures import accuracy, differences

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from quaver.cli.console import say
-from quaver.cli.shard_display import shard_lines
+from quaver.cli.run_display import shard_lines
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 
 

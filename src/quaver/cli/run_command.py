@@ -11,11 +11,11 @@ from quaver.cli.run_display import (
     open_collection,
     run_collection,
     say_making,
+    shard_line,
     show_outcome,
     watching,
     writing_events,
 )
-from quaver.cli.shard_display import shard_line
 from quaver.cli.status_command import say_verdict
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study, small_file
 from quaver.errors import QuaverError

@@ -18,9 +18,9 @@ from quaver.cli.run_display import (
     open_collection,
     quality_in_passing,
     say_quality,
+    shard_lines,
     show_statuses,
 )
-from quaver.cli.shard_display import shard_lines
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 from quaver.core.number_format import duration, moment
 from quaver.errors import StoreError
@@ -143,7 +143,7 @@ def _lines(status: StudyStatus) -> Iterator[str]:
 def _cost(status: StudyStatus) -> Iterator[str]:
     """What the answers took, and what was lost on the way."""
     if status.tokens:
-        from quaver.study.forecasts.plan_parts import Range
+        from quaver.study.forecasts.forecast import Range
 
         cost = "cost unknown" if status.money is None else str(Range(status.money, status.money))
         yield f"{status.tokens:,.0f} tokens were read and written ({cost})."
@@ -159,7 +159,7 @@ def _cost(status: StudyStatus) -> Iterator[str]:
 def _show_batches(status: StudyStatus) -> None:
     if not status.batches:
         return
-    from quaver.study.forecasts.plan_parts import Range
+    from quaver.study.forecasts.forecast import Range
 
     rows = [
         (

@@ -9,19 +9,34 @@ them, which is what makes their differences paired.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from numbers import Integral, Real
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
+from threadpoolctl import ThreadpoolController
 
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
 from quaver.estimation.encoding import Ints
-from quaver.estimation.one_thread import one_thread
+
+
+@cache
+def _pools() -> ThreadpoolController:
+    """The BLAS libraries that are loaded when the first product is near: NumPy's."""
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Have BLAS use one thread; as many as before afterwards. Also a decorator: ``@one_thread()``."""
+    with _pools().limit(limits=1, user_api="blas"):
+        yield
+
 
 Floats = NDArray[np.float64]
 

@@ -13,8 +13,7 @@ from scipy import sparse
 
 from quaver.errors import MeasureError
 from quaver.estimation.arrangement import UnknownColumn
-from quaver.estimation.bootstrap import Floats, Units
-from quaver.estimation.one_thread import one_thread
+from quaver.estimation.bootstrap import Floats, Units, one_thread
 
 
 @dataclass(frozen=True, slots=True)

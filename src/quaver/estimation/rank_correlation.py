@@ -14,9 +14,8 @@ import scipy
 from quaver.core.records import Estimate
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, Resampling
+from quaver.estimation.bootstrap import Floats, Resampling, one_thread
 from quaver.estimation.cells import guarded
-from quaver.estimation.one_thread import one_thread
 
 _EXACT = 8
 """Up to this many pairs all permutations are gone through (40,320)."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from quaver.estimation.one_thread import one_thread
+from quaver.estimation.bootstrap import one_thread
 from quaver.view.query_scope import Block, Scope
 
 _SAMPLE = 4_000

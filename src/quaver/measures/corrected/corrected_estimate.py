@@ -15,11 +15,10 @@ from quaver.core.records import Estimate
 from quaver.core.seeds import derive
 from quaver.correction.estimators import Corrected, Question, gold_alone, stacked, strata_interval
 from quaver.correction.spread import interval
-from quaver.estimation.bootstrap import Floats, Resampling, Units, bootstrap
+from quaver.estimation.bootstrap import Floats, Resampling, Units, bootstrap, one_thread
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Ints
 from quaver.estimation.intervals import Interval, Kept, effective
-from quaver.estimation.one_thread import one_thread
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Keep
 from quaver.measures.corrected.labelled_items import TOGETHER, LabelledItems, filled, populations_apart

@@ -17,12 +17,11 @@ from quaver.agreement.stratified_alpha import said_of_alpha, scaled
 from quaver.core.records import Estimate, Level
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, Resampling, Units, Weighted
+from quaver.estimation.bootstrap import Floats, Resampling, Units, Weighted, one_thread
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import percentile
 from quaver.estimation.means import over_strata
-from quaver.estimation.one_thread import one_thread
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.stability.label_pairs import Part, each_alpha

@@ -19,9 +19,8 @@ from scipy import special
 
 from quaver.core.records import Estimate, IntervalWarning
 from quaver.core.seeds import derive
-from quaver.estimation.bootstrap import Floats, Resampling, Units
+from quaver.estimation.bootstrap import Floats, Resampling, Units, one_thread
 from quaver.estimation.grouped_items import Groups, above_floor, affordable
-from quaver.estimation.one_thread import one_thread
 from quaver.estimation.regression import orthonormal
 from quaver.estimation.statistic import Cell
 from quaver.measures.validity.conclusion_formula import ItemTable

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from quaver.core.records import LabelSet
 from quaver.estimation.arrangement import Columns
-from quaver.estimation.bootstrap import Floats
+from quaver.estimation.bootstrap import Floats, one_thread
 from quaver.estimation.cells import Frame, cells, guarded
 from quaver.estimation.encoding import label_counts
-from quaver.estimation.one_thread import one_thread
 
 _FLOOR = 1e-10
 """Probabilities are kept above this, so that an error never seen before is unlikely and not impossible."""

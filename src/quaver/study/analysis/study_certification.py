@@ -71,7 +71,7 @@ def certify(
 ) -> StudyCertificate:
     """Certify a study's measures, and keep the certificate in its folder where it has one."""
     from quaver.certification.certificate import StudyWork  # few studies need simulations
-    from quaver.certification.replicated import certify as replicated
+    from quaver.certification.processes import certify as replicated
     from quaver.certification.simulated_study import SimulatedStudies
 
     frame = measurable(study)

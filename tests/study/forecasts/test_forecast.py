@@ -11,8 +11,7 @@ from quaver.core.records import Condition, Decoding, Item, Label, LabelSet, Vari
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment
 from quaver.models.python_function import Function
-from quaver.study.forecasts.forecast import forecast
-from quaver.study.forecasts.plan_parts import PlanPart, Range, expected_tokens, parts_of
+from quaver.study.forecasts.forecast import PlanPart, Range, expected_tokens, forecast, parts_of
 
 LABELS = LabelSet((Label("a", "A"), Label("b", "B")))
 SHORT = Variant(
