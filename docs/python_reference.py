@@ -57,7 +57,7 @@ GROUPS = (
             "quaver.study.merging.Merged",
             "quaver.study.sources.shards.ShardStatus",
             "quaver.study.merging.repair",
-            "quaver.study.collection.store_repair.Repaired",
+            "quaver.study.merging.Repaired",
             "quaver.study.sources.study_source.StudySource",
             "quaver.many_studies.opened_studies.Plans",
             "quaver.many_studies.opened_studies.Statuses",

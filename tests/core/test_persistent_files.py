@@ -22,7 +22,7 @@ ELSEWHERE = {
     "measures/correctness/_laplace_fit.py": "what a library printed, passed on",
     "study/sources/archive.py": "parts of a bundle that is then put in its place, and a temporary folder",
     "study/sources/kept_annotations.py": "a folder of annotations, which are read from the answers again",
-    "study/collection/store_repair.py": "a damaged store is moved away",
+    "study/merging.py": "a damaged store is moved away",
     "watch/watching.py": "a watch is moved away",
     "view/index_parts.py": "the page's index, which is made again",
     "view/kept_texts.py": "the page's index, which is made again",

@@ -3,14 +3,338 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy import special
 
-from quaver.certification.likeness import CONDITION, Answered, Likeness, answered, answers_of, drawn, likeness
 from quaver.certification.population import Floats, Ints
 from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS
+
+CONDITION = ("model", "variant", "decoding")
+_SPREADS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.5)
+"""Standard deviations of difficulty that are tried."""
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+_PSEUDO = 10
+"""So many draws of all conditions' shares are added to each one's."""
+_LARGEST = 8.0
+"""Log-odds beyond which an answer is as good as certain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A study's answers, as one evaluator reads them.
+
+    Attributes:
+        rows: The frame's row of each answer and evaluator, shape (answers, evaluators); -1 for none.
+        item: The item of each answer.
+        condition: Its model × variant × decoding.
+        label: Its label by the first evaluator, -1 for none.
+        gold: Each item's gold label, -1 where unknown.
+        group: Each item's group, from 0.
+        labels: The labels.
+        conditions: What each condition is.
+    """
+
+    rows: Ints
+    item: Ints
+    condition: Ints
+    label: Ints
+    gold: Ints
+    group: Ints
+    labels: tuple[str, ...]
+    conditions: pl.DataFrame
+
+    @property
+    def items(self) -> int:
+        """How many items there are."""
+        return self.gold.size
+
+    def counts(self) -> Floats:
+        """Labels by item and condition, shape (items, conditions, labels)."""
+        shape = (self.items, self.conditions.height, len(self.labels))
+        given = self.label >= 0
+        place = np.ravel_multi_index((self.item[given], self.condition[given], self.label[given]), shape)
+        return np.bincount(place, minlength=int(np.prod(shape))).reshape(shape).astype(np.float64)
+
+
+def answered(frame: pl.DataFrame, labels: Sequence[str], group: str | None = None) -> Answered:
+    """The answers in an annotation frame."""
+    known = [name for name in CONDITION if name in frame.columns]
+    place = ["item", *known, *(["repeat"] if "repeat" in frame.columns else [])]
+    texts = frame.select(
+        *(pl.col(name).cast(pl.String) for name in place),
+        *(pl.col(name).cast(pl.String) for name in ("label", "gold", "evaluator") if name in frame.columns),
+        **({"group": pl.col(group).cast(pl.String)} if group else {}),
+    ).with_row_index("row")
+    if "evaluator" not in texts.columns:
+        texts = texts.with_columns(evaluator=pl.lit(""))
+    readers = texts["evaluator"].unique(maintain_order=True).to_list()
+    answers = texts.group_by(place, maintain_order=True).agg(
+        pl.col("row").filter(pl.col("evaluator") == reader).first().alias(f"row {at}")
+        for at, reader in enumerate(readers)
+    )
+    rows = answers.select(pl.selectors.starts_with("row ")).fill_null(-1).to_numpy().astype(np.int64)
+    items, item = _codes(answers["item"])
+    conditions = answers.select(known).unique(maintain_order=True) if known else pl.DataFrame({"all": [""]})
+    condition = (
+        (
+            answers.select(known).join(
+                conditions.with_row_index("at"), on=known, how="left", maintain_order="left"
+            )["at"]
+            if known
+            else pl.zeros(answers.height, dtype=pl.UInt32, eager=True)
+        )
+        .to_numpy()
+        .astype(np.int64)
+    )
+    first = texts.group_by("item", maintain_order=True).first()
+    code = {name: at for at, name in enumerate(labels)}
+    main = texts["label"].to_list()
+    gold = first["gold"].to_list() if "gold" in first.columns else [None] * len(items)
+    groups = _codes(first["group"].fill_null(""))[1] if group else np.arange(len(items))
+    return Answered(
+        rows=rows,
+        item=item,
+        condition=condition,
+        label=np.array([code.get(str(main[row]), -1) if row >= 0 else -1 for row in rows[:, 0]], np.int64),
+        gold=np.array([code.get(str(one), -1) for one in gold], np.int64),
+        group=groups,
+        labels=tuple(labels),
+        conditions=conditions,
+    )
+
+
+def _codes(values: pl.Series) -> tuple[list[str], Ints]:
+    names = values.unique(maintain_order=True).to_list()
+    place = {name: at for at, name in enumerate(names)}
+    return names, np.array([place[one] for one in values.to_list()], np.int64)
+
+
+class Likeness(NamedTuple):
+    """What a study's answers say of the population that they are from.
+
+    Attributes:
+        shares: The labels' shares among the items, as they are read.
+        gold: The probability of each gold label for an item that is read as each label, (read, gold).
+        known: The share of items with a gold label.
+        difficulty: Standard deviation of the items' log-odds that an answer is the label as read.
+        agreement: Log-odds of that for an item of mean difficulty, by condition.
+        fresh: The shares of labels among the other answers, by condition.
+        missing: The share of answers without a label, by condition.
+        icc: The groups' share of the variance of labels and of difficulty.
+        alike: The groups' share of the variance of whether a label as read is right.
+    """
+
+    shares: Floats
+    gold: Floats
+    known: float
+    difficulty: float
+    agreement: Floats
+    fresh: Floats
+    missing: Floats
+    icc: float
+    alike: float
+
+    def document(self) -> dict[str, object]:
+        """In a few numbers, for people."""
+        return {
+            "label_shares": self.shares.round(4).tolist(),
+            "agreement": round(float(np.mean(_mean_keeps(self.agreement, self.difficulty))), 4),
+            "difficulty_sd": self.difficulty,
+            "prompt_sd": round(float(self.agreement.std()), 4),
+            "missing": round(float(self.missing.mean()), 4),
+            "icc": round(self.icc, 4),
+        }
+
+
+def likeness(study: Answered) -> Likeness:
+    """The population that a study's answers are like, by the method of moments."""
+    counts = study.counts()
+    given = counts.sum(2)
+    mode = counts.sum(1)
+    labelled = mode.sum(1) > 0
+    size = len(study.labels)
+    shares = np.full(size, 1 / size)
+    if labelled.any():
+        best = np.eye(size)[mode[labelled].argmax(1)]
+        shares = (best.sum(0) + 0.5) / (labelled.sum() + 0.5 * size)
+    agreement, difficulty = _agreement(counts)
+    asked = np.bincount(study.condition, minlength=given.shape[1])
+    own = counts.sum(0) / np.maximum(counts.sum((0, 2)), 1)[:, None]
+    keeps = _mean_keeps(agreement, difficulty)[:, None]
+    fresh = _pooled(np.clip(own - keeps * shares, 0, None), counts.sum((0, 2)), shares)
+    read = np.where(labelled, mode.argmax(1), -1)
+    right = np.where((read >= 0) & (study.gold >= 0), read == study.gold, -1).astype(np.int64)
+    return Likeness(
+        shares=shares,
+        gold=_gold(read, study.gold, shares),
+        known=float((study.gold >= 0).mean()) if study.gold.size else 0.0,
+        difficulty=difficulty,
+        agreement=agreement,
+        fresh=fresh,
+        missing=1 - given.sum(0) / np.maximum(asked, 1),
+        icc=_icc(read, study.group, shares),
+        alike=_icc(right, study.group, np.bincount(right[right >= 0], minlength=2).astype(np.float64)),
+    )
+
+
+def _pooled(left: Floats, answers: Floats, shares: Floats) -> Floats:
+    """The conditions' shares of labels among fresh draws; those of few draws are drawn to all conditions'."""
+    draws = left * answers[:, None]
+    pooled = draws.sum(0) + shares
+    found = draws + _PSEUDO * pooled / pooled.sum()
+    return np.asarray(found / found.sum(1, keepdims=True))
+
+
+def _mean_keeps(logit: Floats, spread: float) -> Floats:
+    """The mean over items of the probability that an answer is the label as read."""
+    return np.asarray(special.expit(np.asarray(logit)[..., None] + spread * _NODES) @ _WEIGHTS)
+
+
+def _solved(target: Floats, spread: float, power: int) -> Floats:
+    """The log-odds at which the mean over items of that probability, to a power, is so much."""
+    low, high = np.full(target.shape, -_LARGEST - 3 * spread), np.full(target.shape, _LARGEST + 3 * spread)
+    for _ in range(50):
+        middle = (low + high) / 2
+        found = special.expit(middle[..., None] + spread * _NODES) ** power @ _WEIGHTS
+        low, high = np.where(found < target, middle, low), np.where(found < target, high, middle)
+    return np.asarray((low + high) / 2)
+
+
+def _agreement(counts: Floats) -> tuple[Floats, float]:
+    """Each condition's log-odds that an answer is the label as read, and the spread of items around it.
+
+    Two answers to an item agree beyond chance as often as both are the label as read. By condition: how often
+    its answers agree with the others'. The spread is the one that gives the items' agreements the variance
+    that they have.
+    """
+    conditions = counts.shape[1]
+    total = counts.sum(1)
+    n = total.sum(1)
+    some = n > 1
+    if not some.any():
+        return np.full(conditions, 2.0), 1.0
+    counts, total, n = counts[some], total[some], n[some]
+    pairs = n * (n - 1)
+    same = (total * (total - 1)).sum(1)
+    share = total.sum(0) / n.sum()
+    chance = float(share @ share)
+    beyond = float(np.clip((same.sum() / pairs.sum() - chance) / max(1 - chance, 1e-9), 1e-4, 1.0))
+    spread = _spread(same / pairs, n, beyond, chance)
+    whole = _kept(counts, chance, beyond, spread)
+    return whole.mean() + _shrunk(
+        whole, *(_kept(counts[at::2], chance, beyond, spread) for at in (0, 1))
+    ), spread
+
+
+def _kept(counts: Floats, chance: float, beyond: float, spread: float) -> Floats:
+    """Each condition's log-odds, from how often its answers agree with the other conditions'."""
+    others = counts.sum(1)[:, None] - counts
+    pairs = (counts.sum(2) * others.sum(2)).sum(0)
+    own = (counts * others).sum((0, 2)) / np.maximum(pairs, 1)
+    apart = np.where(pairs > 0, (own - chance) / max(1 - chance, 1e-9), beyond)
+    most = 1 - 0.5 / (counts.sum() / counts.shape[1] + 1)
+    return _solved(np.clip(np.clip(apart, 0, 1) ** 2 / beyond, 4e-4, most), spread, 2)
+
+
+def _shrunk(whole: Floats, even: Floats, odd: Floats) -> Floats:
+    """The conditions' deviations, less what the two halves of the items do not share."""
+    apart, one, other = (part - part.mean() for part in (whole, even, odd))
+    variance = float(apart @ apart)
+    shared = float(np.clip(one @ other / variance, 0.0, 1.0)) if variance > 1e-12 else 0.0
+    return np.asarray(apart * np.sqrt(shared))
+
+
+def _spread(same: Floats, n: Floats, beyond: float, chance: float) -> float:
+    """The spread of difficulty under which the items' agreements vary as they do."""
+    rng = np.random.default_rng(1)
+    wanted, answers, items = float(same.var()), max(2, round(float(np.median(n)))), 4000
+    best = (np.inf, 1.0)
+    for spread in _SPREADS:
+        middle = float(_solved(np.array([beyond]), spread, 2)[0])
+        keeps = special.expit(middle + spread * rng.normal(0, 1, items))
+        kept = rng.binomial(answers, keeps)
+        fresh = rng.binomial(answers - kept, np.sqrt(chance))  # of these some are the label as read by chance
+        agree = kept + fresh
+        left = answers - agree
+        found = (agree * (agree - 1) + left * (left - 1) * np.sqrt(chance)) / (answers * (answers - 1))
+        best = min(best, (abs(float(found.var()) - wanted), spread))
+    return best[1]
+
+
+def _gold(read: Ints, gold: Ints, shares: Floats) -> Floats:
+    """How often each gold label goes with each label as read."""
+    table = np.diag(shares) * 2.0 + 0.02 * np.outer(shares, shares)
+    both = (read >= 0) & (gold >= 0)
+    if both.any():
+        table = 0.1 * table
+        np.add.at(table, (read[both], gold[both]), 1.0)
+    return np.asarray(table / table.sum(1, keepdims=True))
+
+
+def _icc(read: Ints, group: Ints, shares: Floats) -> float:
+    """The latent correlation of two items of a group, from how often they are read as the same label."""
+    known = read >= 0
+    size = int(group.max(initial=-1)) + 1
+    if size in (0, group.size) or not known.any():
+        return 0.0
+    table = np.zeros((size, shares.size))
+    np.add.at(table, (group[known], read[known]), 1.0)
+    n = table.sum(1)
+    if not (n > 1).any():
+        return 0.0
+    same = (table * (table - 1)).sum() / (n * (n - 1)).sum()
+    total = table.sum(0)
+    chance = (total * (total - 1)).sum() / max(total.sum() * (total.sum() - 1), 1)
+    return float(np.sin(np.pi / 2 * np.clip((same - chance) / max(1 - chance, 1e-9), 0.0, 0.95)))
+
+
+def drawn(
+    like: Likeness, group: Ints, rng: np.random.Generator, agreement: Floats, fresh: Floats
+) -> tuple[Ints, Ints, Floats, Floats]:
+    """Items: their labels as read, gold labels (-1 where unknown), and by condition what their answers are.
+
+    Returns:
+        Labels as read, gold labels, the probability that an answer is the label as read, and the cumulated
+        shares of fresh draws.
+    """
+    share = np.array([[like.icc], [like.icc], [like.alike]])
+    shared = rng.normal(0, 1, (3, int(group.max(initial=0)) + 1))[:, group]
+    latent, ease, luck = np.sqrt(share) * shared + np.sqrt(1 - share) * rng.normal(0, 1, (3, group.size))
+    read = _at(special.ndtr(latent), np.cumsum(like.shares))
+    other = like.gold * (1 - np.eye(like.shares.size))
+    other /= np.maximum(other.sum(1, keepdims=True), 1e-300)
+    wrong = special.ndtr(luck) >= np.diag(like.gold)[read]
+    gold = np.where(wrong, _at(rng.random(group.size), np.cumsum(other, axis=1)[read]), read)
+    gold = np.where(rng.random(group.size) < like.known, gold, -1)
+    keeps = special.expit(agreement + like.difficulty * ease[:, None])
+    return read, gold, keeps, np.cumsum(fresh, axis=1)
+
+
+def _at(uniform: Floats, ends: Floats) -> Ints:
+    return np.asarray((uniform[..., None] >= ends[..., :-1]).sum(-1))
+
+
+def answers_of(
+    read: Ints,
+    keeps: Floats,
+    fresh: Floats,
+    missing: Floats,
+    item: Ints,
+    condition: Ints,
+    rng: np.random.Generator,
+) -> Ints:
+    """A label for each answer, -1 for none."""
+    kept, other, lost = rng.random((3, item.size))
+    label = np.where(kept < keeps[item, condition], read[item], _at(other, fresh[condition]))
+    absent: NDArray[np.bool_] = lost < missing[condition]
+    return np.where(absent, -1, label)
+
 
 _ANSWER = tuple(
     name

@@ -1,5 +1,7 @@
 """Simulated studies are like the one that they are made of."""
 
+from __future__ import annotations
+
 import polars as pl
 import pytest
 
