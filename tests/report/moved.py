@@ -20,11 +20,12 @@ def movement_of(lock: Mapping[str, Any], annotations: pl.DataFrame) -> list[Esti
 
 def measured_study(lock: Mapping[str, Any], annotations: pl.DataFrame) -> MeasuredStudy:
     """Annotations made by hand as those of the study that a lock document describes."""
+    items = annotations["item"].cast(pl.String).unique() if annotations.width else []
     experiment = SimpleNamespace(
         labels=LabelSet(tuple(Label(one["code"], one["name"]) for one in lock["labels"]["labels"])),
         variants=[Variant("", one["factors"], "", "", "", "", "", {}) for one in lock["variants"]],
         decodings=lock["decodings"],
-        items=[Item(name, {}) for name in annotations["item"].cast(pl.String).unique()],
+        items=[Item(name, {}) for name in items],
         conditions=[SimpleNamespace(model=name) for name in lock["models"]],
     )
     spec = SimpleNamespace(

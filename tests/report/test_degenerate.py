@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from quaver.core.records import Estimate
-from quaver.report.findings.finding import finding
+from quaver.report.findings.verdicts import quality, verdicts
 from quaver.report.page.html_page import write_report
 
 
@@ -26,8 +26,8 @@ def words(path: Path, section: str = "") -> str:
 
 def judged(study: Any) -> tuple[str, ...]:
     """What is wrong with the answers, and the verdicts."""
-    found = finding(study.results())
-    return (*(one.kind for one in found.quality.issues), *(one.kind for one in found.verdicts))
+    found = study.moved()
+    return (*(one.kind for one in quality(found).issues), *(one.kind for one in verdicts(found)))
 
 
 def is_missing(path: Path, section: str) -> bool:

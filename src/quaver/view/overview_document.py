@@ -19,7 +19,6 @@ from quaver.errors import QuaverError
 from quaver.report.charts.figures import gallery
 from quaver.report.charts.plane import inline_svg
 from quaver.report.estimate_index import Results
-from quaver.report.findings.finding import finding
 from quaver.report.page.html_page import FirstScreen, first_screen
 from quaver.report.page.notes import NARROW, WIDE, drawn
 from quaver.score.annotation import annotate
@@ -332,7 +331,7 @@ def write_verdict(study: StudySource, folder: Path, now: StudyStatus) -> None:
 
 
 def _verdict(results: Results) -> dict[str, Any]:
-    shown = first_screen(results, finding(results))
+    shown = first_screen(results)
     lines = [_plain(line) for _, line in shown.lines]
     return {"lines": [shown.verdict, *lines], "card": _card(shown)}
 

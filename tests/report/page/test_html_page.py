@@ -16,9 +16,9 @@ from quaver.errors import StoreError
 from quaver.report.charts.chart import Figure
 from quaver.report.charts.figures import Gallery, figures
 from quaver.report.estimate_index import Results
-from quaver.report.findings.finding import finding
 from quaver.report.findings.recommendation import RECOMMENDED
 from quaver.report.findings.verdict_card import card
+from quaver.report.findings.verdicts import verdicts
 from quaver.report.page import html_page as module
 from quaver.report.page import html_page as page
 from quaver.report.page.html_page import FirstScreen, first_screen, write_report
@@ -102,7 +102,7 @@ def test_every_figure_is_drawn_and_has_words(browser: Any, report: Path, width: 
 
 def test_the_finding_and_its_chart_are_on_the_first_screen(browser: Any, study: Any, report: Path) -> None:
     with Visit(browser, report, 1440) as visit:
-        (verdict,) = finding(study.results()).verdicts
+        (verdict,) = verdicts(study.moved())
         assert (verdict.kind, verdict.factor) == ("follows the prompt", "format")
         assert "format" in visit.page.locator(".said").inner_text()
         (badge,) = visit.page.locator(".badge").all()
@@ -314,8 +314,7 @@ def test_no_table_is_clipped_on_paper(browser: Any, make: Any, tmp_path: Path) -
 
 
 def shown(study: Any) -> FirstScreen:
-    results = study.results()
-    return first_screen(results, finding(results))
+    return first_screen(study.results())
 
 
 @pytest.mark.parametrize("kind", RECOMMENDED)

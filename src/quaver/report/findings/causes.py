@@ -19,7 +19,7 @@ from quaver.core.number_format import percent
 from quaver.core.number_format import points as in_points
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import NO_LABEL, Results, strongest_factor
-from quaver.report.findings.finding import STABLE
+from quaver.report.findings.verdicts import STEADY as STABLE
 from quaver.report.page_words import printed
 from quaver.report.table_rows import Table
 

@@ -1,4 +1,4 @@
-"""The sentences that carry the finding: what each kind of study measured, in plain words with its numbers."""
+"""The sentences of the report's sections: what a study measured, in plain words with its numbers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 from markupsafe import Markup, escape
 
-from quaver.core.number_format import count
+from quaver.core.number_format import count, enumeration, percent
+from quaver.core.number_format import points as in_points
 from quaver.core.records import Estimand, Estimate
 from quaver.core.rows import Section
 from quaver.report.estimate_index import NO_LABEL, Results, varying
 from quaver.report.findings.effect_sentences import FEW, clear, coder_sentences, effect_sentences, points_of
-from quaver.report.findings.verdicts import STEADY
-from quaver.report.page_words import in_words, number, percent_measure, printed, value_and_interval
+from quaver.report.findings.quality_gate import quality_lines
+from quaver.report.findings.verdicts import STEADY, Verdict, beyond_chance, quality, verdicts
+from quaver.report.page_words import in_words, number, percent_measure, points, printed, value_and_interval
 from quaver.report.table_rows import (
     by_chance,
     corrected_conclusions,
@@ -23,12 +25,100 @@ from quaver.report.table_rows import (
 _ONE_PROMPT = "for this prompt"
 
 
-def carrying(results: Results) -> dict[Section, tuple[Markup, ...]]:
+_MODELS = 3
+"""As many models have their labels' movement reported one by one."""
+
+_LEVELS_LISTED = 6
+"""As many levels are named one by one."""
+
+
+def section_sentences(results: Results) -> dict[Section, list[Markup]]:
     """A sentence or more for each thing that the study measured, by the section that it belongs to."""
-    return {
-        section: tuple(sentence for part in parts for sentence in part(results))
-        for section, parts in _PARTS.items()
+    estimates = [*results.audit, *results.estimates]
+    found: dict[Section, list[Markup]] = {
+        "readiness": _readiness(results),
+        "answers": [escape(line) for line in quality_lines(quality(estimates))],
+        "factors": _movement(results, verdicts(estimates)),
     }
+    for section, parts in _PARTS.items():
+        found[section] = [sentence for part in parts for sentence in part(results)]
+    return found
+
+
+def _movement(results: Results, found: Sequence[Verdict]) -> list[Markup]:
+    """How often labels change, which way they move, and how many are wrong, model by model."""
+    sentences: list[Markup] = []
+    judged = [one for one in found if one.kind not in ("no answers", "failed", "unreadable")]
+    for one in sorted(judged, key=lambda verdict: results.models.index(verdict.model))[:_MODELS]:
+        own = [*_flips(one), *_shifts(results, one), *_wrong(results, one)]
+        if len(found) > 1 and own:
+            own[0] = Markup("“{}”: {}").format(one.model, own[0])
+        sentences += own
+    return sentences
+
+
+def _flips(one: Verdict) -> list[Markup]:
+    """How often labels change: from prompt to prompt, by chance, and from repeat to repeat."""
+    prompts, chance, repeats = (
+        one.evidence[name] for name in ("flips_prompts", "flips_chance", "flips_repeats")
+    )
+    sentences = []
+    if prompts.value is not None:
+        seen = prompts.details.get("prompts", 2)
+        words = Markup("{} changes the label in {} of cases")
+        other = f"Another of these {seen} prompts" if seen > 2 else "The other prompt"
+        sentences.append(words.format(other, value_and_interval(prompts)))
+        if chance.value:
+            words = Markup("; if labels had nothing to do with the texts, it would change it in {}")
+            sentences[0] += words.format(number(chance.value, percent=True))
+        sentences[0] += Markup(".")
+    if repeats.value is not None:
+        words = Markup("Asking again with the same prompt changes it in {}.")
+        sentences.append(words.format(value_and_interval(repeats)))
+    return sentences
+
+
+def _shifts(results: Results, one: Verdict) -> list[Markup]:
+    """Which way the labels move, if any."""
+    clear = [shift for shift in one.shifts if beyond_chance(shift)]
+    top = one.shift or max(clear, key=lambda shift: shift.value or 0.0, default=None)
+    if top is None:
+        known = max(one.shifts, key=lambda shift: shift.value or 0.0, default=None)
+        if known is None or not known.value or "floor_high" not in known.details:
+            return []
+        words = Markup(
+            "No part of the prompt moves the share of a label further than chance would: the largest "
+            "difference is {} ({}), and chance alone gives up to {}."
+        )
+        ends = points(known.value), known.cell["factor"], in_points(known.details["floor_high"])
+        return [words.format(*ends)]
+    shares = dict(sorted(top.details["shares"].items(), key=lambda pair: pair[1]))
+    levels = [Markup("{} ({})").format(percent(share), level) for level, share in shares.items()]
+    factor, label = top.cell["factor"], named(results, top.cell["label"])
+    if len(levels) > _LEVELS_LISTED:
+        words = Markup("By {}, the share of {} among the labels runs from {} to {}")
+        sentence = words.format(factor, label, levels[0], levels[-1])
+    else:
+        words = Markup("By {}, the share of {} among the labels is {} and {}")
+        sentence = words.format(factor, label, Markup(", ").join(levels[:-1]), levels[-1])
+    sentence += Markup("; chance would move it by up to {}.").format(in_points(top.details["floor_high"]))
+    others = [shift for shift in clear if shift is not top]
+    if others:
+        each = (Markup("{} ({})").format(s.cell["factor"], points(s.value or 0.0)) for s in others)
+        sentence += Markup(" Also beyond chance: {}.").format(Markup(", ").join(each))
+    return [sentence]
+
+
+def _wrong(results: Results, one: Verdict) -> list[Markup]:
+    """How many labels are wrong, and which label the wrong ones are."""
+    wrong = one.evidence["wrong_labels"]
+    if wrong.value is None:
+        return []
+    sentence = Markup("{} of the labels differ from the gold labels").format(value_and_interval(wrong))
+    if wrong.value:
+        share, label = wrong.details["share"], named(results, wrong.details["label"])
+        sentence += Markup("; {} of these are {}").format(percent(share), label)
+    return [sentence + Markup(".")]
 
 
 def named(results: Results, label: str) -> Markup:
@@ -36,26 +126,22 @@ def named(results: Results, label: str) -> Markup:
     return escape(NO_LABEL) if label == NO_LABEL else Markup("“{}”").format(results.label_name(label))
 
 
-def readiness_headline(results: Results) -> Markup | None:
-    """Whether each profiled model is ready, by the thresholds of the study."""
+def _readiness(results: Results) -> list[Markup]:
+    """Whether each profiled model is ready, how many criteria its profile meets, and which it misses."""
     profiles = _profiles(results)
     if not profiles:
-        return None
+        return []
     clauses = []
     for verdict in ("ready", "not ready", "undecided"):
         own = [name for name, one in profiles if one.details["verdict"] == verdict]
         if own:
-            named = f"{len(own)} of {len(profiles)}" if len(own) > FEW else _listed(own)
+            models = f"{len(own)} of {len(profiles)}" if len(own) > FEW else enumeration(own)
             verb = "is" if len(own) == 1 else "are"
             words = "whether {} {} ready is undecided" if verdict == "undecided" else "{} {} " + verdict
-            clauses.append(Markup(words).format(named, verb))
-    return Markup("By the thresholds of the study, {}.").format(Markup("; ").join(clauses))
-
-
-def readiness_sentences(results: Results) -> list[Markup]:
-    """How many criteria each profile meets, and which it misses."""
+            clauses.append(Markup(words).format(models, verb))
+    headline = Markup("By the thresholds of the study, {}.").format(Markup("; ").join(clauses))
     clauses = []
-    for name, one in _profiles(results):
+    for name, one in profiles:
         missed = [
             in_words(other.measure.removeprefix("readiness_"))
             for other in results.estimates
@@ -67,7 +153,7 @@ def readiness_sentences(results: Results) -> list[Markup]:
         words = Markup("{} meets {} of {} criteria{}")
         clauses.append(words.format(name, one.details["met"], one.details["criteria"], why))
     sentence = Markup("; ").join(clauses[: 2 * FEW])
-    return [Markup("{}.").format(sentence[:1].upper() + sentence[1:])] if clauses else []
+    return [headline, Markup("{}.").format(sentence[:1].upper() + sentence[1:])]
 
 
 def _profiles(results: Results) -> list[tuple[str, Estimate]]:
@@ -76,10 +162,6 @@ def _profiles(results: Results) -> list[tuple[str, Estimate]]:
     columns = varying(some)
     names = (" · ".join(one.cell[column] for column in columns if column in one.cell) for one in some)
     return [(f"“{name}”" if name else "the model", one) for name, one in zip(names, some, strict=True)]
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _few(some: Sequence[Estimate]) -> str | None:

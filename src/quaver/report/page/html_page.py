@@ -24,10 +24,10 @@ from quaver.report.charts.figures import Gallery, gallery
 from quaver.report.charts.plane import inline_svg
 from quaver.report.estimate_index import Results
 from quaver.report.findings.causes import Cause, causes
-from quaver.report.findings.finding import STABLE, Finding, finding
+from quaver.report.findings.key_results import section_sentences
 from quaver.report.findings.recommendation import Reason, Recommendation, Recommended
 from quaver.report.findings.verdict_card import card
-from quaver.report.findings.verdicts import Issue
+from quaver.report.findings.verdicts import STEADY, Issue, quality
 from quaver.report.page.figure_data import Behind, download, figure_data
 from quaver.report.page.method import departures, measured, noise_in_words, references, rules
 from quaver.report.page.notes import (
@@ -100,10 +100,10 @@ class FirstScreen:
     apart: tuple[str, ...]
 
 
-def first_screen(results: Results, found: Finding) -> FirstScreen:
+def first_screen(results: Results) -> FirstScreen:
     """The first screen of a study."""
-    known = card(results)
-    serious = [one for one in found.quality.issues if one.severity != "note"]
+    known, gate = card(results), quality([*results.audit, *results.estimates])
+    serious = [one for one in gate.issues if one.severity != "note"]
     said = {(one.model, _SAID.get(one.reason)) for one in known.recommendations}
     alarms = [one for one in serious if (one.model, one.kind) not in said]
     lines = [
@@ -116,8 +116,8 @@ def first_screen(results: Results, found: Finding) -> FirstScreen:
         verdict=known.headline,
         badges=tuple(_badge(results, one, several) for one in known.recommendations[:_MOST_BADGES]),
         lines=tuple((question, line) for question, line in lines if line),
-        alarms=tuple(_alarm(one, len(found.quality.models) > 1) for one in alarms),
-        stopped={one.model for one in serious if one.severity == "stop"} >= {*found.quality.models} != set(),
+        alarms=tuple(_alarm(one, len(gate.models) > 1) for one in alarms),
+        stopped={one.model for one in serious if one.severity == "stop"} >= {*gate.models} != set(),
         facts=known.facts,
         apart=tuple(departures(results.lock)),
     )
@@ -262,14 +262,13 @@ def _figure_table(figure: Figure, notes: Notes) -> Table:
 def _page(made: _Made) -> str:
     script = _script()
     results, tables = made.results, made.tables
-    found = finding(results)
     measures = [*results.estimates, *results.audit]
     paper = paper_parts(results, tables["cost"])
     text = template("report.html").render(
         results=results,
         lock=results.lock,
-        finding=found,
-        card=first_screen(results, found),
+        sentences=section_sentences(results),
+        card=first_screen(results),
         figures=_by_section(made),
         broken=made.shown.broken,
         tables=tables,
@@ -283,7 +282,7 @@ def _page(made: _Made) -> str:
         measured=measured(measures),
         references=references(measures),
         rules=rules(results),
-        stable=STABLE,
+        stable=STEADY,
         printed_rows=_PRINTED_ROWS,
         listed_prompts=_LISTED_PROMPTS,
         prompts=list(shown_prompts(results, _MOST_PROMPTS)),

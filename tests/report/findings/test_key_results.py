@@ -1,4 +1,4 @@
-"""The finding of a page: verdicts and effects as values; of its sentences only that they are whole."""
+"""What a page says: verdicts and effects as values; of its sentences only that they are whole."""
 
 from __future__ import annotations
 
@@ -10,18 +10,27 @@ from markupsafe import Markup
 
 from quaver.core.records import Estimate
 from quaver.report.findings.effect_sentences import clear, largest_effects
-from quaver.report.findings.finding import Finding, finding
+from quaver.report.findings.key_results import section_sentences
 from quaver.report.findings.verdict_card import card
+from quaver.report.findings.verdicts import Quality, Verdict, quality, verdicts
 
 BROKEN = re.compile(r"\b(None|nan|inf)\b|\{\}|  |\d e[-−]|\d\s%")
 
 
-def found(study: Any) -> Finding:
-    return finding(study.results())
+def found(study: Any) -> tuple[Verdict, ...]:
+    return verdicts(study.moved())
+
+
+def gate(study: Any) -> Quality:
+    return quality(study.moved())
+
+
+def sentences(study: Any) -> list[Markup]:
+    return [sentence for some in section_sentences(study.results()).values() for sentence in some]
 
 
 def kinds(study: Any) -> list[str]:
-    return [one.kind for one in found(study).verdicts]
+    return [one.kind for one in found(study)]
 
 
 def sways(of: int) -> Any:
@@ -41,7 +50,7 @@ def sways(of: int) -> Any:
 )
 def test_the_more_items_are_swayed_the_less_the_labels_follow_them(make: Any, of: int, kind: str) -> None:
     study = make(items=80, answer=sways(of))
-    (one,) = found(study).verdicts
+    (one,) = found(study)
     assert one.kind == kind
     assert one.factor == ("format" if of else "")
     # Two formats of two paraphrases each: two pairs in three differ in format, and flip the swayed items.
@@ -58,9 +67,9 @@ def test_missing_labels_make_no_headline(make: Any) -> None:
     def answer(item: int, paraphrase: str, layout: str, repeat: int) -> str | None:
         return None if layout == "letters" and item // 2 % 2 else "ab"[item % 2]
 
-    seen = found(make(items=40, answer=answer))
-    assert [one.kind for one in seen.verdicts] == ["steady"]
-    (issue,) = seen.quality.issues
+    study = make(items=40, answer=answer)
+    assert kinds(study) == ["steady"]
+    (issue,) = gate(study).issues
     assert (issue.kind, issue.severity) == ("unlabelled_answers", "caution")
     assert issue.estimate.details["shares"] == {"names": 0.0, "letters": 0.5}
 
@@ -71,9 +80,7 @@ def test_labels_that_go_to_the_wrong_items_are_wrong_and_not_steady_only(make: A
 
 def test_models_that_differ_have_a_clause_each(make: Any) -> None:
     study = make(items=30, models=("tiny", "large"), answer=lambda item, *_: "ab"[item % 2])
-    seen = found(study)
-    assert [(one.model, one.kind) for one in seen.verdicts] == [("tiny", "steady"), ("large", "steady")]
-    assert "tiny" not in seen.headline  # the same of both
+    assert {(one.model, one.kind) for one in found(study)} == {("tiny", "steady"), ("large", "steady")}
 
 
 def test_readiness_is_the_answer_where_it_was_asked(make: Any) -> None:
@@ -92,7 +99,7 @@ def test_readiness_is_the_answer_where_it_was_asked(make: Any) -> None:
                 details={"verdict": ready, "criteria": 1, "met": int(verdict == "met")},
             ),
         ]
-    lines = str(found(study)).splitlines()
+    lines = section_sentences(study.results())["readiness"]
     assert (
         lines[0].index("large")
         < lines[0].index("ready")
@@ -108,8 +115,7 @@ def test_readiness_is_the_answer_where_it_was_asked(make: Any) -> None:
 def test_sentences_are_whole_and_their_numbers_are_in_the_markup(
     make: Any, answer: Any, gold: bool, items: int
 ) -> None:
-    seen = found(make(items=items, answer=answer, gold=gold))
-    for sentence in (seen.headline, *seen.sentences):
+    for sentence in sentences(make(items=items, answer=answer, gold=gold)):
         text = sentence.striptags()
         assert re.fullmatch(r"\S.*\.", text)
         assert not BROKEN.search(text)
@@ -117,7 +123,7 @@ def test_sentences_are_whole_and_their_numbers_are_in_the_markup(
 
 def test_names_are_text_and_no_markup(make: Any) -> None:
     study = make(items=24, label_names=("<b>Alpha</b>", "Beta"), models=("<i>", "large"))
-    whole = Markup("").join((found(study).headline, *found(study).sentences))
+    whole = Markup("").join(sentences(study))
     assert "<b>" not in whole
     assert "<i>" not in whole
 
