@@ -23,22 +23,24 @@ from quaver.study.sources.study_file_source import StudyFile
 
 _FENCE = re.compile(r"^```yaml\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 SCHEMA = jsonschema.Draft202012Validator(json_schema())
-PAGES = ("batches", "collecting", "engines", "evaluators", "models", "variants-factors", "paraphrases")
+PAGES = ("batches", "collecting", "engines", "evaluators", "models", "paraphrases", "stopping", "variants")
 
 
 def fragments() -> list[Any]:
-    """Each part of a study file without dots in it, by page and number."""
-    return [
-        pytest.param(match[1], id=f"{page}-{number}")
-        for page in PAGES
-        for number, match in enumerate(_FENCE.finditer((DOCS / f"{page}.md").read_text(encoding="utf-8")))
-        if "…" not in re.sub("#.*", "", match[1])
-    ]
+    """Each part of a study file without dots in it, beside the study that it belongs to."""
+    found = []
+    for page in PAGES:
+        parts = _FENCE.findall((DOCS / f"{page}.md").read_text(encoding="utf-8"))
+        whole = parts[0] if page == "variants" else STUDY
+        for number, text in enumerate(parts):
+            if "…" not in re.sub("#.*", "", text):
+                found.append(pytest.param(whole, text, id=f"{page}-{number}"))
+    return found
 
 
-@pytest.mark.parametrize("text", fragments())
+@pytest.mark.parametrize(("whole", "text"), fragments())
 def test_a_part_of_a_study_file_can_stand_in_one(
-    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    whole: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     yaml = YAML(typ="safe", pure=True)
     part = yaml.load(text)
@@ -46,7 +48,7 @@ def test_a_part_of_a_study_file_can_stand_in_one(
         part = {"models": part}
     if not set(part) <= set(StudySpec.model_fields):
         part = {"variants": [{"use": "factors", **part}]}
-    given = yaml.load(STUDY) | {"name": "part"} | part
+    given = yaml.load(whole) | {"name": "part"} | part
     assert [one.message for one in SCHEMA.iter_errors(json.loads(json.dumps(given)))] == []
     source = StudyFile(*read_study(given), tmp_path, {})
     source.plugins.check_named()

@@ -16,7 +16,6 @@ pytestmark = pytest.mark.long
     "page",
     [
         *(
-            "check.md",
             "collections.md",
             "data.md",
             "import.md",
@@ -41,7 +40,9 @@ pytestmark = pytest.mark.long
             "paper.md",
             "papers.md",
             "tutorials/ci.md",
+            "tutorials/report.md",
             "tutorials/review.md",
+            "tutorials/study.md",
         ),
         "tutorials/get-started.md",
         "tutorials/spreadsheet.md",

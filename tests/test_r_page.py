@@ -1,4 +1,4 @@
-"""docs/r.md: its code counts every answer once, in R where that is there, and by the same steps in polars."""
+"""The R code of docs/paper.md counts every answer once, in R if it is there, and by the same steps here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from quaver.study.session import Study
 
-PAGE = Path(__file__).parents[1] / "docs" / "r.md"
+PAGE = Path(__file__).parents[1] / "docs" / "paper.md"
 LABELS = ["NA", "01", "T"]
 """Labels that R takes for something else unless you name their type."""
 
