@@ -129,7 +129,7 @@ CHANGES = {
     "a group of 20% loses 15 points": {"north": 0.15},
     "4 points more refusals": {"refused": 0.04},
 }
-SIZES = (100, 200, 400, 800, 1600, 3200, 6400, 12800)
+SIZES = (100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600)
 
 
 def planted(

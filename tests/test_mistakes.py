@@ -367,7 +367,7 @@ CALLS: dict[str, tuple[Callable[[], Any], str, str]] = {
         "items × raters",
     ),
     # comparing, sharing
-    "a column to compare by": (lambda: quaver.compare(ran(), by="modle"), "--by", "'model'?"),
+    "a column to compare by": (lambda: quaver.compare(ran(), by="modle"), "by=", "'model'?"),
     "a path to compare": (
         lambda: quaver.compare("study.yaml"),
         "compare(before)",
@@ -375,12 +375,12 @@ CALLS: dict[str, tuple[Callable[[], Any], str, str]] = {
     ),  # type: ignore[arg-type]
     "a level to compare with": (
         lambda: quaver.compare(ran(), by="variant", reference="crt"),
-        "--reference",
+        "reference=",
         "paraphrase=curt",
     ),
     "a bound": (
         lambda: quaver.compare(ran(), by="variant", fail_if=["accuracy << 0"]),
-        "--fail-if",
+        "fail_if=",
         "accuracy < -0.02",
     ),
     "no items": (lambda: quaver.worst(ran(), n=0), "n", "1 or more"),
@@ -390,7 +390,7 @@ CALLS: dict[str, tuple[Callable[[], Any], str, str]] = {
         lambda: quaver.import_annotations(
             beside("texts.csv"), mkdtemp() + "/in", roles=quaver.Roles(item="twet", label="label")
         ),
-        "--item",
+        "item=",
         "'tweet'?",
     ),
     "no file to import": (lambda: quaver.import_annotations("none.csv"), "none.csv", "CSV"),

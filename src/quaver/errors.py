@@ -22,7 +22,9 @@ translated at one boundary each: those of YAML and pydantic in ``study_file``, o
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from quaver._secrets import without_key_values
 
@@ -187,3 +189,38 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name most similar to ``name``, or None if none is similar."""
     found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     return found[0] if found else None
+
+
+_commands: list[bool] = []
+"""Holds something while a command runs."""
+
+_OPTION = re.compile(r"""(?<![\w-])--([a-z][a-z-]*)(?:=| (?=["'A-Z]|\S+,\S))?""")
+"""An option, and what stands before its value."""
+
+_ARGUMENTS = {"function": "functions=", "measure": "measures=", "yes": "yes=True"}
+"""What options are called in Python, where that is not their own name."""
+
+
+@contextmanager
+def on_the_command_line() -> Iterator[None]:
+    """While a command runs, errors name its options."""
+    _commands.append(True)
+    try:
+        yield
+    finally:
+        _commands.pop()
+
+
+def as_called(text: str | None) -> str | None:
+    """A text with the options in it named as the caller wrote them: in Python they are arguments.
+
+    Commands that a text tells to run keep theirs.
+
+    >>> as_called('name the column with --gold, or list --labels "a, b"')
+    'name the column with gold=, or list labels="a, b"'
+    >>> as_called("quaver gold STUDY --n 200")
+    'quaver gold STUDY --n 200'
+    """
+    if not text or _commands or re.search(r"\b(quaver|pip|uv|make|pytest|vllm) ", text):
+        return text
+    return re.sub(_OPTION, lambda found: _ARGUMENTS.get(found[1], found[1].replace("-", "_") + "="), text)

@@ -41,3 +41,23 @@ def test_the_certificate_is_printed_as_json(tmp_path: Path) -> None:
     document = json.loads(said(tmp_path, "accuracy", "--json"))
     assert document["replications"] == 3
     assert {one["name"] for one in document["lines"]} == {"accuracy"}
+
+
+@pytest.mark.long
+def test_groups_that_are_not_declared_are_named_and_simulated(tmp_path: Path) -> None:
+    rows = ["item,author,variant,label,gold"]
+    for author in range(12):  # each author's texts are labelled alike
+        for n in range(6):
+            label = "ab"[author % 3 == 0]
+            rows += [f"{author}-{n},{author},{v},{label},a" for v in ("original", "other")]
+    (tmp_path / "labels.csv").write_text("\n".join(rows))
+    (tmp_path / "study.yaml").write_text(
+        "name: labels\ntask: {labels: [a, b]}\n"
+        "annotations: {source: labels.csv, item: item, label: label, variant: [variant], gold: gold}\n"
+        "measures: [accuracy]\n"
+    )
+    asked = ["certify", str(tmp_path), "--replications", "3"]
+    done = CliRunner().invoke(app(), asked)
+    assert done.exit_code == 0, done.output
+    assert "author" in done.output
+    assert json.loads(CliRunner().invoke(app(), [*asked, "--json"]).output)["undeclared"] == "author"

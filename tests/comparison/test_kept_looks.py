@@ -107,7 +107,7 @@ def test_one_study_alone_cannot_be_looked_at_often(tmp_path: Path) -> None:
     one = study(tmp_path / "a", right, VARIED)
     with pytest.raises(QuaverError) as caught:
         compare(one, by="variant", fail_if=["accuracy < 0"], looks=5)
-    assert caught.value.where == "looks"
+    assert caught.value.where == "looks="
 
 
 def test_the_command(

@@ -39,7 +39,7 @@ def command(
     opened = open_study(study, function)
     found = opened.certify(replications=replications, exact=exact)
     if as_json:
-        print_json(found.certificate.document())
+        print_json({"undeclared": found.undeclared, **found.certificate.document()})
         return
     for line in _explained(found):
         say(line)

@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 import quaver
 from quaver.cli.console import errors, say, screen
-from quaver.errors import QuaverError
+from quaver.errors import QuaverError, on_the_command_line
 
 GROUPS = {
     "Start": (
@@ -144,12 +144,14 @@ def _show_version(wanted: bool) -> None:
 
 
 def _options(
+    context: typer.Context,
     show_version: Annotated[
         bool,
         typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version."),
     ] = False,
 ) -> None:
     """Measure how far you can trust the labels that a language model gives to texts."""
+    context.with_resource(on_the_command_line())
 
 
 def main() -> None:

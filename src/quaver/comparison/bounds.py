@@ -9,14 +9,14 @@ from typing import Final, Literal
 
 import polars as pl
 
-from quaver.collect.store.tallies import WRITTEN
 from quaver.comparison.alignment import Sides
+from quaver.comparison.call_costs import COSTS
 from quaver.comparison.difference_verdict import FAMILY, LOST, Verdict, size_of
 from quaver.comparison.flipped_items import modal_labels
 from quaver.comparison.smallest_loss import SEEN, smallest_loss
 from quaver.core import registry
 from quaver.core.column_names import column_of
-from quaver.core.number_format import is_level, rounded, short_name
+from quaver.core.number_format import is_level, short_name
 from quaver.core.records import Estimate
 from quaver.core.rows import measure_of
 from quaver.errors import MeasureError, QuaverError, UnknownName
@@ -124,6 +124,8 @@ class Judgement:
         if self.bound.kind == "unless" or not self.held or self.bound.measure == LOSS:
             return ""
         if self.smallest is None:
+            if self.bound.measure in COSTS:  # which have no largest value
+                return ""
             return "With so few items it cannot fail, whatever the true difference."
         sign = "−" if self.smallest < 0 else "+"
         size = size_of(self.bound.measure, abs(self.smallest), up=True)
@@ -166,8 +168,9 @@ def read_bound(text: str, kind: Literal["if", "unless"]) -> Bound:
             found=text,
         )
     measure, _, sign, limit = match.groups()
-    if measure not in CONCLUDED and measure_of(measure) is None:
-        raise UnknownName("measure", measure, [*registry.names("measures"), *CONCLUDED, LOSS], where=where)
+    beside = (*CONCLUDED, *COSTS)
+    if measure not in beside and measure_of(measure) is None:
+        raise UnknownName("measure", measure, [*registry.names("measures"), *beside, LOSS], where=where)
     levels = {column.strip(): level.strip() for column, _, level in pairs}
     return Bound(measure, levels, "<" if sign == "<" else ">", float(limit), kind, " ".join(text.split()))
 
@@ -336,36 +339,3 @@ def of_family(found: Sequence[Estimate], sides: Sides) -> list[Estimate]:
         for one in found
         if one.value is not None
     ]
-
-
-def spending(before: Study, after: Study) -> list[str]:
-    """What a call of the second study takes, where that is a tenth more or less than in the first."""
-    first, second = _of_a_call(before), _of_a_call(after)
-    found = []
-    for name, what in _SPENT.items():
-        old, new = first.get(name), second.get(name)
-        if old and new and abs(new / old - 1) >= _TENTH:
-            found.append(f"{what}: {rounded(new)} in the mean, before {rounded(old)} ({new / old - 1:+.0%}).")
-            if name == "completion":
-                break  # tokens say what characters would
-    return found
-
-
-def _of_a_call(study: Study) -> dict[str, float | None]:
-    """Means over a study's stored answers, but for errors; nothing where there are only labels."""
-    if not (study.source.has_answers and study.source.files.responses.exists()):
-        return {}
-    with study.source.answers() as store, store.reading() as reader:
-        row = reader.execute(_MEANS).fetchone()
-    return dict(zip(_SPENT, row, strict=True))
-
-
-_SPENT: Final = {
-    "prompt": "Tokens of a prompt",
-    "completion": "Tokens of an answer",
-    "characters": "Characters of an answer",
-}
-_MEANS: Final = f"""
-    SELECT avg(r.prompt_tokens), avg({WRITTEN}), avg(length(r.text))
-    FROM calls c JOIN responses r ON r.id = c.response WHERE r.finish != 'error'"""
-_TENTH: Final = 0.1

@@ -17,7 +17,8 @@ from quaver.comparison.alignment import (
     made_alike,
     strings_of,
 )
-from quaver.comparison.bounds import CONCLUDED, LOSS, Bound, family_of, of_first_evaluator, spending
+from quaver.comparison.bounds import CONCLUDED, LOSS, Bound, family_of, of_first_evaluator
+from quaver.comparison.call_costs import COSTS, spending, with_costs
 from quaver.core.column_names import column_among
 from quaver.core.rows import measure_of
 from quaver.errors import MeasureError, UnknownName
@@ -40,6 +41,8 @@ class Pair:
         judged: The annotations in which they may, those of the first evaluator.
         labels: The labels that both sides know.
         place: What a difference's cell says besides, such as the study of a collection.
+        costs: What calls take, where bounds are about that.
+        group: The column whose groups are resampled with it.
     """
 
     sides: Sides
@@ -48,6 +51,8 @@ class Pair:
     judged: Sides
     labels: Sequence[str]
     place: Mapping[str, str] = field(default_factory=dict)
+    costs: Sequence[str] = ()
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,8 @@ def two_studies(
 ) -> Task:
     """Two studies of the same items."""
     left_out: list[str] = []
-    whole = {one: strings_of(one) for one in dict.fromkeys((before, after))}
+    costs = [name for name in COSTS if name in {one.measure for one in bounds}]
+    whole = {one: with_costs(one, strings_of(one), costs) for one in dict.fromkeys((before, after))}
     frames = [whole[one] for one in (before, after)]
     if items is not None:
         frames = [frame.filter(pl.col("item").is_in(list(items))) for frame in frames]
@@ -106,7 +112,7 @@ def two_studies(
         asked = [one._replace(options={**one.options, "by": (*cells, "evaluator")}) for one in asked]
     notes += _unlabelled(judged, asked)
     names = called(before, after), called(after, before)
-    pair = Pair(sides, asked, family, judged, labels, place or {})
+    pair = Pair(sides, asked, family, judged, labels, place or {}, costs, after.spec.group)
     return Task(*names, [pair], common, left_out, notes, (frames[0], frames[1]))
 
 
@@ -129,7 +135,8 @@ def levels_of_one(
     place: Mapping[str, str] | None = None,
 ) -> Task:
     """The levels of one column in one study, each beside the reference."""
-    frame = whole = strings_of(study)
+    costs = [name for name in COSTS if name in {one.measure for one in bounds}]
+    frame = whole = with_costs(study, strings_of(study), costs)
     by = column_among(by, frame.columns)
     factors = study.experiment.variants[0].factors
     if by in factors:  # the variants must not differ in what is compared
@@ -148,7 +155,8 @@ def levels_of_one(
         items.update(sides.before["item"].unique().to_list())
         judged = of_first_evaluator(study, sides)
         family = family_of(study, whole, judged, left_out)
-        pairs.append(Pair(sides, asked, family, judged, study.experiment.labels.codes, place or {}))
+        labels = study.experiment.labels.codes
+        pairs.append(Pair(sides, asked, family, judged, labels, place or {}, costs, study.spec.group))
     last = f"{by} {others[0]}" if len(others) == 1 else f"{len(others)} others"
     return Task(f"{by} {first}", last, pairs, len(items), left_out)
 
@@ -226,7 +234,7 @@ def _asked(
                 fix="name one under conclusions in the study file",
             )
         asked += measurements(drawing[0].source, [CONCLUSIONS], whole[drawing[0]])
-    rest = [bound.measure for bound in bounds if bound not in concluded and bound.measure != LOSS]
+    rest = [bound.measure for bound in bounds if bound.measure not in (*CONCLUDED, *COSTS, LOSS)]
     more = dict.fromkeys(measure_of(name) or name for name in rest)
     before, frame = next(iter(whole.items()))
     further = [name for name in more if name not in there]

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 import polars as pl
 
 from quaver.comparison.bounds import LOSS, Bound, Judgement
+from quaver.comparison.call_costs import COSTS
 from quaver.comparison.difference_verdict import FAMILY, LOST, Verdict, gravest, size_of, verdict_on
 from quaver.comparison.kept_looks import LookAt
 from quaver.core.estimate_frame import estimates_frame
@@ -122,13 +123,13 @@ class Comparison(Rows):
         """Where a loss that must not go unseen could have: of the bounds' measures, if there are any."""
         if self.must_see is None:
             return []
-        bounded = {each.measure for one in self.judgements for each in one.judged}
+        bounded = {each.measure for one in self.judgements for each in one.judged} - COSTS.keys()
         return [
             one
             for one in self.verdicts
             if one.better is not None
             and one.estimate.value is not None
-            and (not bounded or one.estimate.measure in bounded)
+            and one.estimate.measure in (bounded or {one.estimate.measure} - COSTS.keys())
             and (one.smallest is None or one.smallest > self.must_see)
         ]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any, Final, Literal, get_args
 
+from quaver.comparison.call_costs import COSTS
 from quaver.comparison.smallest_loss import Made, smallest_loss
 from quaver.core.number_format import count, rounded, short_name
 from quaver.core.records import Estimate
@@ -150,7 +151,7 @@ def verdict_on(one: Estimate, margin: float = MARGIN, made: Made | None = None) 
     'no loss larger than 1.6 points'
     """
     how = presented(one.measure)
-    better = how.better if how else None
+    better = how.better if how else "lower" if one.measure in COSTS else None
     smallest = None if FAMILY in one.details else smallest_loss(one, made=made)  # which takes a while
     return Verdict(_kind(one, margin, better), one, margin, smallest, better)
 

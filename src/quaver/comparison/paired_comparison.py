@@ -11,6 +11,7 @@ from pydantic import Field
 
 from quaver.comparison.alignment import Sides, strings_of
 from quaver.comparison.bounds import Bound, judged, lost_classes, of_family, read_bounds
+from quaver.comparison.call_costs import cost_differences
 from quaver.comparison.compared_sides import Pair, Task, called, levels_of_one, two_studies
 from quaver.comparison.comparing_in_rounds import compare_in_rounds
 from quaver.comparison.comparison_result import Comparison
@@ -85,7 +86,7 @@ def compare(
     bounds = read_bounds(fail_if, fail_unless)
     if after is None:
         if looks is not None or in_rounds:
-            raise one_alone("in_rounds" if looks is None else "looks")
+            raise one_alone("--in-rounds" if looks is None else "--looks")
         task = levels_of_one(before, by or "variant", reference, measures, bounds)
         return compared(task, bounds, resampling, margin, must_see=must_see)
     if by is not None or reference is not None:
@@ -113,7 +114,7 @@ def both_asked(before: str, after: str, by: str | None) -> QuaverError:
     )
 
 
-def one_alone(asked: str = "looks") -> QuaverError:
+def one_alone(asked: str = "--looks") -> QuaverError:
     """The error where something is asked for that takes a baseline and a version of it."""
     return QuaverError(
         "this takes two studies: a baseline and a version of it",
@@ -176,7 +177,12 @@ def compared(
     """What differs between the two sides of each pair, and whether the bounds hold."""
 
     def differences(resampling: Resampling) -> list[Estimate]:
-        return [one for pair in task.pairs for one in _differences(pair, pair.sides, pair.asked, resampling)]
+        found = []
+        for pair in task.pairs:
+            found += _differences(pair, pair.sides, pair.asked, resampling)
+            costs = cost_differences(pair.costs, pair.judged, pair.group, resampling)
+            found += [replace(one, cell={**pair.place, **one.cell}) for one in costs]
+        return found
 
     def family(resampling: Resampling) -> list[Estimate]:
         found = [

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, Validation
 
 from quaver._secrets import without_key_values
 from quaver.core.options import options_in
-from quaver.errors import QuaverError, UnknownName
+from quaver.errors import QuaverError, UnknownName, as_called
 
 SubjectT = TypeVar("SubjectT", bound=Callable[..., Any])
 
@@ -196,7 +196,11 @@ def guarded(function: SubjectT, error: type[QuaverError] = QuaverError, where: s
             raise error(str(wrong), where=name, expected=str(signature)) from None
         for one, value in bound.arguments.items():
             bound.arguments[one] = fitted(function, one, value, error, where)
-        return function(*bound.args, **bound.kwargs)
+        try:
+            return function(*bound.args, **bound.kwargs)
+        except QuaverError as wrong:
+            wrong.where, wrong.fix = as_called(wrong.where), as_called(wrong.fix)
+            raise
 
     return call  # type: ignore[return-value]
 

@@ -111,7 +111,7 @@ def test_answers_of_another_function_are_named(tmp_path: Path) -> None:
         Study.open(path, functions={"fake": other}).gold.accept()
     assert ".other " in str(raised.value.expected)
     assert "3 of function label" in str(raised.value.found)
-    assert "--function" in str(raised.value.fix)
+    assert "functions=" in str(raised.value.fix)
 
 
 def test_the_report_shows_it(folder: Path) -> None:

@@ -311,7 +311,7 @@ def test_nothing_is_spent_without_consent(texts: Path, monkeypatch: pytest.Monke
     with pytest.raises(QuaverError, match="spend money") as caught:
         quaver.check(texts, gold="stance", model="openai/gpt-4o-mini")
     assert "600 calls for $" in str(caught.value.found)
-    assert "--yes" in str(caught.value.fix)
+    assert "yes=True" in str(caught.value.fix)
     assert not Path("texts-check/responses.db").exists()
     with pytest.raises(SystemExit):
         said(monkeypatch, "check", "texts.csv", "--gold", "stance", "--model", "openai/gpt-4o-mini")

@@ -131,4 +131,4 @@ def test_a_sheet_agrees_as_the_same_table_in_csv_does(path, tmp_path):
     assert [e.value for e in found] == [e.value for e in measure_agreement(path, by=["temp"], **NAMES)]
     with pytest.raises(ItemError) as caught:
         measure_agreement(file, **NAMES)
-    assert "--sheet labels" in str(caught.value.fix)
+    assert "sheet=labels" in str(caught.value.fix)

@@ -153,10 +153,10 @@ def test_a_sheet_as_spreadsheets_save_it(tmp_path: Path) -> None:
     for encoding in ("utf-8-sig", "cp1252", "utf-16"):
         path.write_bytes(sheet.encode(encoding))
         if encoding != "utf-8-sig":
-            with pytest.raises(ItemError, match=f"--encoding {encoding}"):
+            with pytest.raises(ItemError, match=f"encoding={encoding}"):
                 import_annotations(path, tmp_path / encoding)
         known = encoding.removesuffix("-sig")
-        with pytest.raises(ItemError, match='--separator ";"'):
+        with pytest.raises(ItemError, match='separator=";"'):
             import_annotations(path, tmp_path / encoding, encoding=known)
         study, taken = import_annotations(
             path,
@@ -355,7 +355,7 @@ def test_a_column_of_answers_is_not_taken_for_labels(tmp_path: Path) -> None:
     assert study.annotations()["label"].cast(pl.String).to_list()[:4] == ["0", "1", "0", "1"]
     with pytest.raises(QuaverError, match="not known") as caught:
         import_annotations(tmp_path / "labels.csv", tmp_path / "other")
-    assert "--labels" in (caught.value.fix or "")
+    assert "labels=" in (caught.value.fix or "")
 
 
 def test_the_labels_that_somebody_took_from_the_answers_are_found_beside_them(tmp_path: Path) -> None:
@@ -382,6 +382,6 @@ def test_many_labels_are_labels_where_their_column_is_named(tmp_path: Path) -> N
     text = "\n".join(["id,annotation,iteration", *rows, ""])
     with pytest.raises(QuaverError, match="different labels") as caught:
         imported(tmp_path, text)
-    assert "--labels 12,48" in (caught.value.fix or "")
+    assert "labels=12,48" in (caught.value.fix or "")
     study, _ = imported(tmp_path, text, Roles(label="annotation"))
     assert len(study.experiment.labels.labels) == 42

@@ -178,7 +178,7 @@ def _no_labels(study: StudySource) -> MeasureError:
         where=study.where,
         expected="answers of " + ", ".join(sorted(asked)),
         found=", ".join(others) or changed,
-        fix="name the function that answered, with --function NAME=MODULE:FUNCTION"
+        fix="name the function that answered, with --function"
         if others
         else "collect answers first: quaver run",
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing_extensions import Unpack
 
 from quaver.core.arguments import guarded, taking
 from quaver.core.label_values import Decision
-from quaver.errors import QuaverError
 from quaver.report.findings.verdict_card import Card
 from quaver.study.checking.check_design import PreparedCheck, consent_missing, prepared_check
 from quaver.study.checking.check_options import CheckOptions
@@ -69,21 +67,12 @@ def check(data: Any, *, yes: bool = False, **options: Unpack[CheckOptions]) -> C
         QuaverError: A column, a label or a model is not there, or the model costs money and neither ``yes``
             nor ``budget`` agrees to it.
     """
-    try:
-        prepared = prepared_check(data, **options)
-    except QuaverError as error:
-        error.where, error.fix = _in_python(error.where), _in_python(error.fix)
-        raise
+    prepared = prepared_check(data, **options)
     plan = prepared.plan()
     if prepared.spends and plan.stored < plan.calls and not (yes or options.get("budget")):
         raise consent_missing(plan)
     prepared.study.run()
     return judged(prepared)
-
-
-def _in_python(text: str | None) -> str | None:
-    """A text in which options of the command are arguments."""
-    return text and re.sub(r"--([a-z]+)( (?=[\"A-Z]))?", r"\1=", text)
 
 
 def judged(prepared: PreparedCheck) -> Check:

@@ -244,7 +244,7 @@ def rows_of(source: Path, written: Mapping[str, str]) -> list[Row]:
             found="a folder" if source.is_dir() else "nothing",
             fix="check the path; it is relative to the current folder",
         )
-    rows = read_rows(source, **written, hint="--{name} {value}")
+    rows = read_rows(source, **written, hint="--{name}={value}")
     if not rows:
         raise ItemError("there are no texts", where=str(source), expected="a header and rows", found="no row")
     return rows
@@ -322,7 +322,7 @@ def consent_missing(plan: Forecast) -> QuaverError:
         "this check would spend money, and nobody has agreed to it",
         where=one.model,
         found=f"{one.calls - one.stored:,} calls for {cost}",
-        fix="agree with --yes (in Python yes=True), or say what it may cost at most with --budget",
+        fix="agree with --yes, or say what it may cost at most with --budget",
     )
 
 

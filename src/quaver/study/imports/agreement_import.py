@@ -69,7 +69,7 @@ def read_table(
             where=str(path),
             expected="a CSV, TSV, XLSX, ODS, JSON Lines or Parquet file of labels",
         )
-    rows = read_rows(path, encoding, separator, sheet=sheet, hint="--{name} {value}")
+    rows = read_rows(path, encoding, separator, sheet=sheet, hint="--{name}={value}")
     if not rows:
         raise ItemError(
             "there are no annotations", where=str(path), expected="a header and rows", found="no row"
