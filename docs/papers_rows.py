@@ -53,6 +53,8 @@ ROWS: dict[str, tuple[Row, ...]] = {
         ),
         Row("figure 1", "intra-PSS by repeat: original, filtered, balanced", "figure STUDY 1"),
         Row("figure 2", "inter-PSS by temperature: original, filtered, balanced", "figure STUDY 2"),
+        Row(_OURS, "figure 1 in one panel", "figure STUDY intra"),
+        Row(_OURS, "figure 2 in one panel", "figure STUDY inter"),
         Row(
             "figure 3",
             "scores of subsamples",

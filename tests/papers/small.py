@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 from tests.papers.planted import chance
 
-from quaver import Collection, Study
+from quaver import Collection
 from quaver.core import registry
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Message, Request, Response, Token
@@ -174,22 +173,14 @@ def written(code: str, folder: Path) -> Path:
     (folder / "words.csv").write_text(WORDS, encoding="utf-8")
     path = folder / f"{code}.yaml"
     text = f"shared:\n{STUDIES[code]}{MODELS}"
-    if code in ALONE:
-        body = text.partition("\n")[2].partition("studies:")[0]
-        text = textwrap.dedent(body).replace("items: {", "items: {source: first.csv, ")
     path.write_text(f"name: {code}\n{text}", encoding="utf-8")
     return path
 
 
-ALONE = ("choices-and-temperature",)
-"""The papers whose recipe is one study."""
-
-
-def run(code: str, folder: Path) -> Collection | Study:
+def run(code: str, folder: Path) -> Collection:
     """A paper's small study, run; the planted model is registered until the process ends."""
     entry = EntryPoint("planted", "tests.papers.small:Planted", "quaver.models")
     registry._entries("models")["planted"] = entry  # as an installed package would
-    path = written(code, folder)
-    study = Study.open(path) if code in ALONE else Collection.open(path)
+    study = Collection.open(written(code, folder))
     study.run()
     return study

@@ -37,7 +37,7 @@ def test_all_tables_in_one_document(tmp_path: Path) -> None:
     for code in small.STUDIES:
         folder = tmp_path / code
         folder.mkdir()
-        answers = answers_of(small.run(code, folder))
+        answers = answers_of(small.run(code, folder).studies)
         (paper,) = (one for one in catalogue.PAPERS if one.code == code)
         for kind in paper.tables:
             if kind.name not in SLOW:

@@ -32,18 +32,12 @@ CALLS = {
 """In full and small, by hand."""
 
 
-def opened(path: Path, *, small: bool = False) -> Study | Collection:
-    if "\nstudies:" in path.read_text(encoding="utf-8"):
-        return Collection.open(path, small=small)
-    return Study.open(path, small=small)
-
-
 @pytest.mark.parametrize("code", PAPERS)
 def test_a_recipe_is_written_and_planned(code: str, tmp_path: Path) -> None:
     path = tmp_path / f"{code}.yaml"
     done = CliRunner().invoke(app(["init"]), ["init", code, str(path)])
     assert done.exit_code == 0, done.output
-    assert (opened(path).plan().calls, opened(path, small=True).plan().calls) == CALLS[code]
+    assert (Collection.open(path).plan().calls, Collection.open(path, small=True).plan().calls) == CALLS[code]
 
 
 @pytest.mark.parametrize("code", PAPERS)
@@ -64,13 +58,12 @@ def test_every_table_of_a_recipe_is_made_of_its_small_version(code: str, tmp_pat
         if not any(name in line for name in ("logprob", "constrained", "verbal", "stated"))
     ]
     path.write_text("\n".join(lines), encoding="utf-8")
-    kind = Collection if "\nstudies:" in text else Study
-    study = kind.open(
+    study = Collection.open(
         path, small=True, functions={"first": lambda text, prompt: "FINAL: A\nClinton 0.9, Dole 0.1"}
     )
     study.run()
     (paper,) = (one for one in catalogue.PAPERS if one.code == code)
-    answers = answers_of(study)
+    answers = answers_of(study.studies)
     for one in paper.tables:
         made = one.make(answers)
         assert made.table.columns, one.name
@@ -140,7 +133,13 @@ def uncommented(code: str) -> str:
     return f"{head}\nstudies:\n" + "\n".join(lines)
 
 
-WAITING = {"barrie-2025": 12, "errica-2025": 5, "karmakar-2026": 5, "atreja-2025": 4}
+WAITING = {
+    "barrie-2025": 12,
+    "errica-2025": 5,
+    "karmakar-2026": 5,
+    "choices-and-temperature": 1,
+    "atreja-2025": 4,
+}
 """How many outcomes, data sets, benchmarks and tasks each paper has that Quaver cannot pass on."""
 
 
@@ -150,12 +149,17 @@ def data_of(study: dict[str, Any], table: str) -> list[dict[str, Any]]:
     codes = [one["code"] if isinstance(one, dict) else one for one in labels]
     options = study["task"].get("options", [])
     fields = set(re.findall(r"{{ (\w+) }}", items["text"])) | ({items["id"]} if "id" in items else set())
+    fields |= set() if isinstance(options, str) else set(options)
+    gold = items.get("gold", {})
+    column, values = (
+        (gold.get("column"), list(gold.get("map", ()))) if isinstance(gold, dict) else (gold, codes)
+    )
     rows = []
     for at in range(2100):
         row: dict[str, Any] = {name: f"{name} {at} of {table}" for name in fields}
         if isinstance(options, str):
             row[options] = [f"option {n}" for n in range(len(codes) - (at % 6 == 5))]  # some have one less
-        rows.append(row | ({items["gold"]: codes[at % len(codes)]} if "gold" in items else {}))
+        rows.append(row | ({column: values[at % len(values)]} if column else {}))
     return rows
 
 

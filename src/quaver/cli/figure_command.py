@@ -36,11 +36,11 @@ def command(
       quaver figure barrie-2025.yaml 2
       quaver figure study.yaml errica-2025:6 --to items.pdf --width 360
     """
-    from quaver.papers.catalogue import PAPERS, figure, figure_of, figures
+    from quaver.papers.catalogue import figure, figure_of, figures, paper_of
 
-    own = [paper.code for paper in PAPERS if study.name.startswith(paper.code)]
     if name is not None:
-        name = f"{own[0]}:{name}" if own and ":" not in name else name
+        own = paper_of(study)
+        name = f"{own.code}:{name}" if own and ":" not in name else name
         figure_of(name)  # a wrong name is said before answers are read
     stored = open_collection(study, function, small=small) or open_study(study, function, small=small)
     if name is None:

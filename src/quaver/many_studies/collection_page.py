@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -13,9 +13,12 @@ from markupsafe import Markup
 from quaver.core.estimate_frame import estimates_frame
 from quaver.core.records import Estimate
 from quaver.core.replaced_file import replace_text
-from quaver.errors import StoreError
+from quaver.errors import QuaverError, StoreError
 from quaver.many_studies.collection_tables import by_study, pooled_table, size_table, spreads_of
 from quaver.many_studies.opened_studies import OpenedStudies
+from quaver.papers.catalogue import kind_of, paper_of
+from quaver.papers.paper_figures import drawing
+from quaver.papers.published_table import PublishedTable, answers_of
 from quaver.report.charts.accuracy_charts import size_spread_figure
 from quaver.report.charts.chart import Figure
 from quaver.report.charts.figures import Gallery
@@ -62,8 +65,9 @@ def write_collection_page(
     tables = {one.table.name: one.table for one in measures} | {effects.name: effects, sizes.name: sizes}
     try:
         csv = write_tables(tables, {"estimates": estimates_frame(estimates)}, folder / "tables")
-        drawing = size_spread_figure(spreads_of(estimates), given, sizes)
-        figures, saved = _figures([drawing] if drawing else [], folder / "figures")
+        spreads = size_spread_figure(spreads_of(estimates), given, sizes)
+        figures, saved = _figures([spreads] if spreads else [], folder / "figures")
+        of_paper, more_saved = _figures(list(_of_paper(of)) if linked else [], folder / "figures")
         text = template("collection.html").render(
             name=of.spec.name,
             description=of.spec.description,
@@ -73,7 +77,8 @@ def write_collection_page(
             pooled=effects,
             sizes=sizes,
             figures=figures,
-            saved=_saved(csv, "csv", "text/csv") | saved,
+            of_paper=of_paper,
+            saved=_saved(csv, "csv", "text/csv") | saved | more_saved,
             printed_rows=_PRINTED_ROWS,
         )
         path = folder / "report.html"
@@ -83,6 +88,29 @@ def write_collection_page(
             "the report cannot be written", where=str(folder), found=str(error), fix="name another folder"
         ) from error
     return path
+
+
+def _of_paper(of: OpenedStudies) -> Iterator[Figure]:
+    """The figures of the paper whose recipe it is; those with nothing to draw are left out."""
+    paper = paper_of(of.path)
+    answers = answers_of(of.studies) if paper else []
+    made: dict[str, PublishedTable] = {}
+    for kind in paper.figures if paper else ():
+        if kind.table and kind.table not in made:
+            made[kind.table] = kind_of(kind.table).make(answers)
+        shown = made.get(kind.table)
+        try:
+            draw = drawing(kind, answers, shown)
+        except QuaverError:
+            continue
+        yield Figure(
+            draw=draw,
+            estimates=[],
+            title=kind.title,
+            name=f"paper-{kind.number.replace('.', '')}",
+            alternative=kind.title,
+            table=shown.table if shown else None,
+        )
 
 
 def sizes_of(of: OpenedStudies) -> dict[str, float]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -14,10 +15,7 @@ from quaver.papers.figure_kinds import FIGURES
 from quaver.papers.paper_layout import FigureKind
 from quaver.papers.published_table import PublishedTable, answers_of
 from quaver.papers.table_kinds import TABLES, TableKind
-
-if TYPE_CHECKING:
-    from quaver.many_studies.collection import Collection
-    from quaver.study.session import Study
+from quaver.study.session import Study
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ def table(stored: Any, name: str, *, items: Sequence[str] = ()) -> PublishedTabl
     Returns:
         The table: ``as_("latex")`` and ``as_("csv")`` give it as text, ``rows()`` as data.
     """
-    kind, answers = kind_of(name), answers_of(_checked(stored))
+    kind, answers = kind_of(name), answers_of(_studies(stored))
     if not items:
         return kind.make(answers)
     if not kind.chooses_items:
@@ -99,10 +97,17 @@ def as_printed(made: PublishedTable, kind: TableKind) -> list[PublishedTable]:
 def figure(stored: Any, name: str, *, width: Annotated[int, Field(ge=200)] = 720) -> Any:
     """Draw a figure of a paper, as an Altair chart."""
     from quaver.papers import paper_figures  # the charts' libraries are slow to load
+    from quaver.report.charts.theme import finished
 
-    kind, answers = figure_of(name), answers_of(_checked(stored))
+    kind, answers = figure_of(name), answers_of(_studies(stored))
     made = kind_of(kind.table).make(answers) if kind.table else None
-    return paper_figures.drawn(kind, answers, made, width=width)
+    chart = paper_figures.drawing(kind, answers, made)(width=width)
+    return finished(chart, width=width, title=f"{kind.title}.")
+
+
+def paper_of(path: Path) -> PublishedPaper | None:
+    """The paper whose recipe a file is, by its name."""
+    return next((paper for paper in PAPERS if path.name.startswith(paper.code)), None)
 
 
 def figure_of(name: str) -> FigureKind:
@@ -121,16 +126,17 @@ def kind_of(name: str) -> TableKind:
     return known[name]
 
 
-def _checked(stored: Any) -> Study | Collection:
-    from quaver.many_studies.collection import Collection
-    from quaver.study.session import Study
-
-    if not isinstance(stored, Study | Collection):
-        raise QuaverError(
-            "this has no stored answers",
-            where="table(stored)",
-            expected="a Study or a Collection",
-            found=type(stored).__name__,
-            fix="quaver.Study.open(…) or quaver.Collection.open(…)",
-        )
-    return stored
+def _studies(stored: Any) -> Mapping[str, Study]:
+    """The studies whose answers are stored, by name: of a collection, or the one."""
+    if isinstance(stored, Study):
+        return {stored.spec.name: stored}
+    studies = getattr(stored, "studies", None)
+    if isinstance(studies, Mapping):
+        return studies
+    raise QuaverError(
+        "this has no stored answers",
+        where="table(stored)",
+        expected="a Study or a Collection",
+        found=type(stored).__name__,
+        fix="quaver.Study.open(…) or quaver.Collection.open(…)",
+    )

@@ -28,7 +28,7 @@ from quaver.papers.sensitivity_tables import (
 )
 from quaver.report.charts.grid import Grid, Square, draw_grid
 from quaver.report.charts.plane import Guide, Plane, Spot, draw_plane, svg_text
-from quaver.report.charts.theme import DATA, TEXT, finished, inline, legend, options, panel_heading
+from quaver.report.charts.theme import DATA, TEXT, inline, legend, options, panel_heading
 
 _SERIES = {"own": "the model's answers", "noisy": "half of them swapped", "random": "drawn at random"}
 _VIOLIN, _BAR = 150, 330
@@ -318,12 +318,12 @@ def save(chart: Any, path: Path) -> None:
         raise StoreError("the figure cannot be written", where=str(path), found=str(error)) from None
 
 
-def drawn(kind: FigureKind, answers: Answers, made: PublishedTable | None, *, width: int) -> Any:
-    """A figure with its title."""
+def drawing(kind: FigureKind, answers: Answers, made: PublishedTable | None) -> Callable[..., Any]:
+    """What draws a figure, given its ``width``."""
     there = any(True for _ in _numbers(kind, made)) if made is not None else bool(answers)
     if not there:
         notes = " ".join(made.notes) if made is not None else ""
         raise QuaverError("there is nothing to draw", where=f"figure {kind.number}", found=notes or "no rows")
     draw = globals()[kind.draw]
-    chart = draw(answers) if made is None else draw(kind, made)
-    return finished(chart(width=width), width=width, title=f"{kind.title}.")
+    made_drawing: Callable[..., Any] = draw(answers) if made is None else draw(kind, made)
+    return made_drawing

@@ -24,7 +24,6 @@ from quaver.study.analysis.call_export import raw_answers
 from quaver.study.analysis.report_evidence import evidence_of
 
 if TYPE_CHECKING:
-    from quaver.many_studies.collection import Collection
     from quaver.report.page.figure_data import Cost, PartCost
     from quaver.study.session import Study
 
@@ -152,9 +151,8 @@ class StoredAnswers:
             return behind.part_costs()
 
 
-def answers_of(stored: Study | Collection) -> list[StoredAnswers]:
-    """The stored answers of a study, or of each study of a collection that has any."""
-    studies: dict[str, Study] = getattr(stored, "studies", None) or {stored.spec.name: stored}
+def answers_of(studies: Mapping[str, Study]) -> list[StoredAnswers]:
+    """The stored answers of each study that has any."""
     found = []
     missing: StoreError | None = None
     for name, study in studies.items():
