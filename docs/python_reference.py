@@ -45,6 +45,7 @@ GROUPS = (
             "quaver.study.forecasts.forecast.Forecast",
             "quaver.study.forecasts.sizing.Sizing",
             "quaver.study.gold_sample.study_gold.StudyGold",
+            "quaver.study.gold_sample.gold_options.GoldOptions",
             "quaver.study.gold_sample.sample_plan.GoldForecast",
             "quaver.study.gold_sample.gold_rounds.GoldDrawn",
             "quaver.study.gold_sample.gold_status.GoldTaken",

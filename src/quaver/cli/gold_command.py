@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typing_extensions import Unpack
 
 from quaver.cli.console import JsonOption, print_json, say, screen
+from quaver.cli.label_file_options import with_options
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 from quaver.errors import QuaverError
+from quaver.study.gold_sample.gold_options import GoldOptions
 
 if TYPE_CHECKING:
     from quaver.study.gold_sample.sample_plan import GoldForecast
     from quaver.study.gold_sample.study_gold import StudyGold
 
 
+@with_options(GoldOptions)
 def command(
     study: StudyArgument = HERE,
-    n: Annotated[int | None, typer.Option("--n", "-n", min=1)] = None,
-    more: Annotated[int | None, typer.Option(min=1)] = None,
-    target: float | None = None,
-    of: str | None = None,
-    budget: float | None = None,
-    label_cost: float | None = None,
-    design: str | None = None,
-    by: str | None = None,
-    coders: str | None = None,
-    overlap: float | None = None,
+    *,
     seed: Annotated[int | None, typer.Option(min=0)] = None,
     drawn_by: str | None = None,
     form: Annotated[str, typer.Option("--format", metavar="FORMAT")] = "xlsx",
@@ -42,6 +37,7 @@ def command(
     rule: str | None = None,
     as_json: JsonOption = False,
     function: FunctionOption = None,
+    **options: Unpack[GoldOptions],
 ) -> None:
     """Draw items for people to label, and take their labels back.
 
@@ -49,16 +45,6 @@ def command(
     labels. Sheets never show a model's label. Without a size or a file, says where the sample stands.
 
     Options:
-      n: Items in the whole sample.
-      more: Items beyond those drawn before.
-      target: The width of the corrected 95% interval, end to end.
-      of: Whose interval: a conclusion's name, or shares; by default the first conclusion.
-      budget: What this round's labels may cost; with --label-cost.
-      label_cost: What one label costs.
-      design: simple, stratified or poisson; stratified where models have labelled the items.
-      by: Strata: columns of groups, predicted, disagreement; separated by commas.
-      coders: The coders' names, separated by commas.
-      overlap: The share of items that every coder labels; 0.2 by default.
       seed: What is drawn from; by default the study's seed.
       drawn_by: Who draws, for the record; by default your account's name.
       form: The sheets: xlsx, csv, label-studio or argilla.
@@ -82,18 +68,15 @@ def command(
       quaver gold study.yaml --take hard.csv --apart "hardest items"
     """
     gold = open_study(study, function).gold
-    size = {"n": n, "more": more, "target": target, "budget": budget, "label_cost": label_cost}
-    how = {"design": design, "by": _names(by), "coders": _names(coders), "overlap": overlap, "of": of}
-    asked: dict[str, Any] = size | how
-    draws = forecast or any(value is not None for value in (*asked.values(), seed))
+    draws = forecast or any(value is not None for value in (*options.values(), seed))
     settles = adjudicate is not None or rule is not None
     _check_one(draws, sheets, bool(take), known, settles)
     files: list[Path] = []
     found: GoldForecast | None = None
     if forecast:
-        found = gold.forecast(**asked)
+        found = gold.forecast(**options)
     elif draws:
-        made = gold.draw(**asked, seed=seed, form=form, drawn_by=drawn_by)  # type: ignore[arg-type]
+        made = gold.draw(**options, seed=seed, form=form, drawn_by=drawn_by)  # type: ignore[arg-type]
         found, files = made.forecast, list(made.files)
     elif sheets:
         files = gold.sheets(form)  # type: ignore[arg-type]
@@ -121,10 +104,6 @@ def _check_one(*asked: bool) -> None:
             found="more than one of them",
             fix="run the command once for each",
         )
-
-
-def _names(text: str | None) -> list[str] | None:
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _report(

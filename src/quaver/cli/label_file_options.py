@@ -6,8 +6,9 @@ import csv
 import inspect
 from collections.abc import Callable, Sequence
 from functools import wraps
+from inspect import Parameter
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
@@ -62,25 +63,26 @@ def parts(text: str | None, option: str) -> tuple[str, ...]:
 def with_options(record: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Makes a command take the options of a record (`core.options`) beside its own; lists as ``a,b,c``."""
     options = options_in(record)
-    lists = [name for name, (kind, _) in options.items() if kind == Sequence[str]]
+    lists = [name for name, (kind, _) in options.items() if Sequence[str] in (kind, *get_args(kind))]
 
     def decorated(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
         def run(**given: Any) -> None:
             for name in lists:
-                given[name] = parts(given[name], f"--{name}")
+                given[name] = parts(given[name], f"--{name}") or options[name][1].default
             command(**given)
 
         own = inspect.signature(command, eval_str=True).parameters.values()
-        every = [one.replace(kind=one.KEYWORD_ONLY) for one in own if one.kind is not one.VAR_KEYWORD]
+        every = [one.replace(kind=one.KEYWORD_ONLY) for one in own if one.kind is one.POSITIONAL_OR_KEYWORD]
         for name, (kind, option) in options.items():
-            text = kind is Any or name in lists
+            choice = any(get_origin(one) is Literal for one in get_args(kind))  # which the function checks
+            text = kind is Any or name in lists or choice
             shown = str | None if text else Path | None if Path in get_args(kind) else kind
-            hint = Annotated[shown, typer.Option(help=option.help, min=option.least)]  # type: ignore[valid-type]
-            default = option.default or None if name in lists else option.default
-            every.append(
-                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
-            )
+            asked = typer.Option(*option.flags, help=option.help, min=option.least, max=option.most)
+            default = None if name in lists else option.default
+            hint = Annotated[shown, asked]  # type: ignore[valid-type]
+            every.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint))
+        every += [one for one in own if one.kind is one.KEYWORD_ONLY]
         run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
         run.__annotations__ = {one.name: one.annotation for one in every}
         return run

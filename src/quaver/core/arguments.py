@@ -149,7 +149,9 @@ def taking(record: type) -> Callable[[SubjectT], SubjectT]:
         signature = inspect.signature(function)
         own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
         for name, (kind, option) in options_in(record).items():
-            hint = kind if option.least is None else Annotated[kind, Field(ge=option.least)]
+            limits = {"ge": option.least, "gt": option.above, "le": option.most}
+            bounds: dict[str, Any] = {name: one for name, one in limits.items() if one is not None}
+            hint = Annotated[kind, Field(**bounds)] if bounds else kind
             own.append(
                 inspect.Parameter(
                     name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=hint

@@ -12,6 +12,9 @@ class Option(NamedTuple):
     help: str
     default: Any = None
     least: float | None = None
+    above: float | None = None
+    most: float | None = None
+    flags: tuple[str, ...] = ()
 
 
 def options_in(record: type) -> dict[str, tuple[Any, Option]]:

@@ -51,7 +51,7 @@ class CheckOptions(TypedDict, total=False):
     repeats: Annotated[int | None, Option("Ask each prompt this often; twice by default.", least=1)]
     temperature: Annotated[float, Option("0 takes the most likely answer.", 0.0, least=0)]
     to: Annotated[str | Path | None, Option("The folder for answers and report.")]
-    budget: Annotated[float | None, Option("Spend at most this many US dollars.", least=0)]
+    budget: Annotated[float | None, Option("Spend at most this many US dollars.", above=0)]
     seed: Annotated[int, Option("Draws another sample.", 0)]
     encoding: Annotated[str | None, Option("Encoding of a text file.")]
     separator: Annotated[str | None, Option(r"What separates the cells, if it is not a comma: ';', '\t'.")]

@@ -14,9 +14,10 @@ from quaver.core.meter import account_name
 from quaver.core.seeds import derive
 from quaver.errors import QuaverError
 from quaver.gold.coder_sheet import Format
-from quaver.gold.gold_draw import FLOOR, Design, drawn
+from quaver.gold.gold_draw import FLOOR, drawn
 from quaver.gold.returned_labels import Rule
 from quaver.study.gold_sample.coder_sheets import CoderSheets, write_sheets
+from quaver.study.gold_sample.gold_options import GoldOptions
 from quaver.study.gold_sample.sample_plan import GoldForecast, SamplePlan, Wish
 from quaver.study.sources.gold_files import DesignFile, GoldFiles, GoldState, Round, Ruled
 from quaver.study.sources.study_source import StudySource
@@ -57,39 +58,37 @@ class RoundAsked:
     """What a round is asked to be.
 
     Attributes:
-        wish: The sample's size.
-        design: How to draw.
-        by: What tells strata apart.
-        coders: The coders' names.
-        overlap: The share of items that every coder labels.
+        options: Its size and design, those left out too.
         seed: What is drawn from.
         form: Which files are written.
-        of: What the forecast is of.
         drawn_by: Who draws; the name of your account if left out.
     """
 
-    wish: Wish
-    design: Design | None = None
-    by: Sequence[str] | None = None
-    coders: Sequence[str] | None = None
-    overlap: float | None = None
+    options: GoldOptions
     seed: int | None = None
     form: Format = "xlsx"
-    of: str | None = None
     drawn_by: str | None = None
+
+    @property
+    def wish(self) -> Wish:
+        """The sample's size."""
+        given = self.options
+        return Wish(given["n"], given["more"], given["target"], given["budget"], given["label_cost"])
 
     def plan(self, source: StudySource, state: GoldState) -> SamplePlan:
         """The sample that this would be a round of."""
         self.wish.check()
         size = self.wish.n or self.wish.more or _STRATA_FOR
-        return SamplePlan(source, state, self.design, self.by, size, self.of)
+        given = self.options
+        return SamplePlan(source, state, given["design"], given["by"], size, given["of"])
 
     def shared(self, state: GoldState) -> tuple[list[str], float]:
         """The coders, and the share of items that all of them label: by default those of the round before."""
         before = state.design["rounds"][-1] if state.design else None
-        coders = coders_of(self.coders or (before["coders"] if before else [CODER]))
+        coders = coders_of(self.options["coders"] or (before["coders"] if before else [CODER]))
         usual = before["overlap"] if before else _OVERLAP
-        return coders, usual if self.overlap is None else self.overlap
+        overlap = self.options["overlap"]
+        return coders, usual if overlap is None else overlap
 
 
 def draw_round(source: StudySource, files: GoldFiles, asked: RoundAsked) -> GoldDrawn:

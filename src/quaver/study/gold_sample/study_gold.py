@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
+from typing_extensions import Unpack
 
-from quaver.core.arguments import guarded
+from quaver.core.arguments import guarded, taking
+from quaver.core.options import with_defaults
 from quaver.errors import QuaverError, StoreError
 from quaver.gold.coder_sheet import Format
-from quaver.gold.gold_draw import Design
 from quaver.gold.returned_labels import Rule
 from quaver.study.gold_sample.coder_sheets import CoderSheets, write_sheets
+from quaver.study.gold_sample.gold_options import GoldOptions
 from quaver.study.gold_sample.gold_rounds import GoldDrawn, RoundAsked, coders_of, draw_round, ruled
 from quaver.study.gold_sample.gold_status import GoldStatus, GoldTaken, gold_status, take_file, take_known
-from quaver.study.gold_sample.sample_plan import GoldForecast, Wish
+from quaver.study.gold_sample.sample_plan import GoldForecast
 from quaver.study.sources.gold_files import GoldFiles, GoldState
 from quaver.study.sources.study_source import StudySource
 
 if TYPE_CHECKING:
     from quaver.acceptance.accepted_labels import Acceptance
-
-Count = Annotated[int, Field(ge=1)]
-Above0 = Annotated[float, Field(gt=0)]
-Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class StudyGold:
@@ -59,23 +56,12 @@ class StudyGold:
         return gold_status(self.state, self._source.experiment.labels)
 
     @guarded
-    def forecast(
-        self,
-        *,
-        n: Count | None = None,
-        more: Count | None = None,
-        target: Above0 | None = None,
-        of: str | None = None,
-        budget: Above0 | None = None,
-        label_cost: Above0 | None = None,
-        design: Design | None = None,
-        by: Sequence[str] | None = None,
-        coders: Sequence[str] | None = None,
-        overlap: Share | None = None,
-    ) -> GoldForecast:
+    @taking(GoldOptions)
+    def forecast(self, **options: Unpack[GoldOptions]) -> GoldForecast:
         """What a gold sample would cost and bring; nothing is drawn.
 
-        The arguments are those of ``draw``.
+        Args:
+            **options: Those of `GoldOptions`: ``n``, ``target``, ``coders`` …
 
         Returns:
             Its size, the width to expect, and how many labels simple sampling and gold alone would need.
@@ -83,49 +69,28 @@ class StudyGold:
         Raises:
             QuaverError: The sample would be no larger, or a later round differs from the first.
         """
-        asked = RoundAsked(Wish(n, more, target, budget, label_cost), design, by, coders, overlap, of=of)
+        asked = RoundAsked(with_defaults(GoldOptions, options))
         state = self.state
         names, shared = asked.shared(state)
         return asked.plan(self._source, state).forecast(asked.wish, len(names), shared)
 
     @guarded
+    @taking(GoldOptions)
     def draw(
         self,
         *,
-        n: Count | None = None,
-        more: Count | None = None,
-        target: Above0 | None = None,
-        of: str | None = None,
-        budget: Above0 | None = None,
-        label_cost: Above0 | None = None,
-        design: Design | None = None,
-        by: Sequence[str] | None = None,
-        coders: Sequence[str] | None = None,
-        overlap: Share | None = None,
         seed: Annotated[int, Field(ge=0)] | None = None,
         form: Format = "xlsx",
         drawn_by: str | None = None,
+        **options: Unpack[GoldOptions],
     ) -> GoldDrawn:
         """Draw a gold sample, or let it grow, and write a sheet for each coder.
 
         Args:
-            n: Items in the whole sample.
-            more: Items beyond those that were drawn before.
-            target: The width, from end to end, of the corrected 95% interval.
-            of: The conclusion whose interval this is, by its name, or ``shares`` for the widest interval of a
-                label's share. By default the study's first conclusion; without one, ``shares``.
-            budget: What the labels of this round may cost.
-            label_cost: What one label costs.
-            design: ``simple``, ``stratified`` or ``poisson``; that of the first round in later ones. By
-                default ``stratified`` where models have labelled the items, else ``simple``.
-            by: What tells strata apart: columns of groups, ``predicted`` (the models' most frequent label),
-                ``disagreement`` (whether less than three quarters of an item's answers give it). By default
-                the last two.
-            coders: Their names; those of the round before, or one.
-            overlap: The share of items that every coder labels; 0.2 by default.
             seed: What is drawn from; derived from the study's seed by default.
             form: Which files are written.
             drawn_by: Who draws, for the record; the name of your account if left out.
+            **options: Those of `GoldOptions`: ``n``, ``target``, ``coders`` …
 
         Returns:
             What was drawn, and the files to send out.
@@ -136,10 +101,9 @@ class StudyGold:
         """
         self._source.require("owns_folder")
         self._source.require("has_texts")
-        wish = Wish(n, more, target, budget, label_cost)
-        wish.check()
+        asked = RoundAsked(with_defaults(GoldOptions, options), seed, form, drawn_by)
+        asked.wish.check()
         with self._files.alone():
-            asked = RoundAsked(wish, design, by, coders, overlap, seed, form, of, drawn_by)
             return draw_round(self._source, self._files, asked)
 
     @guarded
