@@ -109,7 +109,7 @@ def test_its_signature_has_its_own_options_and_those_of_all_measures() -> None:
 def test_its_documentation_has_all_arguments_once() -> None:
     page = pydoc.render_doc(rightness, renderer=pydoc.plaintext)
     for name in inspect.signature(rightness).parameters:
-        assert page.count(f"    {name}: ") == 1, name
+        assert page.count(f"        {name}: ") == 1, name
     assert "Source: Us (2026)." in page
     assert page.index("Args:") < page.index("Raises:") < page.index("Of eight answers")
 

@@ -78,5 +78,5 @@ def test_what_was_answered_is_kept_when_the_server_rejects_the_key(
         known = len(server.good)
     with sqlite3.connect(tmp_path / "study" / "responses.db") as db:
         stored = db.execute("SELECT count(*) FROM responses").fetchone()[0]
-    assert known > 30
+    assert known > 10
     assert stored >= known - 1  # but the probe's
