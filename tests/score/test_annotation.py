@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,7 +6,7 @@ import pytest
 
 from quaver.core.annotations import ANNOTATION_COLUMNS, Row
 from quaver.core.records import Condition, Decoding, Item, Response, Token, Variant
-from quaver.errors import QuaverError, SpecError, StoreError
+from quaver.errors import SpecError, StoreError
 from quaver.score.annotation import Annotator, annotate
 from quaver.score.evaluators.logprob import LogProb
 from quaver.score.evaluators.named_label import Exact, FirstLabel
@@ -139,21 +138,6 @@ def test_a_factor_may_not_be_named_as_a_column() -> None:
             labels=LABELS,
             evaluators={},
         )
-
-
-def test_an_error_on_the_way_leaves_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "annotations.parquet"
-    annotate([ROWS], annotator(first=FirstLabel()), path)
-    before = path.read_bytes()
-
-    def failing() -> Iterator[list[Row]]:
-        yield ROWS
-        raise StoreError("the responses cannot be read")
-
-    with pytest.raises(QuaverError, match="responses cannot"):
-        annotate(failing(), annotator(first=FirstLabel()), path)
-    assert path.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_folder_that_is_not_there_is_a_store_error(tmp_path: Path) -> None:

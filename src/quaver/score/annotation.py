@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +15,6 @@ from polars.io.plugins import register_io_source
 
 from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS, AnswerRows, Reading, Row
 from quaver.core.records import Condition, Decoding, Item, LabelSet, Response, Variant
-from quaver.core.replaced_file import put_in_place
 from quaver.errors import SpecError, StoreError
 from quaver.score.distinct_readings import DistinctReadings, Named, alone, distinct, reads_of
 from quaver.score.parsing.evaluator import Evaluator
@@ -96,6 +94,11 @@ def annotate(
 ) -> pl.LazyFrame:
     """Read every response with every evaluator.
 
+    Args:
+        chunks: The responses.
+        annotator: Reads them.
+        path: A new file for the annotations, which its caller puts in place or removes; None for memory.
+
     Returns:
         The annotation frame (`core.annotations.ANNOTATION_COLUMNS` and the columns of factors and groups):
         of each chunk the rows of the first evaluator, then those of the next.
@@ -109,10 +112,9 @@ def annotate(
     ) -> Iterator[pl.DataFrame]:
         return (annotator.frame(chunk) for chunk in chunks)
 
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        register_io_source(frames_of, schema=annotator.schema).sink_parquet(temporary)
-        put_in_place(temporary, path)
+        with path.open("wb") as file:  # polars opens a file of that name later, even once this has failed
+            register_io_source(frames_of, schema=annotator.schema).sink_parquet(file)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise StoreError(
             "the annotations cannot be written",
@@ -120,8 +122,6 @@ def annotate(
             found=str(error),
             fix="free some space, then run `quaver rescore`",
         ) from error
-    finally:
-        temporary.unlink(missing_ok=True)
     return pl.scan_parquet(path)
 
 

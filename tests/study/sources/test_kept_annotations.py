@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sqlite3
+import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -134,3 +138,21 @@ def test_kept_rows_without_an_item_are_made_again(tmp_path: Path) -> None:
     damaged = pl.read_parquet(kept)
     damaged.with_columns(item=pl.lit(None, damaged.schema["item"])).write_parquet(kept)
     assert quaver.Study.open(tmp_path / "s").annotations().equals(frame)
+
+
+def test_annotations_that_cannot_be_made_leave_the_old_ones_and_nothing_else(tmp_path: Path) -> None:
+    one = opened(tmp_path / "s", FRAME)
+    one.run()
+    one.annotations()
+    kept = tmp_path / "s" / "annotations.parquet"
+    before, left = kept.read_bytes(), kept.with_name(".annotations.parquet.1.tmp")
+    left.touch()
+    os.utime(left, (0, 0))  # of a process that was killed
+    with closing(sqlite3.connect(tmp_path / "s" / "responses.db")) as db, db:
+        db.execute("UPDATE responses SET text = 'other' WHERE id = 2")
+    for _ in range(5):
+        with pytest.raises(QuaverError):
+            one.rescore(["exact"])
+    time.sleep(0.2)  # what a library opens later in a thread of its own
+    assert kept.read_bytes() == before
+    assert [file.name for file in kept.parent.iterdir() if ".tmp" in file.name] == []
