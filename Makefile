@@ -108,7 +108,7 @@ mutants: setup
 # Every measure on simulated studies whose truth is known, for hours; it goes on where it was stopped:
 # make certify, make certify MEASURE=accuracy, make certify CELLS=3, make certify WHOLE=1
 certify: setup
-	$(BIN)/python tools/certificate.py $(if $(WHOLE),--whole) $(if $(MEASURE),--measure $(MEASURE)) \
+	$(BIN)/python -m tools.certificate $(if $(WHOLE),--whole) $(if $(MEASURE),--measure $(MEASURE)) \
 	  $(if $(CELLS),--cells $(CELLS)) $(if $(REPLICATIONS),--replications $(REPLICATIONS)) \
 	  $(if $(SECONDS),--seconds $(SECONDS))
 

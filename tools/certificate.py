@@ -1,6 +1,6 @@
 """The certificate of Quaver's measures: ``make certify`` works through the grid and writes it to the docs.
 
-It takes every measure of simulated studies whose truth is known (`quaver.certification.gate`), goes on where
+It takes every measure of simulated studies whose truth is known (`tools.certifying.gate`), goes on where
 it was stopped (``.certification/``, a folder for each commit), and writes ``docs/certification.json``, the
 pictures and the summary in ``docs/certification.md``. The exit status is 1 where a line of the certificate
 fails. ``--draw`` draws again what the file says.
@@ -21,10 +21,10 @@ from typing import Any
 
 import altair as alt
 
-from quaver.certification import gate
 from quaver.certification.coverage import COVERED, REJECTED, WIDTH
 from quaver.report.charts.plane import svg_text
 from quaver.report.charts.theme import DATA, INK, RULE, SOFT, finished, inline
+from tools.certifying import gate
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / ".certification"

@@ -5,9 +5,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tools.certifying.population import Population, study
 
 from quaver.certification.certificate import Asked, Certificate, StudyWork
-from quaver.certification.population import Population, study
 from quaver.certification.processes import certify
 from quaver.certification.simulated_study import SimulatedStudies
 from quaver.core.records import Estimate

@@ -3,10 +3,10 @@
 from types import SimpleNamespace
 
 import pytest
+from tools.certifying import certified_measures as module
+from tools.certifying.certified_measures import certified_measures
+from tools.certifying.population import GROUP, Population, study
 
-from quaver.certification import certified_measures as module
-from quaver.certification.certified_measures import certified_measures
-from quaver.certification.population import GROUP, Population, study
 from quaver.core import registry
 from quaver.measures import accuracy
 from quaver.testing.recipes import MeasureRecipe

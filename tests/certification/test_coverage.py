@@ -4,11 +4,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from tools.certifying.certified_measures import certified_measures
+from tools.certifying.gate import lines_of
+from tools.certifying.population import Population
+from tools.certifying.replications import Work, work
 
-from quaver.certification.certified_measures import certified_measures
-from quaver.certification.coverage import Line, Place, line_of, lines_of
-from quaver.certification.population import Population
-from quaver.certification.replications import Said, Work, kind_of, said_of, work
+from quaver.certification.coverage import Line, Place, Said, kind_of, line_of, said_of
 from quaver.core.records import Estimate, IntervalWarning
 
 ABOUT = Line(cell="c", measure="m", name="m", estimand="fixed", places=1, replications=400)

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
+from tools.certifying import gate
+from tools.certifying.certified_measures import certified_measures
+from tools.certifying.population import Population
+from tools.certifying.replications import Work, work
 
-from quaver.certification import gate
-from quaver.certification.certified_measures import certified_measures
-from quaver.certification.population import Population
-from quaver.certification.replications import Work, work
 from quaver.core.line_file import LineFile
 
 

@@ -8,9 +8,9 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 import pytest
+from tools.certifying.gate import FACTORS
+from tools.certifying.population import GROUP, Population, covering_array, large_study, study
 
-from quaver.certification.gate import FACTORS
-from quaver.certification.population import GROUP, Population, covering_array, large_study, study
 from quaver.measures import accuracy, compliance, ece, label_shares
 
 

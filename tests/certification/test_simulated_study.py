@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
+from tools.certifying.population import GROUP, Population, study
 
-from quaver.certification.population import GROUP, Population, study
 from quaver.certification.simulated_study import SimulatedStudies
 from quaver.measures import accuracy, compliance, ece, evaluator_flips, inter_pss, label_shares
 

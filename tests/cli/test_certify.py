@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from tools.certifying.population import Population, study
 from typer.testing import CliRunner
 
-from quaver.certification.population import Population, study
 from quaver.cli.main import app
 
 POPULATION = Population(items=30, variants=2, repeats=1)

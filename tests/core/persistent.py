@@ -15,11 +15,10 @@ from typing import Any
 import polars as pl
 from tests.collect.fakes import answers, opened, request
 
-from quaver.certification import gate
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.spill import receipt
 from quaver.core.batch import NotNow
-from quaver.core.line_file import LineFile, lines_of
+from quaver.core.line_file import lines_of
 from quaver.core.records import Response
 from quaver.errors import QuaverError
 from quaver.gold.gold_draw import DRAW_COLUMNS
@@ -69,14 +68,6 @@ def _mark(folder: Path, text: str) -> None:
 
 def _marks(folder: Path) -> list[str]:
     return [one.note for one in MarkBook(folder, ["yes"]).marks()]
-
-
-def _line(folder: Path, text: str) -> None:
-    LineFile(folder / gate.RESULTS).append([{"work": text}])
-
-
-def _lines(folder: Path) -> list[str]:
-    return [one["work"] for one in LineFile(folder / gate.RESULTS).documents()]
 
 
 # ---------------------------------------------------------------------------------- documents
@@ -228,7 +219,6 @@ def _batches(folder: Path) -> list[str]:
 
 CASES = [
     Case("marks", _mark, _marks, ("marks.jsonl",), adds=True),
-    Case("certification", _line, _lines, (gate.RESULTS,), adds=True),
     *map(_document, DOCUMENTS),
     Case("gold sample", _coded, _labels, ("gold/*",)),
     Case("answers", _answer, _stored, ("responses.db*",), adds=True),

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from quaver.certification.coverage import Line, Place, line_of
-from quaver.certification.replications import FIXED, Said, said_of
+from quaver.certification.coverage import FIXED, Line, Place, Said, line_of, said_of
 from quaver.certification.simulated_study import SimulatedStudies
 from quaver.core.records import Estimate
 from quaver.core.rows import presented

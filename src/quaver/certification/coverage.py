@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import json
+import math
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from quaver.certification.certified_measures import Certified
-from quaver.certification.population import Population
-from quaver.certification.replications import FIXED, Said, read_found
+from quaver.core.records import Estimate, IntervalWarning
 
 Floats = NDArray[np.float64]
+FIXED = "fixed"
+"""The estimand of a measure that offers no choice: these prompts, other items."""
+
 Verdict = Literal["pass", "warned", "wide", "fail", "open"]
 
 COVERED, REJECTED, WIDTH = 0.92, 0.065, 1.25
@@ -39,6 +41,54 @@ _FEW = 30
 _FLOOR, _NEAR = 0.05, 0.05
 """A null hypothesis holds where the truth is nearer to it than this share of what is estimated on average (a
 distance, which noise pushes up), or of the estimates' standard deviation (anything else)."""
+
+
+class Said(NamedTuple):
+    """What is kept of an estimate.
+
+    Attributes:
+        value: The number; None where undefined.
+        low: The interval's lower end.
+        high: Its upper end.
+        p: The p value of its own test.
+        p_holm: The same, adjusted for the other comparisons.
+        warnings: The warnings' kinds, without their numbers.
+        truth: What the interval should hold, where that differs from one replication to the next.
+        doubted: Whether a warning is about the interval.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    p_holm: float | None = None
+    warnings: tuple[str, ...] = ()
+    truth: float | None = None
+    doubted: bool = False
+
+
+def kind_of(warning: str) -> str:
+    """A warning without its numbers.
+
+    >>> kind_of("only 3 of 1,200 units differ: 0.1 to 5e-05")
+    'only # of # units differ: # to #'
+    """
+    return re.sub(r"-?\d[\d,]*(\.\d+)?(e-?\d+)?", "#", warning)[:120]
+
+
+def said_of(one: Estimate) -> Said:
+    """What is kept of an estimate."""
+    p, holm = (one.details.get(name) for name in ("p", "p_holm"))
+    return Said(
+        value=one.value,
+        low=one.low,
+        high=one.high,
+        p=p if isinstance(p, float) and math.isfinite(p) else None,
+        p_holm=holm if isinstance(holm, float) else None,
+        warnings=tuple(dict.fromkeys(map(kind_of, one.warnings)))
+        or ((kind_of(one.reason),) if one.reason else ()),
+        doubted=any(isinstance(warning, IntervalWarning) for warning in one.warnings),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,47 +215,6 @@ class Place:
         if null is None:
             return truth <= _FLOOR * float(known.mean())
         return abs(truth - null) <= max(_NEAR * float(known.std()), 1e-9)
-
-
-def lines_of(
-    cell: str,
-    documents: Iterable[Mapping[str, Any]],
-    measures: Mapping[str, Certified],
-    population: Population,
-) -> list[Line]:
-    """The lines of one population, from the documents of its work."""
-    groups = population.items // population.group_size
-    truth: dict[str, float] = {}
-    found: dict[str, dict[int, Said]] = {}
-    for one in documents:
-        truth.update({key: value[0] for key, value in one.get("truth", {}).items()})
-        for key, at, said in read_found(one):
-            found.setdefault(key, {})[at] = said
-    taken: dict[tuple[str, str], set[int]] = {}  # not every replication of every measure and estimand
-    for key, some in found.items():
-        measure, _, estimand, _ = json.loads(key)
-        taken.setdefault((measure, estimand), set()).update(some)
-    grouped: dict[tuple[str, str, str], list[str]] = {}
-    for key in found:
-        measure, name, estimand, _ = json.loads(key)
-        grouped.setdefault((measure, name, estimand), []).append(key)
-    lines = []
-    for (measure, name, estimand), keys in grouped.items():
-        if measure in measures:
-            replications = sorted(taken[measure, estimand])
-            units = groups if estimand == FIXED else min(groups, population.variants)
-            places = [Place(found[key], replications, truth.get(key), units) for key in keys]
-            about = Line(
-                cell=cell,
-                measure=measure,
-                name=name,
-                estimand=estimand,
-                places=len(keys),
-                replications=len(replications),
-            )
-            certified = measures[measure]
-            lines.append(line_of(about, places, certified.null_of(name), certified.why_not))
-    return lines
 
 
 def line_of(about: Line, places: Sequence[Place], null: float | None = None, why_not: str = "") -> Line:

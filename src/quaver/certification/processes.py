@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from quaver.certification.certificate import Certificate, Job, StudyWork, certificate
-from quaver.certification.replications import Said
+from quaver.certification.coverage import Said
 
 Task = TypeVar("Task")
 Found = TypeVar("Found")

@@ -11,8 +11,10 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import special
 
-from quaver.certification.population import Floats, Ints
 from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 CONDITION = ("model", "variant", "decoding")
 _SPREADS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.5)

@@ -6,9 +6,9 @@ from shutil import copytree
 
 import polars as pl
 import pytest
+from tools.certifying.population import Population, study
 
 import quaver
-from quaver.certification.population import Population, study
 from quaver.errors import QuaverError
 from quaver.study.analysis.measured_study import MeasuredStudy
 from quaver.study.analysis.study_certification import FILE, certified

@@ -11,9 +11,9 @@ from typing import Any
 
 import polars as pl
 
-from quaver.certification.population import FACTORS, GROUP, NUMBER, SMALL, Population
 from quaver.core import registry
 from quaver.core.records import Estimate
+from tools.certifying.population import FACTORS, GROUP, NUMBER, SMALL, Population
 
 Options = Mapping[str, Any]
 

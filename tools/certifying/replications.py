@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
@@ -14,13 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from quaver.certification.certified_measures import Certified
-from quaver.certification.population import Population, Prompts, large_study, study
-from quaver.core.records import Estimate, IntervalWarning
+from quaver.certification.coverage import FIXED, Said, said_of
+from quaver.core.records import Estimate
 from quaver.core.seeds import derive
-
-FIXED = "fixed"
-"""The estimand of a measure that offers no choice: these prompts, other items."""
+from tools.certifying.certified_measures import Certified
+from tools.certifying.population import Population, Prompts, large_study, study
 
 _TRUTH_ITEMS, _TRUTH_ROWS = 2**14, 2**17
 _TRUTH_TIMES = 16
@@ -59,43 +55,10 @@ class Work(NamedTuple):
         return f"{self.cell} {'truth' if self.start < 0 else self.start}"
 
 
-class Said(NamedTuple):
-    """What is kept of an estimate.
-
-    Attributes:
-        value: The number; None where undefined.
-        low: The interval's lower end.
-        high: Its upper end.
-        p: The p value of its own test.
-        p_holm: The same, adjusted for the other comparisons.
-        warnings: The warnings' kinds, without their numbers.
-        truth: What the interval should hold, where that differs from one replication to the next.
-        doubted: Whether a warning is about the interval.
-    """
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    p: float | None = None
-    p_holm: float | None = None
-    warnings: tuple[str, ...] = ()
-    truth: float | None = None
-    doubted: bool = False
-
-
 def key_of(certified: Certified, estimand: str, estimate: Estimate) -> str:
     """What an estimate is about: a line of the results, and where in its cell."""
     where = {name: value for name, value in estimate.cell.items() if name != "conclusion"}
     return json.dumps([certified.name, estimate.measure, estimand, where], separators=(",", ":"))
-
-
-def kind_of(warning: str) -> str:
-    """A warning without its numbers.
-
-    >>> kind_of("only 3 of 1,200 units differ: 0.1 to 5e-05")
-    'only # of # units differ: # to #'
-    """
-    return re.sub(r"-?\d[\d,]*(\.\d+)?(e-?\d+)?", "#", warning)[:120]
 
 
 def work(task: Work) -> dict[str, Any]:
@@ -267,21 +230,6 @@ class _Worker:
             spent = self.seconds.get(certified.name, 0.0)
             self.seconds[certified.name] = round(spent + perf_counter() - began, 4)
         return found
-
-
-def said_of(one: Estimate) -> Said:
-    """What is kept of an estimate."""
-    p, holm = (one.details.get(name) for name in ("p", "p_holm"))
-    return Said(
-        value=one.value,
-        low=one.low,
-        high=one.high,
-        p=p if isinstance(p, float) and math.isfinite(p) else None,
-        p_holm=holm if isinstance(holm, float) else None,
-        warnings=tuple(dict.fromkeys(map(kind_of, one.warnings)))
-        or ((kind_of(one.reason),) if one.reason else ()),
-        doubted=any(isinstance(warning, IntervalWarning) for warning in one.warnings),
-    )
 
 
 def read_found(document: Mapping[str, Any]) -> Iterator[tuple[str, int, Said]]:

@@ -1,6 +1,6 @@
 """The grid of populations over which every measure is certified, and what works through it.
 
-``python -m quaver.certification.gate --out FOLDER`` goes on from where it was stopped.
+``python -m tools.certifying.gate --out FOLDER`` goes on from where it was stopped.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from quaver.certification.certified_measures import Certified, certified_measures
-from quaver.certification.coverage import WIDTH, Line, lines_of
-from quaver.certification.population import Population, Row, covering_array
+from quaver.certification.coverage import FIXED, WIDTH, Line, Place, Said, line_of
 from quaver.certification.processes import in_processes
-from quaver.certification.replications import Work, work
 from quaver.core.line_file import LineFile
 from quaver.core.replaced_file import replace_text
+from tools.certifying.certified_measures import Certified, certified_measures
+from tools.certifying.population import Population, Row, covering_array
+from tools.certifying.replications import Work, read_found, work
 
 FACTORS: Mapping[str, Sequence[Any]] = {
     "items": (30, 100, 300, 1000),
@@ -135,9 +135,50 @@ def lines(
     ]
 
 
+def lines_of(
+    cell: str,
+    documents: Iterable[Mapping[str, Any]],
+    measures: Mapping[str, Certified],
+    population: Population,
+) -> list[Line]:
+    """The lines of one population, from the documents of its work."""
+    groups = population.items // population.group_size
+    truth: dict[str, float] = {}
+    found: dict[str, dict[int, Said]] = {}
+    for one in documents:
+        truth.update({key: value[0] for key, value in one.get("truth", {}).items()})
+        for key, at, said in read_found(one):
+            found.setdefault(key, {})[at] = said
+    taken: dict[tuple[str, str], set[int]] = {}  # not every replication of every measure and estimand
+    for key, some in found.items():
+        measure, _, estimand, _ = json.loads(key)
+        taken.setdefault((measure, estimand), set()).update(some)
+    grouped: dict[tuple[str, str, str], list[str]] = {}
+    for key in found:
+        measure, name, estimand, _ = json.loads(key)
+        grouped.setdefault((measure, name, estimand), []).append(key)
+    lines = []
+    for (measure, name, estimand), keys in grouped.items():
+        if measure in measures:
+            replications = sorted(taken[measure, estimand])
+            units = groups if estimand == FIXED else min(groups, population.variants)
+            places = [Place(found[key], replications, truth.get(key), units) for key in keys]
+            about = Line(
+                cell=cell,
+                measure=measure,
+                name=name,
+                estimand=estimand,
+                places=len(keys),
+                replications=len(replications),
+            )
+            certified = measures[measure]
+            lines.append(line_of(about, places, certified.null_of(name), certified.why_not))
+    return lines
+
+
 def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """What the arguments ask for."""
-    parser = argparse.ArgumentParser(prog="python -m quaver.certification.gate", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.certifying.gate", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("certification"), help="the folder of results")
     parser.add_argument("--whole", action="store_true", help="all cells, not only every pair of levels")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)

@@ -1,0 +1,1 @@
+"""What Quaver's own repository needs: its house, its words, its releases, its certificate."""

@@ -1,0 +1,1 @@
+"""How every measure is certified: simulated studies whose truth is known, over a grid of populations."""
