@@ -101,7 +101,7 @@ def notes_on_gold(asked: ItemsSpec, items: Sequence[Item]) -> list[str]:
     none = sum(item.gold is None for item in items) - tied
     more = f"; {none:,} have no coder's label" if none else ""
     tie = f"labels tie in {tied:,} of {len(items):,} items, which have none" if tied else "no labels tie"
-    return [f"An item's gold label is the one that most of {', '.join(first)} and {last} gave: {tie}{more}."]
+    return [f"An item's gold label is the one that most of {', '.join(first)} and {last} gave; {tie}{more}."]
 
 
 class _Labels:

@@ -179,6 +179,7 @@ def method_paragraph(results: Results, cost: Table) -> str:
     labels = ", ".join(results.label_names.values())
     repeats = sorted({c["repeats"] for c in conditions})
     who = "annotator" if _bare(results) else "model"
+    every = len(results.models) * len(results.variants) * len(results.decodings)
     parts = [
         f"{_count(items.get('n', 0), 'item')}"
         + (f" ({gold} with a gold label)" if gold else "" if sample else " (none with a gold label)")
@@ -191,6 +192,7 @@ def method_paragraph(results: Results, cost: Table) -> str:
             else ""
         )
         + f" and {_count(len(results.decodings), 'decoding')}: {_count(len(conditions), 'condition')}"
+        + f" of their {every} combinations" * (every != len(conditions))
         + _asked(results, repeats),
         *setting_in_words(results),
         *lock.get("notes", ()),
@@ -255,10 +257,10 @@ def _cited(results: Results) -> list[str]:
     asked = [str(one.get("use", "")) for one in results.lock.get("study", {}).get("measures") or ()]
     asked += [measure_of(name) or name for name in results.measures]
     sentences = [f"The measures are {', '.join(dict.fromkeys(asked))}."] if asked else []
+    sentences += [f"They are defined as follows: {'; '.join(cited)}."] if cited else []
     accurate = [one.method.partition(";")[0] for one in results.estimates if one.measure == "accuracy"]
-    ways = dict.fromkeys(filter(None, accurate))
-    sentences += [f"Accuracy is the {' or the '.join(ways)}."] if ways else []
-    return sentences + ([f"Their definitions: {'; '.join(cited)}."] if cited else [])
+    ways = dict.fromkeys(one.replace("unanswered", "answers without a label") for one in accurate if one)
+    return sentences + ([f"Accuracy is the {' or the '.join(ways)}."] if ways else [])
 
 
 def _measured_with(results: Results) -> list[str]:
@@ -287,13 +289,15 @@ def _too_narrow(one: Clusters) -> str:
 def _over(estimates: Iterable[Estimate]) -> str:
     """Over what intervals generalise, and the measures whose intervals hold for other prompts."""
     known = [one for one in estimates if one.low is not None]
-    units = list(dict.fromkeys(one.unit.removesuffix(AND_PROMPT) for one in known if one.estimand == "fixed"))
-    said = f" over the {' or the '.join(units)}s, for these prompts" if units else ""
+    units = " or the ".join(dict.fromkeys(f"{one.unit.removesuffix(AND_PROMPT)}s" for one in known))
+    fixed = any(one.estimand == "fixed" for one in known)
+    parts = [f"over the {units} and hold for these prompts"] if fixed else []
     for estimand, words in _OTHERS.items():
         measures = dict.fromkeys(one.measure for one in known if one.estimand == estimand)
+        whose = f"those of {', '.join(measures)} are " if parts else ""
         if measures:
-            said += f"; those of {', '.join(measures)} for {words}, over prompts too"
-    return said.removeprefix(";")
+            parts.append(f"{whose}over the {units} and the prompts and hold for {words}")
+    return f" {'; '.join(parts)}" if parts else ""
 
 
 _OTHERS = {"population": "prompts like these", "next": "the next prompt or as many"}
