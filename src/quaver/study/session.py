@@ -23,6 +23,7 @@ from quaver.errors import QuaverError
 from quaver.report.findings.verdicts import Quality, quality
 from quaver.study.analysis.annotation_frame import annotations_of, rescore, scan
 from quaver.study.analysis.study_measures import measurable, sizes
+from quaver.study.collection.round_of_calls import RunAsked
 from quaver.study.collection.study_run import check, measured_noise, run, study_forecast, watching_in_notebook
 from quaver.study.collection.study_status import StudyStatus, answered_calls, status
 from quaver.study.collection.study_variants import StudyVariants
@@ -200,17 +201,9 @@ class Study:
         """
         source = asking(self.source)
         self.variants.make()
-        return run(
-            source,
-            watch=watching_in_notebook() if watch is None else watch,
-            retry_errors=retry_errors,
-            requests=requests,
-            events=events,
-            batch=batch,
-            wait=wait,
-            cancel_batches=cancel_batches,
-            where=where,
-        )
+        watch = watching_in_notebook() if watch is None else watch
+        asked = RunAsked(watch, retry_errors, requests, events, batch, wait, cancel_batches, where)
+        return run(source, asked)
 
     def status(self) -> StudyStatus:
         """What is answered, spent and failed, and how fast it goes. You can ask while the study runs."""

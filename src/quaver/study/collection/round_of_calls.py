@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import Any, TextIO
 
 import polars as pl
 
@@ -50,6 +51,25 @@ def reused_folders(spec: StudySpec, source: Positions) -> dict[str, Path]:
     return folders
 
 
+Keep = Callable[[Request], Request | None]
+"""What of a request is wanted; None where nothing is."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunAsked:
+    """How a study is run: the arguments of `Study.run`, and ``keep``, what of a request is wanted."""
+
+    watch: Callable[[Progress], None]
+    retry_errors: bool = False
+    requests: int | None = None
+    events: TextIO | None = None
+    batch: bool = False
+    wait: bool = False
+    cancel_batches: bool = False
+    where: Mapping[str, Any] | None = None
+    keep: Keep | None = None
+
+
 class Collecting:
     """Asks what a study has not been asked yet.
 
@@ -57,37 +77,32 @@ class Collecting:
         study: The study.
         store: Where answers go.
         journal: Keeps what happens.
+        asked: How the study is run.
         watch: Called with the progress as responses are stored.
-        retry_errors: Whether what ended in an error is asked again.
-        batch: Whether every model is asked in batches whose provider takes them.
-        wait: Whether to stay until every batch is over.
-        models: The models as they are asked; in this process if left out.
+        models: The models as they are asked.
     """
 
     def __init__(
         self,
         study: StudyFile,
         store: Store,
-        *,
         journal: Journal,
+        asked: RunAsked,
         watch: Callable[[Progress], None],
-        retry_errors: bool,
-        batch: bool = False,
-        wait: bool = False,
-        models: Mapping[str, Model] | None = None,
+        models: Mapping[str, Model],
     ) -> None:
-        self._study, self._store = study, store
+        self._study, self._store, self._models = study, store, models
         self._plan, self._caps = study.plan, study.budget
-        self._models = study.models if models is None else models
-        self._journal, self._watch, self._retry_errors = journal, watch, retry_errors
+        self._journal, self._watch, self._retry_errors = journal, watch, asked.retry_errors
+        self._keep: Keep | None = None
         self._prices, self._made = study.prices, study.spent_on_paraphrases()
         quotes = any(one.quotes_answer for one in study.experiment.follow_ups.values())
         self._following = study.plan.following if quotes else None
         self._tried, self._given_up = set[str](), dict[str, Exception]()
         self._folders = reused_folders(study.spec, study.positions)
         self._until = None if self._caps.seconds is None else time.monotonic() + self._caps.seconds
-        self._batches = StudyBatches(study, store, journal, watch, every=batch)
-        self._wait = wait
+        self._batches = StudyBatches(study, store, journal, watch, every=asked.batch)
+        self._wait = asked.wait
         for name, model in self._models.items():
             model.prepare(self._repeats(name))
         facts = {name: model.provenance() for name, model in self._models.items()}
@@ -98,17 +113,14 @@ class Collecting:
         conditions = self._study.experiment.conditions
         return max((one.repeats for one in conditions if one.model == model), default=0)
 
-    def ask(
-        self,
-        keep: Callable[[Request], Request | None] | None = None,
-        most: int | None = None,
-    ) -> Outcome:
-        """Take over and ask what is missing."""
+    def ask(self, keep: Keep | None = None, most: int | None = None) -> Outcome:
+        """Take over and ask what is missing of what is wanted."""
+        self._keep = keep
         before = self._progress().before
-        taken = self._take_over(keep)
+        taken = self._take_over()
         in_batches = self._batches.names if most is None else []
         try:
-            outcome = self._ask(keep, most, in_batches)
+            outcome = self._ask(most, in_batches)
         except KeyboardInterrupt:
             if not self._batches.has_any:
                 raise
@@ -126,26 +138,19 @@ class Collecting:
         if done or self._store.batches():
             used = self._used(estimated=False)
             outcome = replace(outcome, tokens=used.tokens, money=used.money)
-        if outcome.ended in _BY_ITSELF and (self._store.calls_out() or self._left(in_batches, keep, outcome)):
+        if outcome.ended in _BY_ITSELF and (self._store.calls_out() or self._left(in_batches, outcome)):
             return replace(outcome, ended="batches")
         if most is not None and outcome.ended == "finished" and outcome.missing:
             return replace(outcome, ended="requests")
         return outcome
 
-    def _left(
-        self,
-        in_batches: Sequence[str],
-        keep: Callable[[Request], Request | None] | None,
-        outcome: Outcome,
-    ) -> bool:
+    def _left(self, in_batches: Sequence[str], outcome: Outcome) -> bool:
         """Whether calls came back from batches without an answer, so that another run hands them over."""
         if outcome.ended != "finished" or self._retry_errors:
             return False
-        return any(next(self._requests(name, keep), None) is not None for name in in_batches)
+        return any(next(self._requests(name), None) is not None for name in in_batches)
 
-    def _ask(
-        self, keep: Callable[[Request], Request | None] | None, most: int | None, in_batches: Sequence[str]
-    ) -> Outcome:
+    def _ask(self, most: int | None, in_batches: Sequence[str]) -> Outcome:
         """Collect what batches have ready, hand over the next, and ask the other models."""
         self._batches.visit()
         direct = [name for name in self._models if name not in in_batches]
@@ -154,15 +159,15 @@ class Collecting:
 
         def hand_over() -> None:
             if in_batches:
-                self._batches.write(lambda name: self._requests(name, keep), self._budget(self._progress()))
+                self._batches.write(self._requests, self._budget(self._progress()))
 
         if in_batches:
-            self._batches.write(lambda name: self._requests(name, keep), budget)
+            self._batches.write(self._requests, budget)
         progress = self._progress()
         progress.given_up |= self._given_up
         asked = [name for name in direct if name not in self._given_up]
         outcome = collect(
-            {name: self._requests(name, keep, most) for name in asked},
+            {name: self._requests(name, most) for name in asked},
             self._models,
             self._store,
             progress,
@@ -204,7 +209,7 @@ class Collecting:
         out = left & self._store.calls_out().keys()
         if self._study.share is not None:  # the store counts the calls of the whole study
             out = left
-        left -= {name for name in out if next(self._requests(name, None), None) is None}
+        left -= {name for name in out if next(self._requests(name, every=True), None) is None}
         for name, model in self._models.items():
             if name not in left or name in self._tried or not isinstance(model, Probed):
                 continue
@@ -230,12 +235,12 @@ class Collecting:
         study.served[name] |= study.models[name].provenance()
         study.files.write("study.lock.json", study.lock())
 
-    def _take_over(self, keep: Callable[[Request], Request | None] | None) -> int:
+    def _take_over(self) -> int:
         if not self._folders:
             return 0
         taken: Counter[str] = Counter()
         for name in self._models:
-            while found := reuse(self._requests(name, keep), self._store, self._folders):
+            while found := reuse(self._requests(name), self._store, self._folders):
                 taken += found  # and once more where calls may follow from what was taken
                 if self._following is None:
                     break
@@ -243,9 +248,8 @@ class Collecting:
             self._journal.reused(taken)
         return taken.total()
 
-    def _requests(
-        self, model: str, keep: Callable[[Request], Request | None] | None, most: int | None = None
-    ) -> Iterator[Request]:
+    def _requests(self, model: str, most: int | None = None, *, every: bool = False) -> Iterator[Request]:
+        """What a model is still to be asked of what is wanted, or of every call."""
         counts = self._store.counts()
 
         def stored(keys: Sequence[bytes]) -> Mapping[bytes, Response]:
@@ -255,6 +259,7 @@ class Collecting:
         requests = self._plan.requests(model, None if is_fresh else stored)
         if out := self._store.keys_out():
             requests = (left for request in requests for left in without(request, out))
+        keep = None if every else self._keep
         if keep is not None:
             requests = (kept for request in requests if (kept := keep(request)) is not None)
         if most is None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from html import escape
 from importlib import import_module
 from itertools import islice
-from typing import Any, TextIO
+from typing import Any
 
 from quaver.collect.run.model_answers import Noise, engine_noise
 from quaver.collect.run.progress import Outcome, Progress
@@ -22,7 +22,7 @@ from quaver.design.spec import MeasureSpec, RunSpec, UntilSpec
 from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError
 from quaver.study.analysis.study_measures import asked_until, measurable, measurement
-from quaver.study.collection.round_of_calls import Collecting, rehearse, reused_folders
+from quaver.study.collection.round_of_calls import Collecting, Keep, RunAsked, rehearse, reused_folders
 from quaver.study.collection.rounds import (
     Design,
     Part,
@@ -116,23 +116,8 @@ def study_forecast(study: StudyFile, compare: Sequence[str]) -> Forecast:
     return forecast(study.plan, study.models, used, study.prices, compared, study.spent_on_paraphrases())
 
 
-def run(
-    study: StudyFile,
-    *,
-    watch: Callable[[Progress], None],
-    retry_errors: bool,
-    requests: int | None,
-    events: TextIO | None,
-    batch: bool = False,
-    wait: bool = False,
-    cancel_batches: bool = False,
-    where: Mapping[str, Any] | None = None,
-    keep: Callable[[Request], Request | None] | None = None,
-) -> Outcome:
-    """Ask whatever has not been asked yet, and store the answers.
-
-    The arguments are those of `Study.run`, and ``keep``: what of a request is wanted.
-    """
+def run(study: StudyFile, asked: RunAsked) -> Outcome:
+    """Ask whatever has not been asked yet, and store the answers."""
     experiment = study.experiment
     _ = study.models  # one that cannot be asked is an error, also where nothing is left to ask
     study.files.make()
@@ -141,28 +126,20 @@ def run(
         study.place(store)
         record = ShardRecord(study, store)
         study.files.write("study.lock.json", study.lock())
-        before = store.counts().answered - (store.counts().errors if retry_errors else 0)
-        total = study.calls - store.unfollowed(errors=not retry_errors)
+        before = store.counts().answered - (store.counts().errors if asked.retry_errors else 0)
+        total = study.calls - store.unfollowed(errors=not asked.retry_errors)
         if before == total and not store.batches():
             return record.end(Outcome("finished", before, before, 0, 0, 0.0))
         check(study)
         ids = [item.id for item in experiment.items]
-        journal = Journal(study.files.log, events, conditions=experiment.conditions, items=ids)
-        collecting = Collecting(
-            study,
-            store,
-            journal=journal,
-            watch=record.watching(watch),
-            retry_errors=retry_errors,
-            batch=batch,
-            wait=wait,
-            models=asked_models(study, run_at(study.spec.run, where)),
-        )
+        journal = Journal(study.files.log, asked.events, conditions=experiment.conditions, items=ids)
+        models = asked_models(study, run_at(study.spec.run, asked.where))
+        collecting = Collecting(study, store, journal, asked, record.watching(asked.watch), models)
         try:
-            if cancel_batches:
+            if asked.cancel_batches:
                 outcome = collecting.cancel_batches()
-            elif study.spec.until is None or requests is not None or keep is not None:
-                outcome = collecting.ask(keep, most=requests)
+            elif study.spec.until is None or asked.requests is not None or asked.keep is not None:
+                outcome = collecting.ask(asked.keep, most=asked.requests)
             else:
                 document = RoundsDocument(study.spec.until, study.files.read("rounds.json") if before else {})
                 outcome = _run_in_rounds(study, study.spec.until, collecting, journal, document)
@@ -175,16 +152,9 @@ def run(
         return record.end(outcome)
 
 
-def run_part(study: StudyFile, keep: Callable[[Request], Request | None]) -> Outcome:
+def run_part(study: StudyFile, keep: Keep) -> Outcome:
     """Ask what is wanted of a study, as `run` does."""
-    return run(
-        study,
-        watch=lambda progress: None,
-        retry_errors=False,
-        requests=None,
-        events=None,
-        keep=keep,
-    )
+    return run(study, RunAsked(lambda progress: None, keep=keep))
 
 
 def _run_in_rounds(
