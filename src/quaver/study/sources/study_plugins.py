@@ -180,7 +180,8 @@ class Plugins:
                 f"the model {name!r} is a Python function that was not given",
                 where=self._source.where(*loc),
                 expected="a function annotate(text, prompt)",
-                fix=f"Study.open(…, functions={{{name!r}: annotate}}), or --function {name}=module:annotate",
+                fix=f"Study.open(…, functions={{{name!r}: annotate}}), or "
+                f"quaver run --function {name}=module:annotate",
             )
         return self.functions[name]
 
