@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import differing, ratio
-from quaver.estimation.reading import Graded, graded
+from quaver.estimation.reading import graded
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.calibration.calibration_bins import (
     Binning,
@@ -152,29 +151,25 @@ def brier(cell: Cell, *, bins: int = 10, binning: Binning = "width") -> Iterator
     square = (answers.confidence - answers.right) ** 2
     loss = np.bincount(answers.item, square, minlength=answers.items).astype(np.float64)
     own = np.asarray(np.where(known, loss / np.maximum(n, 1), np.nan), np.float64)
+    warnings: tuple[str, ...] = ()
+    if (n > 1).any():
+        of_units = loss if cell.clusters is None else np.bincount(cell.clusters, loss).astype(np.float64)
+        warnings = from_few(like_units(of_units), cell.units.name) or stray_errors(answers)
+    right, wrong = (
+        cell.units.touched(np.bincount(answers.item[some], minlength=answers.items) > 0)
+        for some in (answers.right > 0, answers.right < 1)
+    )
     yield replace(
         found,
         under=ratio(loss[:, None], n[:, None]),
         details={**brier_parts(answers, chosen), "answers": answers.right.size},
         differing=differing(own.round(12), cell.units),
-        rarest=min(_units_with(cell, answers, some) for some in (answers.right > 0, answers.right < 1)),
-        warnings=_few_errors(cell, answers, loss) if (n > 1).any() else (),
+        rarest=min(right, wrong),
+        warnings=warnings,
         ends=(0.0, 1.0),
         spread=mean_within,
         values=own,
     )
-
-
-def _few_errors(cell: Cell, answers: Graded, loss: Floats) -> tuple[str, ...]:
-    return from_few(like_units(_by_unit(cell, loss)), cell.units.name) or stray_errors(answers)
-
-
-def _by_unit(cell: Cell, sums: Floats) -> Floats:
-    return sums if cell.clusters is None else np.bincount(cell.clusters, sums).astype(np.float64)
-
-
-def _units_with(cell: Cell, answers: Graded, some: NDArray[np.bool_]) -> int:
-    return cell.units.touched(np.bincount(answers.item[some], minlength=answers.items) > 0)
 
 
 class _Answers:

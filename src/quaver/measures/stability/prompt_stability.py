@@ -81,16 +81,7 @@ def intra_pss(
     method = "Krippendorff's alpha, repeats as raters, mean over conditions"
     reading = viewed(reading, view, across, CONDITION)
     for cell in reading.cells(raters=("repeat",), within=CONDITION, missing=missing):
-        statistic = alpha_over_strata(
-            cell,
-            method=_of_view(method, view),
-            stratum="condition",
-            level=level,
-            missing=missing,
-            where={} if view == "original" else {"view": view},
-            details={"repeats": len(cell.raters)},
-        )
-        yield _resampled(cell, statistic, resample, level, missing)
+        yield _viewed_alpha(cell, view, resample, level, missing, method=method, stratum="condition")
 
 
 @measure(
@@ -143,29 +134,34 @@ def inter_pss(
     method = "Krippendorff's alpha, variants as raters, within each repeat, mean over repeats"
     reading = viewed(reading, view, across, WITHIN_REPEAT)
     for cell in reading.cells(raters=("variant",), within=WITHIN_REPEAT, missing=missing):
-        statistic = alpha_over_strata(
-            cell,
-            method=_of_view(method, view),
-            stratum="repeat",
-            level=level,
-            missing=missing,
-            where={} if view == "original" else {"view": view},
-            details={"variants": len(cell.raters)},
-        )
-        yield _resampled(cell, statistic, resample, level, missing)
+        yield _viewed_alpha(cell, view, resample, level, missing, method=method, stratum="repeat")
 
 
-def _resampled(
-    cell: Cell, statistic: Statistic, resample: Resample, level: Level | None, missing: Missing
+def _viewed_alpha(
+    cell: Cell,
+    view: View,
+    resample: Resample,
+    level: Level | None,
+    missing: Missing,
+    *,
+    method: str,
+    stratum: str,
 ) -> Estimate:
+    """The alpha of one cell's raters over a view of the annotations, items or rows being resampled."""
+    raters = "repeats" if stratum == "condition" else "variants"
+    statistic = alpha_over_strata(
+        cell,
+        method=method if view == "original" else f"{method}, {view} annotations",
+        stratum=stratum,
+        level=level,
+        missing=missing,
+        where={} if view == "original" else {"view": view},
+        details={raters: len(cell.raters)},
+    )
     made = cell.estimated(statistic)
     if resample == "items":
         return made
     return over_rows(made, cell, *scaled(cell.labels, level, cell.label_set, missing))
-
-
-def _of_view(method: str, view: View) -> str:
-    return method if view == "original" else f"{method}, {view} annotations"
 
 
 @measure(

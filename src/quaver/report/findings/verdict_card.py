@@ -12,6 +12,7 @@ from quaver.core.records import Estimate
 from quaver.core.rows import Rows
 from quaver.report.estimate_index import Results
 from quaver.report.findings.decision import recommendations
+from quaver.report.findings.movement_words import movement
 from quaver.report.findings.recommendation import NextStep, Recommendation, Recommended
 from quaver.report.findings.verdict_words import (
     advice,
@@ -19,7 +20,6 @@ from quaver.report.findings.verdict_words import (
     gold_command,
     headline,
     limits,
-    movement,
     next_step,
     reasons,
     three_lines,

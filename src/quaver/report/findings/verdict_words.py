@@ -1,35 +1,37 @@
-"""A recommendation in words that anybody understands: what to do, why, what moves the labels, what next.
+"""A recommendation in words that anybody understands: what to do, why, what it does not vouch for, what next.
 
 No word of Quaver's own stands in the sentences, and none of statistics but an interval in brackets. What a
-verdict says is said here and nowhere else.
+verdict says is said here, and what moves the labels in `movement_words`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from string import Formatter
 from typing import Final
 
 import polars as pl
 
 from quaver.core.column_names import in_words
-from quaver.core.number_format import count, enumeration, percent, with_interval
+from quaver.core.number_format import count, enumeration, percent, points, with_interval
 from quaver.core.records import AND_PROMPT, Estimate
 from quaver.report.estimate_index import Results
-from quaver.report.findings.reason_words import (
-    COPIES,
+from quaver.report.findings.movement_words import (
     NAMED,
-    because,
     known,
     label_in_words,
+    movement,
     on_a_scale,
     quoted,
     rounded_with_interval,
-    units,
-    without_intervals,
+    sentence,
 )
 from quaver.report.findings.recommendation import NextStep, Reason, Recommendation, Recommended
-from quaver.report.findings.verdicts import beyond_chance
 from quaver.report.page_words import shortened
+
+_COPIES: Final = "near_duplicates"
+"""The column of groups of texts that are nearly the same."""
 
 _BEST: Final = ("use", "use except for", "use one prompt only", "cannot tell", "do not use")
 
@@ -79,6 +81,50 @@ _NEXT: Final[Mapping[NextStep, str]] = {
     "label the rest": "Label the rest of your texts, and report these figures with them.",
 }
 
+_COUNTED: Final[Mapping[str, str]] = {
+    "use": "you can use the labels of",
+    "use except for": "you can use the labels, with exceptions, of",
+    "use one prompt only": "use one prompt only with",
+    "do not use": "do not use the labels of",
+    "cannot tell": "it is too early to say for",
+}
+"""Advice on several models, which are named after it."""
+
+_WHY: Final[Mapping[Reason, str]] = {
+    "right": "{stable}, and {gold}",
+    "as good as coders": "{stable}; {wrong_labels} differ from the gold labels, and {coders_differ} of a "
+    "coder’s labels differ from those of most others",
+    "steady": "{alike}, but nothing here shows that the labels are correct",
+    "best prompt": "{prompt} gets {best_prompt_right} right, {best_prompt_better} more than the others on "
+    "average",
+    "odd prompts": "{prompt} agrees with {rest}; {odd_prompts}",
+    "only prompt": "{gold}, though no other prompt was tried",
+    "no answers": "there are no answers yet",
+    "failed": "{failed_calls} of the calls failed",
+    "unreadable": "{unlabelled_answers} of the answers have no label",
+    "cut off": "{unlabelled_answers} of the answers have no label, most of them cut off",
+    "empty field": "{unfilled_field} of the answers have no value for {field}",
+    "too few items": "only {labelled}",
+    "one label": "{one_label}",
+    "one prompt": "only one prompt was tried, and {gold}",
+    "wrong": "{gold}{instead}",
+    "biased": "the labels are {bias} than the gold labels",
+    "moved by order": "another prompt changes {flips_prompts} of the labels, above all by {factor}",
+    "moved by format": "another prompt changes {flips_prompts} of the labels, above all by {factor}",
+    "unclear gold": "{gold}, as far as {judged} can show",
+    "repetition": "asking again with the same prompt changes {flips_repeats} of the labels",
+    "unsteady": "{changed}",
+    "unclear": "{changed}, and {compared} are too few to be sure",
+}
+"""What decided, with its numbers: estimates by their names, and other parts (`_part`)."""
+
+_BY_THRESHOLDS: Final[Mapping[Reason, str]] = {
+    "right": "{stable}, and the thresholds of the study are met",
+    "wrong": "only {thresholds_met} are met",
+    "unclear gold": "it is not clear whether the thresholds of the study are met",
+}
+"""The same where the study's own thresholds decided."""
+
 
 def three_lines(results: Results, found: Sequence[Recommendation]) -> tuple[str, str, str]:
     """Whether the labels may be used, what moves them, and what to do next, in plain text."""
@@ -93,8 +139,17 @@ def three_lines(results: Results, found: Sequence[Recommendation]) -> tuple[str,
 
 def headline(results: Results, found: Sequence[Recommendation]) -> str:
     """What to do with the labels and why, in a sentence without intervals; of several models, only what."""
-    why = f": {because(results, without_intervals(found[0]))}" if len(found) == 1 else ""
+    why = f": {because(results, _without_intervals(found[0]))}" if len(found) == 1 else ""
     return f"{_advised(results, found)}{why}."
+
+
+def _without_intervals(one: Recommendation) -> Recommendation:
+    verdict = replace(
+        one.verdict,
+        evidence={name: replace(own, low=None, high=None) for name, own in one.verdict.evidence.items()},
+    )
+    evidence = tuple(replace(own, low=None, high=None) for own in one.evidence)
+    return replace(one, verdict=verdict, evidence=evidence)
 
 
 def _advised(results: Results, found: Sequence[Recommendation]) -> str:
@@ -111,45 +166,49 @@ def _advised(results: Results, found: Sequence[Recommendation]) -> str:
 def limits(results: Results, found: Sequence[Recommendation]) -> str:
     """What the recommendation for the model whose labels can best be used does not vouch for."""
     one = best_of(found)
-    clauses = []
-    for part in one.exceptions:
-        if part.measure == "group_wrong":
-            clauses.append(
-                f"of the answers to texts whose {part.cell['group']} is {quoted(part.cell['level'])} "
-                f"{with_interval(part)} are not the gold label"
-            )
-            continue
-        if part.measure == "group_agreement":
-            clauses.append(
-                f"the labels of texts whose {part.cell['group']} is {quoted(part.cell['level'])} agree with "
-                f"the gold labels at {rounded_with_interval(part)}"
-            )
-            continue
-        clauses.append(_recall(results, part))
-    for part in one.unvouched:
-        if part.measure == "failed_calls":
-            clauses.append(f"{percent(part.value or 0.0)} of the calls failed")
-        elif part.measure == "unlabelled_texts":
-            clauses.append(_unlabelled(part))
-        elif part.measure == "step_given":
-            label, texts = label_in_words(results, part.cell["label"]), count(part.details["texts"], "text")
-            clauses.append(
-                f"{label} was never given, not even to the {texts} that have it by the gold labels"
-            )
     few = [part for part in one.unvouched if part.measure == "class_found"]
+    clauses = [_beside(results, part) for part in one.exceptions]
+    for part in one.unvouched:
+        if part.measure not in ("class_found", "broken_prompts"):
+            clauses.append(_beside(results, part))
     if len(few) > NAMED:
         clauses.append(f"too few gold labels show how often {len(few)} of the classes are found")
     else:
-        clauses += [_recall(results, part) for part in few]
-    grouped = next((own for own in one.evidence if "grouped" in own.details), None)
+        clauses += [_beside(results, part) for part in few]
+    grouped = next((own.details["grouped"] for own in one.evidence if "grouped" in own.details), None)
     if grouped is not None:
-        column = grouped.details["grouped"]
-        who = (
-            "texts that are nearly the same" if column == COPIES else f"texts of one {shortened(column, 60)}"
-        )
+        who = "texts that are nearly the same"
+        if grouped != _COPIES:
+            who = f"texts of one {shortened(grouped, 60)}"
         clauses.append(f"{who} are labelled alike, which these intervals allow for")
-    clauses += [_broken(part) for part in one.unvouched if part.measure == "broken_prompts"]
-    return _sentence("; ".join(clauses)) if clauses else ""
+    clauses += [_beside(results, part) for part in one.unvouched if part.measure == "broken_prompts"]
+    return sentence("; ".join(clauses)) if clauses else ""
+
+
+def _beside(results: Results, part: Estimate) -> str:
+    """What one estimate says of classes, groups, texts or prompts that the recommendation leaves out."""
+    details, where = part.details, ""
+    if "group" in part.cell:
+        where = f" whose {part.cell['group']} is {quoted(part.cell['level'])}"
+    match part.measure:
+        case "group_wrong":
+            return f"of the answers to texts{where} {with_interval(part)} are not the gold label"
+        case "group_agreement":
+            agreement = rounded_with_interval(part)
+            return f"the labels of texts{where} agree with the gold labels at {agreement}"
+        case "failed_calls":
+            return f"{percent(part.value or 0.0)} of the calls failed"
+        case "unlabelled_texts":
+            return _unlabelled(part)
+        case "broken_prompts":
+            odd = round((part.value or 0.0) * part.n)
+            were = f"{odd or 'none'} {'were' if odd > 1 else 'was'} broken"
+            most = percent(part.high or 0.0)
+            return f"of {count(part.n, 'prompt')} {were}, but up to {most} of prompts like these could be"
+    label, texts = label_in_words(results, part.cell["label"]), count(details["texts"], "text")
+    if part.measure == "step_given":
+        return f"{label} was never given, not even to the {texts} that have it by the gold labels"
+    return f"{label} was found in {with_interval(part)} of {texts}{where}"
 
 
 def _unlabelled(part: Estimate) -> str:
@@ -166,23 +225,6 @@ def _unlabelled(part: Estimate) -> str:
         what = f"have fewer than {details['shorter']:,} words"
     some = "all" if details["shared"] == details["texts"] else f"{details['shared']:,}"
     return f"{clause}, and {some} of them {what}"
-
-
-def _broken(part: Estimate) -> str:
-    """How many of the prompts were broken, and up to how many of prompts like these could be."""
-    odd = round((part.value or 0.0) * part.n)
-    were = f"{odd if odd else 'none'} {'were' if odd > 1 else 'was'} broken"
-    most = percent(part.high or 0.0)
-    return f"of {count(part.n, 'prompt')} {were}, but up to {most} of prompts like these could be"
-
-
-def _recall(results: Results, part: Estimate) -> str:
-    """How often a class is found, in all texts or in those of a group."""
-    where = f" whose {part.cell['group']} is {quoted(part.cell['level'])}" if "group" in part.cell else ""
-    texts = count(part.details["texts"], "text")
-    return (
-        f"{label_in_words(results, part.cell['label'])} was found in {with_interval(part)} of {texts}{where}"
-    )
 
 
 def best_of(found: Sequence[Recommendation]) -> Recommendation:
@@ -212,9 +254,147 @@ def _advice(one: Recommendation) -> str:
 def reasons(results: Results, found: Sequence[Recommendation]) -> str:
     """Why: a sentence for each of a few models; of many, for the one whose labels can best be used."""
     if len(found) == 1:
-        return _sentence(because(results, found[0]))
+        return sentence(because(results, found[0]))
     shown = found if len(found) <= NAMED else [best_of(found)]
     return " ".join(f"{quoted(one.subject)}: {because(results, one)}." for one in shown)
+
+
+def _names(models: Sequence[str], of: int) -> str:
+    if len(models) > NAMED:
+        return f"{len(models)} of the {of} models"
+    return enumeration(map(quoted, models))
+
+
+def because(results: Results, one: Recommendation) -> str:
+    """Why, as a clause with its numbers."""
+    words = _WHY[one.reason]
+    by_thresholds = any(own.measure == "readiness" for own in one.evidence)
+    if by_thresholds and not (one.reason == "right" and known(one, "correct_answers")):
+        words = _BY_THRESHOLDS.get(one.reason, words)
+    names = [name for _, name, _, _ in Formatter().parse(words) if name]
+    said = words.format(**{name: _part(results, one, name) for name in names})
+    return f"elsewhere {said}" if one.elsewhere else said
+
+
+def _part(results: Results, one: Recommendation, name: str) -> str:
+    """What stands in a reason's words under a name: an estimate with its interval, or what takes more."""
+    found = known(one, name)
+    match name:
+        case "stable" | "alike" | "changed":
+            return _agreement(one, name)
+        case "gold":
+            return _against_gold(one)
+        case "prompt":
+            return quoted(results.variant_name(one.prompt))
+        case "factor":
+            return quoted(one.verdict.factor)
+        case "field":
+            return quoted(one.evidence[0].cell["field"])
+        case "best_prompt_right" | "rest_right":
+            return _correct(known(one, name.replace("right", "wrong")))
+        case "best_prompt_better":
+            return "more" if found is None else points(found.value or 0.0)
+        case "rest" | "odd_prompts":
+            return _odd_prompts(results, one)[name == "odd_prompts"]
+        case "labelled":
+            texts = one.verdict.evidence["label_in_use"].n
+            return f"{count(texts, 'text')} {'has' if texts == 1 else 'have'} a label"
+        case "one_label":
+            return _one_label(results, known(one, "label_in_use"))
+        case "instead":
+            wrong = known(one, "wrong_labels")
+            if known(one, "gold_bias") or wrong is None or "label" not in wrong.details:
+                return ""
+            label = label_in_words(results, str(wrong.details["label"]))
+            return f"; most often {label} stands in its place"
+        case "bias":
+            return _bias(known(one, "gold_bias"))
+        case "judged" | "compared":
+            of = known(one, "correct_answers" if name == "judged" else "flips_prompts")
+            return "so few texts" if of is None else _units(of)
+        case "thresholds_met":
+            profile = next(own for own in one.evidence if own.measure == "readiness")
+            criteria = count(profile.details["criteria"], "threshold")
+            return f"{profile.details['met']} of the study’s {criteria}"
+    return "some" if found is None else with_interval(found)
+
+
+def _units(one: Estimate) -> str:
+    """How many of what an estimate rests on: texts, or the groups that are resampled."""
+    column = one.details.get("grouped", one.unit.removesuffix(AND_PROMPT))
+    if column == _COPIES:
+        return f"{count(one.details['groups'], 'group')} of texts that are nearly the same"
+    return count(one.details.get("groups", one.n), "text" if column == "item" else in_words(column))
+
+
+def _correct(wrong: Estimate | None) -> str:
+    """The share of correct labels, from that of wrong ones."""
+    if wrong is None:
+        return "enough"
+    low, high = (None if end is None else 1 - end for end in (wrong.high, wrong.low))
+    return with_interval(replace(wrong, value=1 - (wrong.value or 0.0), low=low, high=high))
+
+
+def _against_gold(one: Recommendation) -> str:
+    """How the answers compare with the gold labels: by the measure accuracy, or on a scale by agreement."""
+    only = "only " if one.reason == "wrong" else ""
+    if one.reason == "one prompt" and one.correctness == "unknown":
+        return "there are no gold labels to compare with"
+    if bias := known(one, "gold_bias"):
+        agreement = known(one, "gold_agreement")
+        at = rounded_with_interval(agreement) if agreement else f"a bias of {rounded_with_interval(bias)}"
+        return f"the labels agree with the gold labels at {only}{at}"
+    right, bare = known(one, "correct_answers"), known(one, "unlabelled_answers")
+    wrong = ", one without a label being wrong" if bare is not None and bare.value else ""
+    share = "some" if right is None else with_interval(right)
+    return f"{only}{share} of the answers are the gold label{wrong}"
+
+
+def _agreement(one: Recommendation, name: str) -> str:
+    """How far prompts agree: on a scale that, else that labels hardly change, or how many do."""
+    prompts = known(one, "flips_prompts")
+    if agreement := on_a_scale(one):
+        return f"prompts agree at {rounded_with_interval(agreement)}"
+    if name == "stable":
+        return "another prompt hardly changes a label"
+    if name == "changed":
+        share = "some" if prompts is None else with_interval(prompts)
+        return f"another prompt changes {share} of the labels"
+    asked = "" if prompts is None else f" in {count(prompts.details.get('prompts', 2), 'prompt')}"
+    return f"the labels are nearly the same{asked}"
+
+
+def _odd_prompts(results: Results, one: Recommendation) -> tuple[str, str]:
+    """How many prompts a recommended one agrees with, and what the others do."""
+    rest = known(one, "rest_agreement")
+    details = {} if rest is None else rest.details
+    odd, mute = list(details.get("without", ())), list(details.get("mute", ()))
+    names = [quoted(results.variant_name(name)) for name in odd]
+    others = enumeration(names) if 0 < len(names) <= NAMED else count(len(names), "prompt")
+    if odd == mute:
+        does = "often gives no label" if len(odd) == 1 else "often give no label"
+    else:
+        does = "does not" if len(odd) == 1 else "do not"
+    alike = count(details.get("prompts", 2) - 1, "other")
+    if wrong := known(one, "rest_wrong"):
+        alike += f", {_correct(wrong)} of their labels correct"
+    return alike, f"{others} {does}"
+
+
+def _one_label(results: Results, used: Estimate | None) -> str:
+    if used is None:
+        return "every label is the same"
+    who = "every label is" if used.value == 1 else f"{percent(used.value or 0.0)} of the labels are"
+    return f"{who} {label_in_words(results, str(used.details.get('label', '')))}, whatever the text"
+
+
+def _bias(bias: Estimate | None) -> str:
+    assert bias is not None
+    if (bias.value or 0.0) >= 0:
+        return f"{rounded_with_interval(bias)} standard deviations higher"
+    low, high = (None if end is None else -end for end in (bias.high, bias.low))
+    below = replace(bias, value=abs(bias.value or 0.0), low=low, high=high)
+    return f"{rounded_with_interval(below)} standard deviations lower"
 
 
 def next_step(results: Results, found: Sequence[Recommendation]) -> str:
@@ -231,7 +411,7 @@ def next_step(results: Results, found: Sequence[Recommendation]) -> str:
         return f"Add {more}, about {best.needed:,} in all, and run again: answers that you have are kept."
     if step in ("label more by hand", "add items") and best.needed:
         return _more_gold(results, best)
-    if step == "declare the groups" and any(own.details.get("grouped") == COPIES for own in best.evidence):
+    if step == "declare the groups" and any(own.details.get("grouped") == _COPIES for own in best.evidence):
         return (
             "Add texts that differ from each other: those that are nearly the same tell little more than one."
         )
@@ -264,7 +444,7 @@ def _more_gold(results: Results, one: Recommendation) -> str:
     assert wrong is not None
     if wrong.unit != "item":
         of = count(one.needed, in_words(wrong.unit.removesuffix(AND_PROMPT)))
-        return f"Label texts of about {of} by hand: {units(wrong)} show too little of how they differ."
+        return f"Label texts of about {of} by hand: {_units(wrong)} show too little of how they differ."
     if one.next_step == "add items":
         return f"Add texts with gold labels, about {one.needed:,} in all; answers that you have are kept."
     command = f"`quaver {gold_command(results, one)}`"
@@ -289,117 +469,3 @@ def _awaited(results: Results) -> int:
     if "gold_drawn" not in frame.columns:
         return 0
     return frame.filter(pl.col("gold_drawn") & pl.col("gold").is_null())["item"].n_unique()
-
-
-def _sentence(clause: str) -> str:
-    return f"{clause[:1].upper()}{clause[1:]}."
-
-
-_COUNTED: Final[Mapping[str, str]] = {
-    "use": "you can use the labels of",
-    "use except for": "you can use the labels, with exceptions, of",
-    "use one prompt only": "use one prompt only with",
-    "do not use": "do not use the labels of",
-    "cannot tell": "it is too early to say for",
-}
-
-
-def _names(models: Sequence[str], of: int) -> str:
-    if len(models) > NAMED:
-        return f"{len(models)} of the {of} models"
-    return enumeration(map(quoted, models))
-
-
-def movement(results: Results, found: Sequence[Recommendation]) -> str:
-    """What moves the labels: another prompt, asking again, and which part of the prompt."""
-    seen = [one for one in found if known(one, "flips_prompts") or known(one, "flips_repeats")]
-    if not seen:
-        return _UNSEEN
-    return _moved(results, seen[0]) if len(found) == 1 else _compared(seen)
-
-
-def _compared(seen: Sequence[Recommendation]) -> str:
-    """How far another prompt, and asking again, move the labels of each of several models."""
-    judged = [one for one in seen if one.reason not in _MISSING] or list(seen)
-    prompts, repeats = (
-        {one.model: own for one in judged if (own := known(one, name))}
-        for name in ("flips_prompts", "flips_repeats")
-    )
-    clauses = []
-    if 0 < len(prompts) <= NAMED:
-        each = (f"{with_interval(own)} of the labels of {quoted(model)}" for model, own in prompts.items())
-        clauses.append(f"another prompt changes {enumeration(each)}")
-    elif prompts:
-        clauses.append(
-            f"another prompt changes {_range(prompts.values())} of the labels, depending on the model"
-        )
-    if repeats:
-        clauses.append(f"asking again with the same prompt changes {_range(repeats.values())}")
-    return _sentence("; ".join(clauses)) if clauses else _UNSEEN
-
-
-def _range(some: Iterable[Estimate]) -> str:
-    least, *_, most = sorted([*(one.value or 0.0 for one in some)] * 2)
-    low, high = percent(least), percent(most)
-    return low if low == high else f"{low} to {high}"
-
-
-_UNSEEN: Final = "What moves the labels cannot be seen from these answers."
-
-
-def _moved(results: Results, one: Recommendation) -> str:
-    """What moves one model's labels, without what the first sentence has said already."""
-    if one.reason in _MISSING and (by := _missing(one)):
-        return by
-    prompts, repeats = known(one, "flips_prompts"), known(one, "flips_repeats")
-    clauses = []
-    if prompts is not None and (one.reason not in _SAID or on_a_scale(one)):
-        however = ", near or far" if on_a_scale(one) else ""
-        clauses.append(f"another prompt changes {with_interval(prompts)} of the labels{however}")
-    if repeats is None:
-        clauses.append("" if clauses else "no prompt was asked twice, so part of that may be chance")
-    elif one.reason != "repetition":
-        of = "" if clauses else " of the labels"
-        clauses.append(f"asking again with the same prompt changes {with_interval(repeats)}{of}")
-    clauses.append(_factor(results, one))
-    said = "; ".join(clause for clause in clauses if clause)
-    return _sentence(said or "chance, when the same prompt is asked again; only one prompt was tried")
-
-
-def _missing(one: Recommendation) -> str:
-    """With which level of which factor most answers are missing, where that differs."""
-    details = one.evidence[0].details
-    shares = sorted(details.get("shares", {}).items(), key=lambda pair: pair[1])
-    if not shares or shares[-1][1] - shares[0][1] < _APART:
-        return ""
-    (low, least), (high, most) = shares[0], shares[-1]
-    ends = f"{percent(least)} ({quoted(low)}) and {percent(most)} ({quoted(high)})"
-    return f"Between {ends} of the answers are missing, depending on {_part(in_words(str(details['by'])))}."
-
-
-def _part(factor: str) -> str:
-    """A factor as a part of what was asked."""
-    return "the model’s settings" if factor == "decoding" else f"the {shortened(factor, 60)}"
-
-
-def _factor(results: Results, one: Recommendation) -> str:
-    """Which part of the prompt moves a label's share further than chance does."""
-    clear = [shift for shift in one.verdict.shifts if beyond_chance(shift)]
-    top = one.verdict.shift or max(clear, key=lambda shift: shift.value or 0.0, default=None)
-    if top is None:
-        return ""
-    shares = sorted(top.details["shares"].items(), key=lambda pair: pair[1])
-    (low, least), (high, most) = shares[0], shares[-1]
-    label = label_in_words(results, top.cell["label"])
-    ends = f"{percent(least)} are {label} with {quoted(low)}, {percent(most)} with {quoted(high)}"
-    return f"what moves them most is {_part(top.cell['factor'])}: {ends}"
-
-
-_MISSING: Final = frozenset({"failed", "unreadable", "cut off", "empty field"})
-"""Reasons that are about answers rather than labels."""
-
-_APART = 0.1
-"""Where the share of missing answers differs by this much between levels, these are named."""
-
-_SAID: Final = frozenset({"unsteady", "unclear", "moved by order", "moved by format"})
-"""Reasons that say already how often another prompt changes a label."""
