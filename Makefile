@@ -98,6 +98,7 @@ damage: setup
 	$(BIN)/python -m tests.damaged_folders $(FIRST) 900
 	$(BIN)/python -m tests.damaged_folders $(FIRST) 300 watch
 	$(BIN)/python -m tests.spreadsheet_bombs $(FIRST) 200
+	$(BIN)/python -m tests.large_replies
 	QUAVER_FIRST_FILE=$(FIRST) QUAVER_STUDY_FILES=3000 QUAVER_TABLE_FILES=1500 \
 	  $(BIN)/pytest -q tests/design/test_study_files.py tests/test_table_files.py
 

@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import polars as pl
 import pytest
 from tests.damaged_folders import damaged, fails, whole
 
@@ -52,7 +53,14 @@ def test_a_frozen_design_without_its_digest(source: Path, tmp_path: Path) -> Non
     assert fails(folder, ("bundle", "study.yaml")) is None
 
 
-@pytest.mark.parametrize("seed", range(6))
+def test_a_page_of_annotations_that_lack_a_column(source: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(source, tmp_path / "trial")
+    kept = folder / "annotations.parquet"
+    pl.read_parquet(kept).drop("decoding").write_parquet(kept)
+    assert fails(folder, ("view", "study.yaml", "--export", "view.html")) is None
+
+
+@pytest.mark.parametrize("seed", [*range(6), 700037])
 def test_a_damaged_watch(seed: int, source: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(source, tmp_path / "trial")
     damage = damaged(folder, seed, "watch")

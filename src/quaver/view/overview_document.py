@@ -26,6 +26,7 @@ from quaver.study.analysis.annotation_frame import annotator_of, is_current, rea
 from quaver.study.analysis.measured_study import MeasuredStudy
 from quaver.study.analysis.study_measures import measurable
 from quaver.study.collection.study_status import StudyStatus, status_in
+from quaver.study.sources.kept_annotations import scan_kept
 from quaver.study.sources.study_source import StudySource
 from quaver.study.study_report import resolved
 from quaver.view.grid_view import SORTS
@@ -306,7 +307,7 @@ def frame_of(study: StudySource) -> pl.DataFrame:
             raise QuaverError("nothing has been collected yet", where=study.where, fix="quaver run")
         if is_current(study, store):
             try:
-                return pl.read_parquet(study.files.annotations)
+                return scan_kept(study.files.annotations).collect()
             except (OSError, pl.exceptions.PolarsError):  # it is missing or damaged
                 pass
         of = readable(study, study.plugins.follow_ups())

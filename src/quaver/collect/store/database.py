@@ -210,7 +210,9 @@ class Database:
         try:
             with self._transaction():
                 write()
-        except sqlite3.OperationalError as error:
+        except UNFIT:
+            raise
+        except sqlite3.Error as error:
             if not is_full(error, self._path.parent):
                 raise self._error(error) from error
             self._reserve.give_up()  # unless the spill has just done so

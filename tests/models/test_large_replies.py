@@ -1,0 +1,18 @@
+"""A reply of gigabytes does not make the process grow that reads it."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from tests.large_replies import MOST, growth
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
+@pytest.mark.parametrize(
+    ("reader", "kind"),
+    [("chat", "gzip twice"), ("Claude", "chunks"), ("a batch", "gzip"), ("a new batch", "gzip twice")],
+)
+def test_the_growth_is_limited(reader: str, kind: str) -> None:
+    grown, end = growth(reader, kind)
+    assert grown < MOST, end
