@@ -1,0 +1,57 @@
+"""An option that is declared in a record is checked, shown and filled in wherever the record is taken."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from typing_extensions import Unpack
+
+from quaver.core.arguments import guarded, taking
+from quaver.core.options import Option, with_defaults
+from quaver.errors import QuaverError, UnknownName
+
+
+class Options(TypedDict, total=False):
+    size: Annotated[int, Option("How many.", 50, least=1)]
+    share: Annotated[float | None, Option("What part.", above=0, most=1)]
+    name: Annotated[str | None, Option("What it is called.")]
+
+
+@guarded
+@taking(Options)
+def draw(of: str, **options: Unpack[Options]) -> Any:
+    return of, with_defaults(Options, options)
+
+
+def test_what_is_left_out_has_its_default() -> None:
+    assert draw("x", size=3) == ("x", {"size": 3, "share": None, "name": None})
+    assert draw("x", share=1)[1]["size"] == 50
+
+
+def test_the_signature_shows_every_option() -> None:
+    shown = inspect.signature(draw).parameters
+    assert [*shown] == ["of", "size", "share", "name"]
+    assert shown["size"].default == 50
+
+
+@pytest.mark.parametrize(
+    ("given", "where", "expected"),
+    [
+        ({"size": 0}, "size", "1 or more"),
+        ({"share": 0}, "share", "more than 0"),
+        ({"share": 2}, "share", "1"),
+    ],
+)
+def test_a_value_out_of_range_is_refused(given: dict[str, Any], where: str, expected: str) -> None:
+    with pytest.raises(QuaverError) as caught:
+        draw("x", **given)
+    assert where in str(caught.value.where)
+    assert expected in str(caught.value.expected)
+
+
+def test_an_unknown_option_is_named() -> None:
+    with pytest.raises(UnknownName) as caught:
+        draw("x", sise=1)  # type: ignore[call-arg]
+    assert "size" in str(caught.value.fix)
