@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +12,8 @@ from pydantic import Field
 
 from quaver.core.arguments import guarded
 from quaver.errors import QuaverError, UnknownName
-from quaver.papers.figure_kinds import FIGURES
-from quaver.papers.paper_layout import FigureKind
+from quaver.papers.paper_layout import FigureKind, Layout, TableKind
 from quaver.papers.published_table import PublishedTable, answers_of
-from quaver.papers.table_kinds import TABLES, TableKind
 from quaver.study.session import Study
 
 
@@ -33,9 +32,16 @@ class PublishedPaper:
     figures: tuple[FigureKind, ...]
 
 
-PAPERS: tuple[PublishedPaper, ...] = tuple(
-    PublishedPaper(code, own, FIGURES[code]) for code, own in TABLES.items()
-)
+def _paper(code: str, tables: Sequence[dict[str, Any]], figures: Sequence[dict[str, Any]]) -> PublishedPaper:
+    for one in tables:
+        one["layouts"] = [Layout(**layout) for layout in one.get("layouts", ())]
+    return PublishedPaper(
+        code, tuple(TableKind(**one) for one in tables), tuple(FigureKind(**one) for one in figures)
+    )
+
+
+_FILE = tomllib.loads(Path(__file__).with_name("papers.toml").read_text(encoding="utf-8"))
+PAPERS: tuple[PublishedPaper, ...] = tuple(_paper(code, **parts) for code, parts in _FILE.items())
 
 
 def tables() -> dict[str, str]:

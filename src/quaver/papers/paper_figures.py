@@ -244,7 +244,7 @@ def _spots(kind: FigureKind, made: PublishedTable) -> list[Spot]:
             continue
         series = ", ".join(str(row[name]) for name in kind.series) or column
         words = [name for name in row if isinstance(row[name], str) and name not in kind.panel]
-        name = ", ".join(str(row[one]) for one in (words if kind.name == ("*",) else kind.name))
+        name = ", ".join(str(row[one]) for one in (words if "*" in kind.name else kind.name))
         spots.append(Spot(across, value, low, high, panel=panel, series=series, name=name))
     return spots
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 
 from markupsafe import Markup
 
 from quaver.core.number_format import decimals
-from quaver.papers.published_table import NOTHING, Cell, PublishedTable
+from quaver.papers.published_table import NOTHING, Answers, Cell, PublishedTable
 from quaver.report.table_rows import Table
 from quaver.report.tables.printed_tables import plain
 from quaver.report.tables.written_tables import numbers_of
@@ -41,15 +42,15 @@ class Layout:
 
     number: str
     caption: str
-    rows: tuple[str, ...]
+    rows: Sequence[str]
     values: Mapping[str, str]
-    groups: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
+    groups: Sequence[str] = ()
+    columns: Sequence[str] = ()
     joined: bool = False
     by_value: bool = False
     mean: str = ""
     best: Mapping[str, bool] = field(default_factory=dict)
-    beside: tuple[str, ...] = ()
+    beside: Sequence[str] = ()
     least: float = 0.0
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)
     note: str = ""
@@ -139,6 +140,31 @@ def columns_like(made: PublishedTable, name: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
+class TableKind:
+    """One of a paper's tables.
+
+    Attributes:
+        name: What the command calls it.
+        title: What it shows, in a line.
+        function: Makes it of stored answers: a module of this folder, and its function.
+        layouts: How the paper prints it, where that is otherwise: once for each of its tables.
+        chooses_items: Whether it is about some items, which the function takes by id.
+    """
+
+    name: str
+    title: str
+    function: str
+    layouts: Sequence[Layout] = ()
+    chooses_items: bool = False
+
+    def make(self, answers: Answers, *items: Sequence[str]) -> PublishedTable:
+        """The table of stored answers, or of some items' answers."""
+        module, _, name = self.function.partition(".")
+        made: PublishedTable = getattr(import_module(f"quaver.papers.{module}"), name)(answers, *items)
+        return made
+
+
+@dataclass(frozen=True, slots=True)
 class FigureKind:
     """One of a paper's figures.
 
@@ -161,10 +187,10 @@ class FigureKind:
     draw: str
     table: str = ""
     x: str = ""
-    y: tuple[str, ...] = ()
-    panel: tuple[str, ...] = ()
-    series: tuple[str, ...] = ()
-    name: tuple[str, ...] = ()
+    y: Sequence[str] = ()
+    panel: Sequence[str] = ()
+    series: Sequence[str] = ()
+    name: Sequence[str] = ()
     ends: str = ""
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)
 

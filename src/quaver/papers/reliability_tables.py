@@ -33,7 +33,6 @@ from quaver.papers.published_table import (
 from quaver.report.estimate_index import Results
 from quaver.report.tables.checklist import checklist
 from quaver.study.analysis.measured_study import MeasuredStudy
-from quaver.study.study_report import resolved
 
 _PAPER = (
     "The paper's spread is over four of its five prompts: paraphrase, moved, examples and bare (its "
@@ -256,6 +255,8 @@ _ROWS = 6
 
 def own_checklist(answers: Answers) -> PublishedTable:
     """The paper's checklist, row by row, filled in from the study."""
+    from quaver.study.study_report import resolved  # the report's libraries are slow to load
+
     rows: list[tuple[Cell, ...]] = []
     for one in answers:
         source = one.study.source
