@@ -27,7 +27,7 @@ CALLS = {
     "errica-2025": (100 * 3 * 30, 5 * 3 * 3),
     "karmakar-2026": (500 * 5 * (1 + 1 + 1 + 2), 3 * 5 * (1 + 1 + 1 + 2)),
     "choices-and-temperature": (10 * 6 * 3 * 3, 3 * 6 * 2 * 2),
-    "atreja-2025": (200 * 16, 5 * 16),
+    "atreja-2025": (200 * 16, 3 * 16),
 }
 """In full and small, by hand."""
 

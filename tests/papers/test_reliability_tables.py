@@ -13,7 +13,7 @@ from scipy import stats
 from tests.papers.planted import chance, items
 
 from quaver import Study
-from quaver.papers import catalogue, confidence_tables, paper_figures, reliability_tables
+from quaver.papers import catalogue, paper_figures, reliability_tables
 from quaver.papers.published_table import PublishedTable, StoredAnswers
 
 STUDY = """\
@@ -109,12 +109,17 @@ def ece(confidence: np.ndarray, correct: np.ndarray) -> float:
     return float(sum(each) / confidence.size)
 
 
+def made_of(answers: list[StoredAnswers], name: str) -> PublishedTable:
+    """A table of stored answers."""
+    return catalogue.kind_of(name).make(answers)
+
+
 def shown(made: PublishedTable) -> list[dict[str, Any]]:
     return made.rows()
 
 
 def test_token_confidence_raw_and_normalised(answers: list[StoredAnswers]) -> None:
-    made = shown(confidence_tables.token_ece(answers))
+    made = shown(made_of(answers, "token-ece"))
     assert [(row["model"], row["prompt"]) for row in made] == [(m, p) for m in MODELS for p in PROMPTS]
     for row in made:
         own = part(answers, "logprob", row["model"], row["prompt"])
@@ -145,7 +150,7 @@ def cell(answers: list[StoredAnswers], name: str, model: str, prompt: str) -> di
 
 @pytest.mark.long
 def test_stated_confidence_where_enough_is_parsed(answers: list[StoredAnswers]) -> None:
-    made = shown(confidence_tables.verbal(answers))
+    made = shown(made_of(answers, "verbal"))
     assert len(made) == 3 * len(PROMPTS) * 2
     for row in made:
         own = part(answers, row["phrasing"], row["model"], row["prompt"])
@@ -165,7 +170,7 @@ def test_stated_confidence_where_enough_is_parsed(answers: list[StoredAnswers]) 
 @pytest.mark.long
 def test_prompts_pooled_as_in_table_2(answers: list[StoredAnswers]) -> None:
     """Over the cells that state enough, the answers of a model taken together."""
-    made = shown(confidence_tables.pooled(answers))
+    made = shown(made_of(answers, "verbal-pooled"))
     assert [(row["model"], row["phrasing"]) for row in made] == [
         (m, e) for m in MODELS for e in ("decimal", "percentage")
     ]
@@ -189,7 +194,7 @@ def test_prompts_pooled_as_in_table_2(answers: list[StoredAnswers]) -> None:
 
 @pytest.mark.long
 def test_thresholds_and_both_phrasings(answers: list[StoredAnswers]) -> None:
-    for row in shown(confidence_tables.thresholds(answers)):
+    for row in shown(made_of(answers, "thresholds")):
         each = [cell(answers, row["phrasing"], row["model"], prompt) for prompt in PROMPTS]
         kept = [one for one in each if one["parse rate"] >= float(row["threshold"])]
         assert (row["cells kept"], row["cells"]) == (len(kept), len(PROMPTS))
@@ -198,7 +203,7 @@ def test_thresholds_and_both_phrasings(answers: list[StoredAnswers]) -> None:
             over = [one["verbal minus accuracy"] for one in kept]
             assert row["mean verbal minus accuracy"] == pytest.approx(np.mean(over))
             assert row["cells overconfident"] == pytest.approx(np.mean(np.array(over) > 0))
-    for row in shown(confidence_tables.phrasings(answers)):
+    for row in shown(made_of(answers, "phrasings")):
         one, two = (cell(answers, name, row["model"], row["prompt"]) for name in ("decimal", "percentage"))
         for name in ("parse rate", "verbal ECE", "verbal minus accuracy"):
             assert row[f"{name}, first"] == pytest.approx(one[name])
@@ -215,7 +220,7 @@ def accuracies(
 
 
 def test_spread_without_and_with_what_the_paper_leaves_out(answers: list[StoredAnswers]) -> None:
-    made = reliability_tables.spreads(answers)
+    made = made_of(answers, "spreads")
     assert made.columns[:9] == ("data set", "model", "size (billions)", *PROMPTS)
     for row, size in zip(shown(made), (1, 3, 8), strict=True):
         each = accuracies(answers, row["model"])
@@ -232,14 +237,14 @@ def spread_of(each: dict[str, float], prompts: tuple[str, ...]) -> float:
 
 
 def test_size_and_spread_are_correlated_by_rank(answers: list[StoredAnswers]) -> None:
-    for row in shown(reliability_tables.size_and_spread(answers)):
+    for row in shown(made_of(answers, "size-and-spread")):
         kept = PAPER if row["prompts"] == "paper" else PROMPTS
         spread = [spread_of(accuracies(answers, model), kept) for model in MODELS]
         assert row["ρ"] == pytest.approx(stats.spearmanr([1, 3, 8], spread).statistic)
 
 
 def test_repairs_and_the_paired_drop(answers: list[StoredAnswers]) -> None:
-    for row in shown(reliability_tables.repairs(answers)):
+    for row in shown(made_of(answers, "repairs")):
         first = accuracies(answers, row["model"], "first_character")
         second = accuracies(answers, row["model"])
         prompt = row["prompt"]
@@ -257,7 +262,7 @@ def test_repairs_and_the_paired_drop(answers: list[StoredAnswers]) -> None:
 
 
 def test_readiness_without_and_with_the_reasoning_prompt(answers: list[StoredAnswers]) -> None:
-    made = shown(reliability_tables.readiness(answers))
+    made = shown(made_of(answers, "readiness"))
     by = {(row["model"], row["criterion"]): row for row in made}
     for model in MODELS:
         each = accuracies(answers, model)
@@ -320,7 +325,7 @@ def shifts(answers: list[StoredAnswers], prompt: str) -> np.ndarray:
 
 
 def test_what_normalising_moves_by_prompt(answers: list[StoredAnswers]) -> None:
-    rows = {row["prompt"]: row for row in shown(confidence_tables.ece_shifts(answers))}
+    rows = {row["prompt"]: row for row in shown(made_of(answers, "ece-shifts"))}
     assert list(rows) == [*PROMPTS, "all cells"]
     for prompt, row in rows.items():
         some = PROMPTS if prompt == "all cells" else (prompt,)
@@ -335,14 +340,14 @@ def test_what_normalising_moves_by_prompt(answers: list[StoredAnswers]) -> None:
 
 
 def test_labels_among_the_likeliest_tokens(answers: list[StoredAnswers]) -> None:
-    (row,) = shown(confidence_tables.coverage(answers))
+    (row,) = shown(made_of(answers, "coverage"))
     assert row["cells with full coverage"] == f"0 / {len(MODELS) * len(PROMPTS)}"
     assert row["answers with full coverage"] == pytest.approx(0.75)
 
 
 def test_overconfidence_of_each_model_by_phrasing(answers: list[StoredAnswers]) -> None:
     names = ("verbal minus accuracy", "verbal minus token", "ECE gap")
-    for row in shown(confidence_tables.phrasing_means(answers)):
+    for row in shown(made_of(answers, "phrasing-means")):
         each = [cell(answers, row["phrasing"], row["model"], prompt) for prompt in PAPER]
         kept = [one for one in each if one["parse rate"] >= 0.8]
         assert row["prompts kept"] == len(kept)

@@ -24,7 +24,7 @@ from tests.papers.planted import (
 from quaver import Study
 from quaver.collect.run.progress import Price
 from quaver.core.seeds import derive
-from quaver.papers import figure, printed, stability_details, table
+from quaver.papers import catalogue, figure, printed, stability_details, table
 from quaver.papers.published_table import NOTHING
 from quaver.report.page.figure_data import Cost
 
@@ -340,7 +340,7 @@ def test_costs_of_a_part_of_the_items() -> None:
     spent = Cost("one", 400, 0, 0, 2000, 0, 500, 3.0)
     own = SimpleNamespace(name="sides", study=SimpleNamespace(source=SimpleNamespace(prices=prices)))
     own.costs = lambda: [spent]
-    row, total = stability_details.cost_shares([own]).rows()  # type: ignore[list-item]
+    row, total = catalogue.kind_of("cost-shares").make([own]).rows()  # type: ignore[list-item]
     assert [row[name] for name in ("input cost", "output cost", "total cost")] == [1.5, 1.5, 3.0]
     assert [row[name] for name in ("2%", "5%", "10%", "25%", "50%", "75%")] == [8, 20, 40, 100, 200, 300]
     assert total["25%"] == 0.75

@@ -34,6 +34,7 @@ class PublishedPaper:
 
 def _paper(code: str, tables: Sequence[dict[str, Any]], figures: Sequence[dict[str, Any]]) -> PublishedPaper:
     for one in tables:
+        one["notes"] = [_NOTES[note[1:]] if note.startswith("@") else note for note in one.get("notes", ())]
         one["layouts"] = [Layout(**layout) for layout in one.get("layouts", ())]
     return PublishedPaper(
         code, tuple(TableKind(**one) for one in tables), tuple(FigureKind(**one) for one in figures)
@@ -41,6 +42,7 @@ def _paper(code: str, tables: Sequence[dict[str, Any]], figures: Sequence[dict[s
 
 
 _FILE = tomllib.loads(Path(__file__).with_name("papers.toml").read_text(encoding="utf-8"))
+_NOTES = _FILE.pop("notes")
 PAPERS: tuple[PublishedPaper, ...] = tuple(_paper(code, **parts) for code, parts in _FILE.items())
 
 

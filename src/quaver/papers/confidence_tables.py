@@ -16,28 +16,17 @@ from quaver.papers.published_table import (
     NOTHING,
     Answers,
     Cell,
-    PublishedTable,
     StoredAnswers,
+    TableRows,
     decimal,
     each_model,
     ends,
     interval_of,
-    laid_out,
     percentage,
-    reasons,
     value_of,
     with_interval,
 )
 
-_BINS = (
-    "ECE: ten bins of equal width, (a, b], as in the paper. Chance alone keeps it above 0; the interval is "
-    "of the true "
-    "error."
-)
-_UNREAD = (
-    "As in the paper, answers without a parsed confidence are left out, n says how many are left, and an "
-    "answer from which no label was read counts as wrong."
-)
 _TOKEN, _STATED = "logprob", "verbal_confidence"
 
 
@@ -91,7 +80,7 @@ def baseline(one: StoredAnswers) -> str | None:
     return next((v.id for v in one.variants if v.factors.get(_FACTOR) == _BASELINE), None)
 
 
-def token_ece(answers: Answers) -> PublishedTable:
+def token_ece(answers: Answers) -> TableRows:
     """ECE of token confidence, raw and normalised over the labels, with how many labels were seen."""
     rows, found = [], []
     for one, model in each_model(answers):
@@ -109,24 +98,7 @@ def token_ece(answers: Answers) -> PublishedTable:
                         *(interval_of(normal), decimal(shift.value), *_coverage(own)),
                     )
                 )
-    return laid_out(
-        "token-ece",
-        "ECE of token confidence, raw and normalised over the labels, by prompt.",
-        "data set | model | prompt | n | ECE raw | ECE normalised | normalised 95% interval | absolute "
-        "shift | "
-        "label coverage | answers with all labels | mass coverage",
-        rows,
-        text=3,
-        notes=[
-            _BINS,
-            "raw: the probability of the label's first token; normalised: over the labels among the "
-            "likeliest tokens. "
-            "label coverage: the mean share of the labels among these; mass coverage: their probability "
-            "together.",
-            "" if rows else "The study reads no token confidence: add the evaluator logprob.",
-            *reasons(found),
-        ],
-    )
+    return TableRows(rows, found)
 
 
 def _coverage(frame: pl.DataFrame) -> tuple[Cell, Cell, Cell]:
@@ -181,7 +153,7 @@ def each_stated(one: StoredAnswers, model: str) -> list[tuple[str, str, str]]:
     ]
 
 
-def verbal(answers: Answers) -> PublishedTable:
+def verbal(answers: Answers) -> TableRows:
     """Stated confidence by prompt and phrasing: parse rate, ECE, less accuracy, less token confidence."""
     rows, found = [], []
     for one, model in each_model(answers):
@@ -193,25 +165,11 @@ def verbal(answers: Answers) -> PublishedTable:
             rows.append((one.name, model, shown, name, *with_interval(parsed), n, *cells))
             found += [(f"{one.name}, {model}, {shown}, {name}", e) for e in made.values()]
     names = ("verbal ECE", "verbal minus accuracy", "ECE gap", "verbal minus token")
-    heads = [f"{name}{part}" for name in names for part in ("", " 95% interval")]
-    return laid_out(
-        "verbal",
-        "Stated confidence by prompt and phrasing, where at least 80% of the answers state one.",
-        ("data set", "model", "prompt", "phrasing", "parse rate", "parse rate 95% interval", "n", *heads),
-        rows,
-        text=4,
-        notes=[
-            _BINS,
-            "ECE gap and verbal minus token: stated less token confidence (normalised) on the answers that "
-            "have both.",
-            _UNREAD,
-            "" if rows else "The study asks for no confidence: add the evaluator verbal_confidence.",
-            *reasons(found),
-        ],
-    )
+    [f"{name}{part}" for name in names for part in ("", " 95% interval")]
+    return TableRows(rows, found)
 
 
-def pooled(answers: Answers) -> PublishedTable:
+def pooled(answers: Answers) -> TableRows:
     """Accuracy and both calibration errors of each model over its prompts together (the paper's table 2)."""
     rows, found = [], []
     for one, model in each_model(answers):
@@ -237,26 +195,10 @@ def pooled(answers: Answers) -> PublishedTable:
                     *(percentage(right.value), decimal(token), value_of(error), *with_interval(gap)),
                 )
             )
-    return laid_out(
-        "verbal-pooled",
-        "Accuracy, token and stated calibration error of each model, its prompts pooled.",
-        "data set | model | phrasing | prompts kept | prompts | n | accuracy | token ECE | verbal ECE | "
-        "ECE gap | 95% interval",
-        rows,
-        text=3,
-        notes=[
-            _BINS,
-            "Over the paper's four prompts (paraphrase, moved, examples, bare): accuracy over all answers, "
-            "both errors over the answers of those prompts together of which at least 80% state a "
-            "confidence.",
-            _UNREAD,
-            "" if rows else "The study asks for no confidence: add the evaluator verbal_confidence.",
-            *reasons(found),
-        ],
-    )
+    return TableRows(rows, found)
 
 
-def thresholds(answers: Answers) -> PublishedTable:
+def thresholds(answers: Answers) -> TableRows:
     """What other parse-rate thresholds would keep, and find."""
     rows = []
     for one, model in each_model(answers):
@@ -279,15 +221,7 @@ def thresholds(answers: Answers) -> PublishedTable:
                         ),
                     )
                 )
-    return laid_out(
-        "thresholds",
-        "What the parse rate that a cell needs decides.",
-        "data set | model | phrasing | threshold | cells kept | cells | mean verbal ECE | "
-        "mean verbal minus accuracy | cells overconfident",
-        rows,
-        text=4,
-        notes=["The paper uses 0.80. A finding that another threshold reverses is one of parsing."],
-    )
+    return TableRows(rows)
 
 
 def mean_of(values: Sequence[float | None]) -> Cell:
@@ -296,7 +230,7 @@ def mean_of(values: Sequence[float | None]) -> Cell:
     return decimal(float(np.mean(known)) if known else None)
 
 
-def phrasings(answers: Answers) -> PublishedTable:
+def phrasings(answers: Answers) -> TableRows:
     """Both phrasings of the question how sure the model is, cell by cell."""
     rows = []
     for one, model in each_model(answers):
@@ -317,22 +251,8 @@ def phrasings(answers: Answers) -> PublishedTable:
             same = NOTHING if None in signs else "yes" if (signs[0] or 0) * (signs[1] or 0) > 0 else "no"
             rows.append((one.name, model, shown, f"{first}, {second}", *cells, same))
     parts = ("first", "second", "shift")
-    heads = [
-        f"{name}, {part}" for name in ("parse rate", "verbal ECE", "verbal minus accuracy") for part in parts
-    ]
-    return laid_out(
-        "phrasings",
-        "The two phrasings of the question how sure the model is.",
-        ("data set", "model", "prompt", "phrasings", *heads, "same sign"),
-        rows,
-        text=4,
-        words=[13],
-        notes=[
-            "All answers whose confidence was parsed, whatever the parse rate. same sign: of verbal minus "
-            "accuracy.",
-            "" if rows else "The study asks in fewer than two ways.",
-        ],
-    )
+    [f"{name}, {part}" for name in ("parse rate", "verbal ECE", "verbal minus accuracy") for part in parts]
+    return TableRows(rows)
 
 
 def _token_cells(answers: Answers) -> Iterator[tuple[StoredAnswers, str, pl.DataFrame]]:
@@ -344,10 +264,7 @@ def _token_cells(answers: Answers) -> Iterator[tuple[StoredAnswers, str, pl.Data
                 yield one, shown, of_prompt(frame, variant)
 
 
-_NO_TOKEN = "The study reads no token confidence: add the evaluator logprob."
-
-
-def ece_shifts(answers: Answers) -> PublishedTable:
+def ece_shifts(answers: Answers) -> TableRows:
     """How far normalising moves ECE, by prompt, over data sets and models: the paper's table 4."""
     shifts: dict[str, list[float]] = {}
     for one, shown, own in _token_cells(answers):
@@ -368,24 +285,13 @@ def ece_shifts(answers: Answers) -> PublishedTable:
                 *(percentage(float(np.mean(values > bar))) for bar in (0.05, 0.2)),
             )
         )
-    return laid_out(
-        "ece-shifts",
-        "How far normalising over the labels moves ECE, by prompt.",
-        "prompt | cells | mean | 95% interval | median | maximum | over 0.05 | over 0.20",
-        rows,
-        text=1,
-        notes=[
-            "A cell is a data set, model and prompt. As in the paper, the interval resamples cells (2,000 "
-            "times); it is for cells like these.",
-            "" if rows else _NO_TOKEN,
-        ],
-    )
+    return TableRows(rows)
 
 
 _FULL = 0.999
 
 
-def coverage(answers: Answers) -> PublishedTable:
+def coverage(answers: Answers) -> TableRows:
     """In how many cells and answers all labels were among the likeliest tokens: the paper's table 5."""
     shares: dict[str, list[float]] = {}
     seen: dict[str, list[float]] = {}
@@ -402,17 +308,10 @@ def coverage(answers: Answers) -> PublishedTable:
         )
         for name, some in shares.items()
     ]
-    return laid_out(
-        "coverage",
-        "How often every label is among the likeliest tokens.",
-        "data set | cells with full coverage | answers with full coverage",
-        rows,
-        text=2,
-        notes=["A cell is a model and prompt.", "" if rows else _NO_TOKEN],
-    )
+    return TableRows(rows)
 
 
-def phrasing_means(answers: Answers) -> PublishedTable:
+def phrasing_means(answers: Answers) -> TableRows:
     """Signed overconfidence of each model by phrasing, over the cells kept: the paper's table 9."""
     rows = []
     for one, model in each_model(answers):
@@ -425,18 +324,7 @@ def phrasing_means(answers: Answers) -> PublishedTable:
                 for kind in ("minus_accuracy", "minus_token", "ece_gap")
             ]
             rows.append((one.name, model, name, str(len(kept)), *values))
-    return laid_out(
-        "phrasing-means",
-        "Overconfidence of each model by the phrasing of the question how sure it is.",
-        "data set | model | phrasing | prompts kept | verbal minus accuracy | verbal minus token | ECE gap",
-        rows,
-        text=3,
-        notes=[
-            "Means over those of the paper's four prompts at which at least 80% of the answers state a "
-            "confidence.",
-            _UNREAD,
-        ],
-    )
+    return TableRows(rows)
 
 
 def one_of_four(one: StoredAnswers, variant: str) -> bool:

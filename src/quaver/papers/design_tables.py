@@ -14,22 +14,15 @@ from quaver.papers.published_table import (
     NOTHING,
     Answers,
     Cell,
-    PublishedTable,
     StoredAnswers,
+    TableRows,
     decimal,
     each_model,
-    laid_out,
     percentage,
-    reasons,
     with_interval,
 )
 from quaver.report.page.figure_data import PartCost
 
-_LEFT_OUT = (
-    "labelled: answers without a label are left out, as in the paper. A prompt that gets no answer to the "
-    "hard texts "
-    "looks better so. all: they count as wrong, Quaver's default; quote these, with compliance beside them."
-)
 _WAYS = (("labelled", "drop"), ("all", "wrong"))
 
 
@@ -59,7 +52,7 @@ def _effects(one: StoredAnswers, model: str) -> dict[str, Mapping[tuple[str, str
     return found
 
 
-def factor_levels(answers: Answers) -> PublishedTable:
+def factor_levels(answers: Answers) -> TableRows:
     """Compliance, accuracy and macro-F1 at each level of each factor."""
     rows, found = [], []
     for one, model in each_model(answers):
@@ -82,16 +75,7 @@ def factor_levels(answers: Answers) -> PublishedTable:
                         decimal(values[4]),
                     )
                 )
-    return laid_out(
-        "factor-levels",
-        "Compliance, accuracy and macro-F1 at each level of each part of the prompt.",
-        "data set | model | factor | level | prompts | compliance | accuracy, labelled | macro-F1, labelled "
-        "| "
-        "accuracy, all | macro-F1, all",
-        rows,
-        text=4,
-        notes=[_LEFT_OUT, *reasons(found)],
-    )
+    return TableRows(rows, found)
 
 
 _OUTCOMES = (
@@ -103,7 +87,7 @@ _OUTCOMES = (
 )
 
 
-def factor_differences(answers: Answers) -> PublishedTable:
+def factor_differences(answers: Answers) -> TableRows:
     """Each level less the first level, with intervals and p values."""
     rows, found = [], []
     for one, model in each_model(answers):
@@ -118,27 +102,15 @@ def factor_differences(answers: Answers) -> PublishedTable:
                         found.append((f"{one.name}, {model}, {factor} {level}", made))
                 rows.append(tuple(cells))
     parts = ("", " 95% interval", " p")
-    heads = [f"{name}{part}" for name, _, _ in _OUTCOMES for part in parts]
-    return laid_out(
-        "factor-differences",
-        "What changes from the first level of each part of the prompt to another, on the same texts.",
-        ("data set", "model", "factor", "from", "to", *heads),
-        rows,
-        text=5,
-        notes=[
-            _LEFT_OUT,
-            "p: adjusted for all comparisons of the model on this data set (Holm 1979). Intervals are not "
-            "adjusted.",
-            *reasons(found),
-        ],
-    )
+    [f"{name}{part}" for name, _, _ in _OUTCOMES for part in parts]
+    return TableRows(rows, found)
 
 
 def _p(one: Estimate | None) -> Cell:
     return NOTHING if one is None else decimal(one.details.get("p_holm", one.details.get("p")))
 
 
-def label_shift(answers: Answers) -> PublishedTable:
+def label_shift(answers: Answers) -> TableRows:
     """The share of each class at each level, and how far the distribution moves."""
     rows, found = [], []
     for one, model in each_model(answers):
@@ -153,20 +125,7 @@ def label_shift(answers: Answers) -> PublishedTable:
                 for code in names:
                     cells = _class(made, code)
                     rows.append((one.name, model, factor, first, made.cell[factor], names[code], *cells))
-    return laid_out(
-        "label-shift",
-        "The share of each class by the level of each part of the prompt.",
-        "data set | model | factor | from | to | class | share before | share after | change in points | "
-        "change in per cent | distance of all classes | distance 95% interval | p",
-        rows,
-        text=6,
-        notes=[
-            "Shares are of the answers with a label. distance: total variation, half the sum of the "
-            "classes' changes; "
-            "it is above 0 by chance alone, which p and the interval allow for.",
-            *reasons(found),
-        ],
-    )
+    return TableRows(rows, found)
 
 
 def _class(made: Estimate, code: str) -> tuple[Cell, ...]:
@@ -182,7 +141,7 @@ def _class(made: Estimate, code: str) -> tuple[Cell, ...]:
     )
 
 
-def prompts(answers: Answers) -> PublishedTable:
+def prompts(answers: Answers) -> TableRows:
     """Every combination of the prompt's parts, a row each."""
     columns = list(dict.fromkeys(name for one in answers for name in _factors(one)))
     rows = []
@@ -211,23 +170,7 @@ def prompts(answers: Answers) -> PublishedTable:
                     ),
                 )
             )
-    return laid_out(
-        "prompts",
-        "Compliance, accuracy and macro-F1 of every prompt.",
-        (
-            "data set",
-            "model",
-            *columns,
-            "compliance",
-            "accuracy, labelled",
-            "macro-F1, labelled",
-            "accuracy, all",
-            "macro-F1, all",
-        ),
-        rows,
-        text=2 + len(columns),
-        notes=[_LEFT_OUT],
-    )
+    return TableRows(rows, columns=columns)
 
 
 def _by_variant(
@@ -237,7 +180,7 @@ def _by_variant(
     return {e.cell.get("variant", ""): e.value for e in taken if e.measure in ("accuracy", "f1_macro")}
 
 
-def lengths(answers: Answers) -> PublishedTable:
+def lengths(answers: Answers) -> TableRows:
     """Prompt and answer length at each level, their change in per cent, and the money for 1,000 calls."""
     rows = []
     for one in answers:
@@ -259,21 +202,7 @@ def lengths(answers: Answers) -> PublishedTable:
                         *(decimal(now[2], 4), _change(now[2], first[2])),
                     )
                 )
-    return laid_out(
-        "lengths",
-        "Length of prompts and answers at each level, and what it costs.",
-        "data set | factor | level | fixed words | fixed change | tokens read | read change | tokens "
-        "written | "
-        "written change | US dollars per 1,000 calls | cost change",
-        rows,
-        text=3,
-        notes=[
-            "Changes are against the first level of the factor. fixed words: of the prompt without the "
-            "text to be "
-            "labelled, paid with every call. tokens: for each call; a dash where the model does not count "
-            "them.",
-        ],
-    )
+    return TableRows(rows)
 
 
 def _fixed_lengths(one: StoredAnswers) -> dict[str, int]:
@@ -303,7 +232,7 @@ def _change(now: float | None, before: float | None) -> Cell:
     return percentage(None if now is None or not before else now / before - 1)
 
 
-def overall(answers: Answers) -> PublishedTable:
+def overall(answers: Answers) -> TableRows:
     """Compliance, accuracy and macro-F1 of each model, over all prompts: table 3 and figure 2."""
     rows = []
     for one, model in each_model(answers):
@@ -314,18 +243,10 @@ def overall(answers: Answers) -> PublishedTable:
             cells.append(decimal(one.take("accuracy", mine, by=[], missing=missing)[0].value))
             cells.append(decimal(next((e.value for e in taken if e.measure == "f1_macro"), None)))
         rows.append((one.name, model, *cells))
-    return laid_out(
-        "overall",
-        "Compliance, accuracy and macro-F1 of each model over all prompts.",
-        "data set | model | compliance | accuracy, labelled | macro-F1, labelled | accuracy, all | "
-        "macro-F1, all",
-        rows,
-        text=2,
-        notes=[_LEFT_OUT],
-    )
+    return TableRows(rows)
 
 
-def data_sets(answers: Answers) -> PublishedTable:
+def data_sets(answers: Answers) -> TableRows:
     """How many texts, prompts, models and answers each data set has, and of which classes the texts are."""
     rows: list[tuple[Cell, ...]] = []
     total = 0
@@ -340,17 +261,10 @@ def data_sets(answers: Answers) -> PublishedTable:
             count = str(gold.count(label.code))
             rows.append((f"{one.name} ({len(one.labels.codes)})", label.name, count, *(NOTHING,) * 3))
     rows.append(("all", "all", NOTHING, NOTHING, NOTHING, str(total)))
-    return laid_out(
-        "data-sets",
-        "The data sets (and how many labels each has), their classes, and the answers to them.",
-        "data set | class | texts | prompts | models | answers",
-        rows,
-        text=2,
-        notes=["The texts of a class are those with its gold label."],
-    )
+    return TableRows(rows)
 
 
-def raw_outputs(answers: Answers, items: Sequence[str] = ()) -> PublishedTable:
+def raw_outputs(answers: Answers, items: Sequence[str] = ()) -> TableRows:
     """Answers as they were written, and whether they comply: the paper's table 8 and figure 3."""
     rows: list[tuple[Cell, ...]] = []
     for one in answers:
@@ -367,22 +281,14 @@ def raw_outputs(answers: Answers, items: Sequence[str] = ()) -> PublishedTable:
             output = " ".join((row[OUTPUT] or "").split())
             shown = output if len(output) <= _SHOWN else output[:_SHOWN] + "…"
             rows.append((one.name, row["model"], row["item"], levels.get(row["variant"], ""), shown, status))
-    return laid_out(
-        "raw-outputs",
-        "Answers as they were written, and whether they comply.",
-        "data set | model | item | prompt | answer | complies, or why not",
-        rows,
-        text=6,
-        notes=[
-            "" if items else "One for each model and way of not complying; --item ID shows all of an item."
-        ],
-    )
+    few = "One for each model and way of not complying; --item ID shows all of an item."
+    return TableRows(rows, notes=[] if items else [few])
 
 
 _SHOWN = 200
 
 
-def prompt_texts(answers: Answers) -> PublishedTable:
+def prompt_texts(answers: Answers) -> TableRows:
     """Every prompt in full, with a mark where the text goes: the paper's table 10."""
     rows = []
     for one in answers:
@@ -393,4 +299,4 @@ def prompt_texts(answers: Answers) -> PublishedTable:
             rows.append(
                 (one.name, " ".join(variant.factors.values()) or variant.id, text.replace(own, "⟨text⟩"))
             )
-    return laid_out("prompt-texts", "Every prompt.", "data set | prompt | text", rows, text=3)
+    return TableRows(rows)

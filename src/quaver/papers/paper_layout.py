@@ -9,7 +9,7 @@ from importlib import import_module
 from markupsafe import Markup
 
 from quaver.core.number_format import decimals
-from quaver.papers.published_table import NOTHING, Answers, Cell, PublishedTable
+from quaver.papers.published_table import NOTHING, Answers, Cell, PublishedTable, TableRows, reasons
 from quaver.report.table_rows import Table
 from quaver.report.tables.printed_tables import plain
 from quaver.report.tables.written_tables import numbers_of
@@ -146,7 +146,12 @@ class TableKind:
     Attributes:
         name: What the command calls it.
         title: What it shows, in a line.
-        function: Makes it of stored answers: a module of this folder, and its function.
+        function: Makes its rows of stored answers: a module of this folder, and its function.
+        caption: What stands above it.
+        columns: Its columns: those of words, ``||``, those of numbers; ``*`` for those that the rows name.
+        words: The places after ``||`` that hold words all the same.
+        notes: What stands below it.
+        empty: What stands below it where it has no rows.
         layouts: How the paper prints it, where that is otherwise: once for each of its tables.
         chooses_items: Whether it is about some items, which the function takes by id.
     """
@@ -154,14 +159,34 @@ class TableKind:
     name: str
     title: str
     function: str
+    caption: str
+    columns: str
+    words: Sequence[int] = ()
+    notes: Sequence[str] = ()
+    empty: str = ""
     layouts: Sequence[Layout] = ()
     chooses_items: bool = False
 
     def make(self, answers: Answers, *items: Sequence[str]) -> PublishedTable:
         """The table of stored answers, or of some items' answers."""
         module, _, name = self.function.partition(".")
-        made: PublishedTable = getattr(import_module(f"quaver.papers.{module}"), name)(answers, *items)
-        return made
+        made: TableRows = getattr(import_module(f"quaver.papers.{module}"), name)(answers, *items)
+        columns: list[str] = []
+        words = 0
+        for part in self.columns.split(" || "):
+            words = len(columns)
+            for column in part.split(" | "):
+                columns += made.columns if column == "*" else [column]
+        words = words or len(columns)
+        numeric = frozenset(range(words, len(columns))) - frozenset(self.words)
+        rows = tuple(tuple(row) for row in made.rows)
+        notes = [*self.notes, *made.notes, "" if rows else self.empty, *reasons(made.found)]
+        return PublishedTable(
+            self.name,
+            self.caption.replace("*", made.subject),
+            Table(tuple(columns), rows, numeric, name=self.name),
+            tuple(dict.fromkeys(note for note in notes if note)),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,8 +142,9 @@ class StoredAnswers:
 
     def costs(self) -> Sequence[Cost]:
         """What each model's answers cost."""
+        order = [model.name for model in self.study.spec.models]
         with evidence_of(self.study.source) as behind:
-            return behind.costs()
+            return sorted(behind.costs(), key=lambda one: order.index(one.model))
 
     def part_costs(self) -> Sequence[PartCost]:
         """What each level of each factor costs."""
@@ -213,8 +214,8 @@ class PublishedTable:
     def as_(self, form: Format = "markdown") -> str:
         r"""The table as text.
 
-        >>> made = laid_out("pss", "PSS by data set", "data set | α", [("a_b", "1")], text=1, notes=["So."])
-        >>> print(made.as_("latex"))
+        >>> table = Table(("data set", "α"), (("a_b", "1"),), frozenset({1}))
+        >>> print(PublishedTable("pss", "PSS by data set", table, ("So.",)).as_("latex"))
         % \usepackage{booktabs}
         \begin{table}
         \centering\footnotesize\setlength{\tabcolsep}{4pt}
@@ -297,21 +298,23 @@ def with_interval(one: Estimate | None) -> tuple[Cell, Cell]:
     return value_of(one), interval_of(one)
 
 
-def laid_out(
-    name: str,
-    caption: str,
-    columns: str | Sequence[str],
-    rows: Iterable[Sequence[Cell]],
-    *,
-    text: int,
-    notes: Sequence[str] = (),
-    words: Iterable[int] = (),
-) -> PublishedTable:
-    """A table whose first columns are words and whose others are numbers."""
-    columns = columns.split(" | ") if isinstance(columns, str) else columns
-    numeric = frozenset(range(text, len(columns))) - frozenset(words)
-    table = Table(tuple(columns), tuple(tuple(row) for row in rows), numeric, name=name)
-    return PublishedTable(name, caption, table, tuple(dict.fromkeys(note for note in notes if note)))
+@dataclass(frozen=True, slots=True)
+class TableRows:
+    """What a table's function makes of stored answers; `papers.toml` says the rest.
+
+    Attributes:
+        rows: The rows.
+        found: Estimates, each with the row that it is about: notes say why one has no value.
+        notes: How these rows were made, beside what is always said.
+        columns: The columns for ``*`` among the table's.
+        subject: What stands for ``*`` in the caption.
+    """
+
+    rows: Sequence[Sequence[Cell]]
+    found: Iterable[tuple[str, Estimate]] = ()
+    notes: Sequence[str] = ()
+    columns: Sequence[str] = ()
+    subject: str = ""
 
 
 def reasons(found: Iterable[tuple[str, Estimate]]) -> list[str]:

@@ -21,25 +21,16 @@ from quaver.papers.published_table import (
     NOTHING,
     Answers,
     Cell,
-    PublishedTable,
     StoredAnswers,
+    TableRows,
     decimal,
     each_model,
-    laid_out,
     percentage,
-    reasons,
     with_interval,
 )
 from quaver.report.estimate_index import Results
 from quaver.report.tables.checklist import checklist
 from quaver.study.analysis.measured_study import MeasuredStudy
-
-_PAPER = (
-    "The paper's spread is over four of its five prompts: paraphrase, moved, examples and bare (its "
-    "surface_paraphrase, instruction_reorder, fewshot_3, implicit_framing). It leaves out the one that asks "
-    "for reasoning first (format_change), on which a rule that reads the first character fails, and has no "
-    "original beside them. Quaver reads the answer where it is and keeps all prompts: both columns are here."
-)
 
 
 def sizes(one: StoredAnswers) -> Mapping[str, float]:
@@ -50,7 +41,7 @@ def sizes(one: StoredAnswers) -> Mapping[str, float]:
     return {}
 
 
-def spreads(answers: Answers) -> PublishedTable:
+def spreads(answers: Answers) -> TableRows:
     """Accuracy under each prompt, its mean, and the spread without and with the reasoning prompt."""
     shown = list(dict.fromkeys(name for one in answers for _, name in prompts(one, one.frame)))
     rows, found = [], []
@@ -71,29 +62,10 @@ def spreads(answers: Answers) -> PublishedTable:
                 *(decimal(whole.details.get(name)) for name in ("floor", "p")),
             )
         )
-    heads = (
-        "mean accuracy",
-        "spread, paper",
-        "spread, all prompts",
-        "95% interval",
-        "spread by noise alone",
-        "p",
-    )
-    return laid_out(
-        "spreads",
-        "Accuracy under each prompt, and how far the prompts lie apart.",
-        ("data set", "model", "size (billions)", *shown, *heads),
-        rows,
-        text=2,
-        notes=[
-            _PAPER,
-            "A highest less a lowest accuracy is above 0 by chance; the interval is of the true spread.",
-            *reasons(found),
-        ],
-    )
+    return TableRows(rows, found, columns=shown)
 
 
-def size_and_spread(answers: Answers) -> PublishedTable:
+def size_and_spread(answers: Answers) -> TableRows:
     """Spearman's correlation of the models' spreads with their sizes, by data set."""
     rows, found = [], []
     for one in answers:
@@ -109,21 +81,7 @@ def size_and_spread(answers: Answers) -> PublishedTable:
                     *(decimal(last.details.get(name)) for name in ("p", "p_t")),
                 )
             )
-    return laid_out(
-        "size-and-spread",
-        "Do larger models spread less? Spearman's correlation of spread with size.",
-        "data set | prompts | models | ρ | 95% interval | p by permutation | p by Student's t",
-        rows,
-        text=2,
-        notes=[
-            _PAPER,
-            "The paper's p is by Student's t, an approximation; with few models quote the permutation's.",
-            ""
-            if rows
-            else "The study file gives no sizes: {use: spread, by: [model], sizes: {MODEL: BILLIONS}}.",
-            *reasons(found),
-        ],
-    )
+    return TableRows(rows, found)
 
 
 def readers(one: StoredAnswers) -> list[str]:
@@ -132,7 +90,7 @@ def readers(one: StoredAnswers) -> list[str]:
     return [asked.title for asked in one.study.spec.evaluators if asked.title not in apart]
 
 
-def repairs(answers: Answers) -> PublishedTable:
+def repairs(answers: Answers) -> TableRows:
     """Accuracy under each rule of reading, what a repair recovers, and each prompt's paired drop."""
     names = list(dict.fromkeys(name for one in answers for name in readers(one)))
     rows, found = [], []
@@ -167,31 +125,10 @@ def repairs(answers: Answers) -> PublishedTable:
     suspect = next(
         (name for one in answers for name in evaluators(one, "first_character")), names[0] if names else ""
     )
-    heads = [f"recovered by {name}" for name in names if name != suspect]
-    return laid_out(
-        "repairs",
-        f"Accuracy by each rule of reading; drops and repairs are against {suspect}.",
-        (
-            "data set",
-            "model",
-            "prompt",
-            "mean of the four",
-            *(f"accuracy by {name}" for name in names),
-            "paired drop",
-            "95% interval",
-            *heads,
-        ),
-        rows,
-        text=3,
-        notes=[
-            "mean of the four: accuracy by the suspect rule over the paper's four prompts (its non-fc mean). "
-            "paired drop: accuracy of the prompt less that of paraphrase (surface_paraphrase in the paper) "
-            "on the same items; less the mean of the others where there is no such prompt. recovered: the "
-            "share of the prompt's gap to the mean of the paper's four that another rule closes; constrained "
-            "asks the model once more, for a label alone.",
-            *reasons(found),
-        ],
-    )
+    [f"recovered by {name}" for name in names if name != suspect]
+    columns = [f"accuracy by {name}" for name in names] + ["paired drop", "95% interval"]
+    columns += [f"recovered by {name}" for name in names if name != suspect]
+    return TableRows(rows, found, columns=columns, subject=suspect)
 
 
 def _recovered(one: StoredAnswers, frame: pl.DataFrame, pair: tuple[str, str], variant: str) -> Cell:
@@ -203,7 +140,7 @@ def _recovered(one: StoredAnswers, frame: pl.DataFrame, pair: tuple[str, str], v
     return decimal(next((e.value for e in made if e.measure == "recovered_share"), None))
 
 
-def readiness(answers: Answers) -> PublishedTable:
+def readiness(answers: Answers) -> TableRows:
     """Each criterion with its threshold and verdict, without and with the reasoning prompt."""
     rows = []
     for one, model in each_model(answers):
@@ -219,20 +156,7 @@ def readiness(answers: Answers) -> PublishedTable:
                     *_judged(whole),
                 )
             )
-    return laid_out(
-        "readiness",
-        "Readiness for use, by criterion.",
-        "data set | model | criterion | threshold | paper's prompts | paper's 95% interval | paper's "
-        "verdict | "
-        "all prompts | 95% interval | verdict",
-        rows,
-        text=4,
-        words=[6, 9],
-        notes=[
-            _PAPER,
-            "A criterion is met or not met where its whole interval is on one side of the threshold.",
-        ],
-    )
+    return TableRows(rows)
 
 
 def _asked(one: StoredAnswers) -> dict[str, object]:
@@ -253,7 +177,7 @@ _ROWS = 6
 """The rows of the report's checklist that are the paper's own; it adds others."""
 
 
-def own_checklist(answers: Answers) -> PublishedTable:
+def own_checklist(answers: Answers) -> TableRows:
     """The paper's checklist, row by row, filled in from the study."""
     from quaver.study.study_report import resolved  # the report's libraries are slow to load
 
@@ -264,14 +188,7 @@ def own_checklist(answers: Answers) -> PublishedTable:
         results = Results(resolved(source), study.frame, study.estimates(), audit=study.audit())
         filled = checklist(results, source.files.responses.exists())
         rows += [(one.name, *row) for row in filled.rows[:_ROWS]]
-    return laid_out(
-        "checklist",
-        "The paper's reporting checklist, filled in.",
-        "data set | item | reported | how, or what is missing",
-        rows,
-        text=4,
-        notes=["The report's own checklist goes on with what else reviewers ask for."],
-    )
+    return TableRows(rows)
 
 
 def reliability(one: StoredAnswers, frame: pl.DataFrame) -> Sequence[Mapping[str, float]]:

@@ -15,26 +15,14 @@ from quaver.papers.published_table import (
     NOTHING,
     Answers,
     Cell,
-    PublishedTable,
     StoredAnswers,
+    TableRows,
     decimal,
     each_model,
-    laid_out,
-    reasons,
     with_interval,
 )
 
 FACTOR = "strategy"
-_PAPER = (
-    "S, C and micro-F1 as in the paper: an answer without a label is a class of its own (N/A), S is over ln "
-    "of the "
-    "classes with it, and C pools all pairs of items of one class, each item with itself among them."
-)
-_BETTER = (
-    "Quaver leaves out answers without a label and pairs of an item with itself, which agree by definition, "
-    "and lets "
-    "every class count alike. S grows with the number of paraphrases: compare values of equally many."
-)
 _MOST = 2000
 """Items of one class whose pairs are made one by one."""
 
@@ -49,7 +37,7 @@ def each_strategy(answers: Answers) -> Iterator[tuple[StoredAnswers, str, str, p
                 yield one, model, level, own
 
 
-def strategies(answers: Answers) -> PublishedTable:
+def strategies(answers: Answers) -> TableRows:
     """S, C and micro-F1 of each strategy with their SDs, beside Quaver's."""
     rows, found, both = [], [], []
     for one, model, level, own in each_strategy(answers):
@@ -75,18 +63,8 @@ def strategies(answers: Answers) -> PublishedTable:
                 *(cell for e in (*better, whole) for cell in with_interval(e)),
             )
         )
-    own_heads = [
-        f"Quaver's {name}{part}" for name in ("S", "C", "micro-F1") for part in ("", " 95% interval")
-    ]
-    heads = ("S", "S SD over items", "C", "C SD over pairs", "micro-F1", "micro-F1 SD over paraphrases")
-    return laid_out(
-        "strategies",
-        "Sensitivity, consistency and micro-F1 of each strategy.",
-        ("data set", "model", "strategy", "paraphrases", *heads, *own_heads),
-        rows,
-        text=3,
-        notes=[_PAPER, _BETTER, _correlation(both), *reasons(found)],
-    )
+    [f"Quaver's {name}{part}" for name in ("S", "C", "micro-F1") for part in ("", " 95% interval")]
+    return TableRows(rows, found, notes=[_correlation(both)])
 
 
 _LEAST_S = 0.05
@@ -102,7 +80,7 @@ def _correlation(both: Sequence[tuple[float | None, float | None]]) -> str:
     return f"{head}: {decimals(float(np.corrcoef(kept.T)[0, 1]), 2)} ({len(kept)} rows)."
 
 
-def label_shares(answers: Answers, items: Sequence[str] = ()) -> PublishedTable:
+def label_shares(answers: Answers, items: Sequence[str] = ()) -> TableRows:
     """How often each label is given to some items over the paraphrases: the paper's figure 2."""
     rows = []
     for one, model, level, own in each_strategy(answers):
@@ -115,14 +93,7 @@ def label_shares(answers: Answers, items: Sequence[str] = ()) -> PublishedTable:
                 gold, _, s, c = points.get(item, (NOTHING, NOTHING, None, None))
                 shown = (decimal(share), decimal(s), decimal(c))
                 rows.append((one.name, model, level, item, gold, code or "N/A", *shown))
-    return laid_out(
-        "label-shares",
-        "How often each label is given to an item over the paraphrases.",
-        "data set | model | strategy | item | class | label | share | S of the item | C of the item",
-        rows,
-        text=6,
-        notes=[_PAPER, "--item ID chooses the items."],
-    )
+    return TableRows(rows)
 
 
 def _of_a_class(points: Mapping[str, tuple[str, str, float | None, float | None]]) -> list[str]:
@@ -170,7 +141,7 @@ def beside_baselines(one: StoredAnswers, frame: pl.DataFrame) -> dict[str, pl.Da
     return made
 
 
-def classes(answers: Answers) -> PublishedTable:
+def classes(answers: Answers) -> TableRows:
     """The plane by class: S and C of each class, of noisy and of random answers."""
     rows = []
     for one, model, level, own in each_strategy(answers):
@@ -181,19 +152,8 @@ def classes(answers: Answers) -> PublishedTable:
             if pairs[0] != (None, None):
                 cells = [decimal(value) for pair in pairs for value in pair]
                 rows.append((one.name, model, level, names[code], *cells))
-    heads = [f"{kind}{name}" for kind in ("", "noisy ", "random ") for name in ("S", "C")]
-    return laid_out(
-        "classes",
-        "Sensitivity and consistency of each class, beside noisy and random answers.",
-        ("data set", "model", "strategy", "class", *heads),
-        rows,
-        text=4,
-        notes=[
-            _PAPER,
-            "noisy: half of the labels swapped for another; random: all drawn. A class near them says "
-            "nothing.",
-        ],
-    )
+    [f"{kind}{name}" for kind in ("", "noisy ", "random ") for name in ("S", "C")]
+    return TableRows(rows)
 
 
 def class_points(
@@ -214,15 +174,14 @@ def class_points(
     return found
 
 
-def items(answers: Answers) -> PublishedTable:
+def items(answers: Answers) -> TableRows:
     """The plane by item: each item's S and its mean consistency with its class, and the baselines'."""
-    return _listed(answers, "items", "the most sensitive first", by_consistency=False)
+    return _listed(answers, by_consistency=False)
 
 
-def inconsistent(answers: Answers) -> PublishedTable:
+def inconsistent(answers: Answers) -> TableRows:
     """The items with S above 0, those first that are least like their class (the paper's appendix C)."""
-    what = "those with S above 0, the least consistent first"
-    return _listed(answers, "inconsistent-items", what, by_consistency=True)
+    return _listed(answers, by_consistency=True)
 
 
 def _in_order(
@@ -238,7 +197,7 @@ def _in_order(
     return sorted((item for item in points if points[item][2] or not by_consistency), key=place)
 
 
-def _listed(answers: Answers, name: str, what: str, *, by_consistency: bool) -> PublishedTable:
+def _listed(answers: Answers, *, by_consistency: bool) -> TableRows:
     """The items of each strategy, in an order."""
     rows = []
     for one, model, level, own in each_strategy(answers):
@@ -252,15 +211,7 @@ def _listed(answers: Answers, name: str, what: str, *, by_consistency: bool) -> 
                     *(decimal(value) for pair in others for value in pair),
                 )
             )
-    return laid_out(
-        name,
-        f"Sensitivity of the items and mean consistency with the items of their class: {what}.",
-        "data set | model | strategy | item | class | most frequent label | S | C | noisy S | noisy C | "
-        "random S | random C",
-        rows,
-        text=6,
-        notes=[_PAPER],
-    )
+    return TableRows(rows)
 
 
 def item_points(
@@ -277,7 +228,7 @@ def item_points(
 _QUANTILES = (0.0, 5.0, 25.0, 50.0, 75.0, 95.0, 100.0)
 
 
-def violins(answers: Answers) -> PublishedTable:
+def violins(answers: Answers) -> TableRows:
     """What the violins show: how item sensitivities and pair consistencies are distributed."""
     rows = []
     for one, model, level, own in each_strategy(answers):
@@ -287,15 +238,7 @@ def violins(answers: Answers) -> PublishedTable:
                 rows.append(
                     (one.name, model, level, what, str(values.size), *cells, decimal(float(values.mean())))
                 )
-    return laid_out(
-        "violins",
-        "Distribution of the items' sensitivity and of the pairs' consistency.",
-        "data set | model | strategy | of | values | minimum | 5% | 25% | median | 75% | 95% | maximum | "
-        "mean",
-        rows,
-        text=4,
-        notes=[_PAPER],
-    )
+    return TableRows(rows)
 
 
 def violin_values(one: StoredAnswers, frame: pl.DataFrame) -> dict[str, np.ndarray]:
@@ -304,7 +247,7 @@ def violin_values(one: StoredAnswers, frame: pl.DataFrame) -> dict[str, np.ndarr
     return {"sensitivity of items": np.array(s, float), "consistency of pairs": pair_values(one, frame)}
 
 
-def matrix(answers: Answers, items: Sequence[str] = ()) -> PublishedTable:
+def matrix(answers: Answers, items: Sequence[str] = ()) -> TableRows:
     """The consistency of each pair of some items, whatever their class."""
     rows: list[tuple[Cell, ...]] = []
     notes: list[str] = []
@@ -327,18 +270,10 @@ def matrix(answers: Answers, items: Sequence[str] = ()) -> PublishedTable:
     heads = [f"{number}" for number in range(1, width + 1)]
     if each and all(ids == each[0] for ids in each):
         heads = each[0]
-    return laid_out(
-        "matrix",
-        "Consistency of each pair of items: 1 where paraphrases give both the same labels as often.",
-        ("data set", "model", "strategy", "no.", "item", "class", *heads),
-        [(*row, *(NOTHING,) * (6 + width - len(row))) for row in rows],
-        text=6,
-        notes=[
-            "" if heads in each else "Column k is item no. k of the same data set, model and strategy.",
-            "An answer without a label is a class of its own (N/A). --item ID chooses the items.",
-            *dict.fromkeys(notes),
-        ],
-    )
+    if heads not in each:
+        notes.append("Column k is item no. k of the same data set, model and strategy.")
+    padded = [(*row, *(NOTHING,) * (6 + width - len(row))) for row in rows]
+    return TableRows(padded, notes=notes, columns=heads)
 
 
 def _most_moved(one: StoredAnswers, frame: pl.DataFrame) -> list[str]:

@@ -15,12 +15,10 @@ from quaver.papers.published_table import (
     NOTHING,
     Answers,
     Cell,
-    PublishedTable,
     StoredAnswers,
+    TableRows,
     decimal,
     each_model,
-    laid_out,
-    reasons,
     with_interval,
 )
 from quaver.papers.stability_tables import BAR
@@ -28,7 +26,7 @@ from quaver.report.page.figure_data import Cost
 from quaver.study.sources.prices import COMPARED, known_price
 
 
-def raw_answers_table(answers: Answers) -> PublishedTable:
+def raw_answers_table(answers: Answers) -> TableRows:
     """α of the answers as they were written, beside α of the labels read from them."""
     rows, found = [], []
     for one, model in each_model(answers):
@@ -47,23 +45,10 @@ def raw_answers_table(answers: Answers) -> PublishedTable:
                 *(*with_interval(as_read), str(distinct), str(labels)),
             )
         )
-    return laid_out(
-        "raw-answers",
-        "Intra-prompt stability of the answers as they were written, and of the labels read from them.",
-        "data set | model | raw α | raw 95% interval | label α | label 95% interval | distinct raw answers "
-        "| distinct labels",
-        rows,
-        text=2,
-        notes=[
-            "raw: each answer, without white space around it, is a category of its own, as in the paper's "
-            "analysis. "
-            "Two spellings of one label then count as a disagreement; Quaver's scores read the label first.",
-            *reasons(found),
-        ],
-    )
+    return TableRows(rows, found)
 
 
-def subsamples(answers: Answers) -> PublishedTable:
+def subsamples(answers: Answers) -> TableRows:
     """The mean score over subsamples of a few per cent of the items, intra and inter."""
     rows, found = [], []
     for one, model in each_model(answers):
@@ -73,20 +58,10 @@ def subsamples(answers: Answers) -> PublishedTable:
             rows += [
                 (e.cell["share"], one.name, model, kind, *with_interval(e)) for e in made if "share" in e.cell
             ]
-    return laid_out(
-        "subsamples",
-        "Stability scores of subsamples of the items: the mean over subsamples.",
-        "share of items | data set | model | prompts | mean PSS | middle 95%",
-        sorted(rows, key=lambda row: float(row[0])),
-        text=4,
-        notes=[
-            "Subsamples are drawn without replacement; middle 95%: between which most of them lie.",
-            *reasons(found),
-        ],
-    )
+    return TableRows(sorted(rows, key=lambda row: float(row[0])), found)
 
 
-def between_models(answers: Answers) -> PublishedTable:
+def between_models(answers: Answers) -> TableRows:
     """Each pair of models: α between them, each one's stability, and the difference."""
     rows, found = [], []
     for one in answers:
@@ -106,19 +81,7 @@ def between_models(answers: Answers) -> PublishedTable:
                     *_difference(less[0] if less else None),
                 )
             )
-    return laid_out(
-        "models",
-        "Agreement between models, and the difference of their intra-prompt stability.",
-        "data set | first | second | inter-model α | 95% interval | first PSS | first 95% interval | second "
-        "PSS | second 95% interval | difference | difference 95% interval | p",
-        rows,
-        text=3,
-        notes=[
-            "difference: first less second, with the interval and p value of the same items asked of both.",
-            "" if rows else "There is one model only.",
-            *reasons(found),
-        ],
-    )
+    return TableRows(rows, found)
 
 
 def _difference(less: Estimate | None) -> tuple[Cell, Cell, Cell]:
@@ -127,7 +90,7 @@ def _difference(less: Estimate | None) -> tuple[Cell, Cell, Cell]:
     return *with_interval(less), decimal(less.details.get("p"))
 
 
-def poor_prompts(answers: Answers) -> PublishedTable:
+def poor_prompts(answers: Answers) -> TableRows:
     """The paraphrases that agree least with the original prompt, with their text."""
     rows: list[tuple[float, tuple[Cell, ...]]] = []
     for one, model in each_model(answers):
@@ -143,14 +106,7 @@ def poor_prompts(answers: Answers) -> PublishedTable:
             )
             rows.append((made.value, cells))
     rows.sort(key=lambda row: row[0])
-    return laid_out(
-        "poor-prompts",
-        "Paraphrases whose labels agree with the original prompt's below 0.8, worst first.",
-        ("data set", "model", "temperature", "prompt", "cut off", "α with the original", "95% interval"),
-        [row for _, row in rows],
-        text=5,
-        notes=["" if rows else "No paraphrase is below 0.8."],
-    )
+    return TableRows([row for _, row in rows])
 
 
 def _heat(variant: Variant) -> str:
@@ -173,7 +129,7 @@ def _parts(one: StoredAnswers, cost: Cost) -> tuple[float | None, ...]:
     return (cost.money * share, cost.money * (1 - share), cost.money)
 
 
-def costs(answers: Answers) -> PublishedTable:
+def costs(answers: Answers) -> TableRows:
     """Calls, tokens and money of each data set and model, and of all."""
     rows: list[tuple[Cell, ...]] = []
     every = [(one.name, cost, _parts(one, cost)) for one in answers for cost in one.costs()]
@@ -191,18 +147,10 @@ def costs(answers: Answers) -> PublishedTable:
                 *(decimal(one, 2) for one in money),
             )
         )
-    return laid_out(
-        "costs",
-        "Size, tokens and cost by data set.",
-        "data set | model | calls | tokens read | tokens written | tokens read per call | "
-        "US dollars, read | US dollars, written | US dollars",
-        rows,
-        text=2,
-        notes=[_PRICES],
-    )
+    return TableRows(rows)
 
 
-def cost_shares(answers: Answers) -> PublishedTable:
+def cost_shares(answers: Answers) -> TableRows:
     """What a part of the items would have cost: the paper's table 5."""
     rows: list[tuple[Cell, ...]] = []
     totals: list[float | None] = [0.0] * 3
@@ -215,26 +163,10 @@ def cost_shares(answers: Answers) -> PublishedTable:
     whole = totals[2]
     dollars = (decimal(None if whole is None else share * whole, 2) for share in SHARES)
     rows.append(("all, in US dollars", "", *(decimal(part, 2) for part in totals), *dollars))
-    return laid_out(
-        "cost-shares",
-        "Cost of each data set, and calls for a part of its items; in the last row, what they cost.",
-        (
-            *("data set", "model", "input cost", "output cost", "total cost"),
-            *(f"{share:.0%}" for share in SHARES),
-        ),
-        rows,
-        text=2,
-        notes=["A part of the items costs that part of the calls and of the money. " + _PRICES],
-    )
+    return TableRows(rows)
 
 
-_PRICES = (
-    "US dollars at the list prices of the day of the run; 0 is a model that runs on your machine, a dash a "
-    "price that is not known."
-)
-
-
-def other_prices(answers: Answers) -> PublishedTable:
+def other_prices(answers: Answers) -> TableRows:
     """What the same tokens would cost with other models: the paper's table C.1."""
     costs = [cost for one in answers for cost in one.costs()]
     read, written = sum(c.prompt_tokens for c in costs), sum(c.completion_tokens for c in costs)
@@ -245,13 +177,4 @@ def other_prices(answers: Answers) -> PublishedTable:
             each = [price.of(1_000_000, 0, 0), price.of(0, 0, 1_000_000)]
             money = [each[0] * read / 1e6, each[1] * written / 1e6]
             rows.append((name, *(decimal(part, 2) for part in (*each, *money, sum(money)))))
-    return laid_out(
-        "other-prices",
-        "What the tokens of all data sets would cost with other models, in US dollars.",
-        "model | input price | output price | input cost | output cost | total cost",
-        rows,
-        text=1,
-        notes=[
-            "Prices for a million tokens, by today's list; the tokens are as the models asked counted them."
-        ],
-    )
+    return TableRows(rows)

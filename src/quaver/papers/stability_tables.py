@@ -17,16 +17,14 @@ from quaver.papers.published_table import (
     NOTHING,
     Answers,
     Cell,
-    PublishedTable,
     StoredAnswers,
+    TableRows,
     by_cell,
     decimal,
     each_model,
     ends,
     interval_of,
-    laid_out,
     percentage,
-    reasons,
     value_of,
 )
 from quaver.study.imports.stability_summary import Curve, of_neighbours, of_repeats
@@ -34,13 +32,8 @@ from quaver.study.imports.stability_summary import Curve, of_neighbours, of_repe
 BAR = 0.8
 """From here on the paper calls a prompt stable."""
 
-_NA = (
-    "As in the paper, an answer without a label is one more label; on a scale, where it has no place, it is "
-    "left out. Quaver's default leaves it out everywhere: see the table stability-views."
-)
 
-
-def intra_stability(answers: Answers) -> PublishedTable:
+def intra_stability(answers: Answers) -> TableRows:
     """The same prompt again: the score, its interval, when it settles, and neighbouring repeats."""
     rows, found = [], []
     for one, model in each_model(answers):
@@ -61,40 +54,7 @@ def intra_stability(answers: Answers) -> PublishedTable:
                 *_neighbours(one, model),
             )
         )
-    return laid_out(
-        "intra-stability",
-        "Intra-prompt stability by data set: Krippendorff's α over all repeats of one prompt.",
-        (
-            *(
-                "data set",
-                "model",
-                "n",
-                "repeats",
-                "PSS",
-                "package's interval",
-                "final width",
-                "95% interval",
-            ),
-            *("repeats to settle", "repeats to precision", "largest deviation"),
-            *("adjacent mean", "adjacent SD", "adjacent IQR", "adjacent minimum", "adjacent maximum"),
-            *("adjacent below 0.8", "adjacent mean width"),
-        ),
-        rows,
-        text=2,
-        notes=[
-            "package's interval, of final width: resamples single labels, as the promptstability package "
-            "does; it is several times too narrow. 95% interval: Quaver's, which treats the items as a "
-            "sample; quote this one.",
-            "repeats to settle: the first k from which the score stays within 0.01 of its last value. "
-            "repeats to precision: the first k from which the package's interval stays no wider than 0.02. "
-            "largest deviation: of the score of k repeats from that of all.",
-            "adjacent: α of each repeat with the next one; mean width: of the package's intervals.",
-            "PSS is α of the labels themselves; the paper prints its mean over resamples, which differs in "
-            "the third decimal.",
-            _NA,
-            *reasons(found),
-        ],
-    )
+    return TableRows(rows, found)
 
 
 def _of(one: StoredAnswers, model: str, measure: str, **options: Any) -> list[Estimate]:
@@ -169,7 +129,7 @@ def _levels(one: StoredAnswers, model: str, **options: str) -> list[tuple[float,
     return sorted(known, key=lambda pair: pair[0])
 
 
-def inter_stability(answers: Answers) -> PublishedTable:
+def inter_stability(answers: Answers) -> TableRows:
     """Other words: the mean over temperatures, the lowest score and where it is."""
     rows, found, ordered_by = [], [], set()
     for one, model in each_model(answers):
@@ -199,28 +159,7 @@ def inter_stability(answers: Answers) -> PublishedTable:
             )
         )
     what = "share of places changed" if ordered_by == {"strength"} else "temperature"
-    return laid_out(
-        "inter-stability",
-        f"Inter-prompt stability by data set: Krippendorff's α over paraphrases, by {what}.",
-        (
-            *("data set", "model", "n", "temperatures", "mean PSS", "SD", "minimum PSS", "at temperature"),
-            *("package's interval", "95% interval", "maximum PSS", "range", "temperatures below 0.8"),
-            "all paraphrases",
-        ),
-        rows,
-        text=2,
-        notes=[
-            "The original prompt is one of the set at each temperature. minimum PSS: the lowest of the "
-            "temperatures, "
-            "with its two intervals.",
-            "package's interval: resamples single labels, as the promptstability package does, and is four "
-            "to five "
-            "times too narrow. 95% interval: Quaver's, for prompts like these.",
-            "all paraphrases: α over the paraphrases of all temperatures together.",
-            _NA,
-            *reasons(found),
-        ],
-    )
+    return TableRows(rows, found, subject=what)
 
 
 def _package_interval(one: StoredAnswers, model: str, at: float) -> tuple[float | None, float | None]:
@@ -239,20 +178,7 @@ def _appendix(score: float | None, rows: Estimate | None, repeats: int) -> Cell:
     return ends(score - half, score + half)
 
 
-_CURVE_HEADS = (
-    *("PSS", "appendix A's interval", "95% interval", "filtered PSS", "balanced PSS"),
-    "distinct answers",
-)
-_CURVE_NOTES = (
-    "appendix A's interval: PSS ± 1.96 · σ/√k, σ that of scores of resampled labels, k the repeats; it "
-    "narrows with k whatever the answers are, and is too narrow. 95% interval: Quaver's; quote this one.",
-    "filtered: answers with a label alone; balanced: of these, as many at each {} as that with the "
-    "fewest has. distinct answers: as they were written.",
-    _NA,
-)
-
-
-def by_repeat(answers: Answers) -> PublishedTable:
+def by_repeat(answers: Answers) -> TableRows:
     """The score of the first k repeats of one prompt, for every k: the paper's figures 1, B.1 and B.2."""
     rows: list[tuple[Cell, ...]] = []
     for one, model in each_model(answers):
@@ -272,14 +198,7 @@ def by_repeat(answers: Answers) -> PublishedTable:
                     *(interval_of(step), *same, str(distinct.get(order[k - 1], NOTHING))),
                 )
             )
-    return laid_out(
-        "intra-by-repeat",
-        "Intra-prompt stability of the first repeats of one prompt.",
-        ("data set", "model", "repeats", *_CURVE_HEADS),
-        rows,
-        text=3,
-        notes=[note.format("repeat") for note in _CURVE_NOTES],
-    )
+    return TableRows(rows)
 
 
 _KINDS: tuple[View, ...] = ("filtered", "balanced")
@@ -296,7 +215,7 @@ def distinct_answers(one: StoredAnswers, frame: pl.DataFrame, column: str) -> li
     return written.group_by(column).agg(pl.col(OUTPUT).str.strip_chars().n_unique()).rows()
 
 
-def by_temperature(answers: Answers) -> PublishedTable:
+def by_temperature(answers: Answers) -> TableRows:
     """The inter-prompt score at each temperature: the paper's figures 2, B.3 and B.4."""
     rows: list[tuple[Cell, ...]] = []
     for one, model in each_model(answers):
@@ -318,17 +237,7 @@ def by_temperature(answers: Answers) -> PublishedTable:
                     str(distinct.get(at, NOTHING)),
                 )
             )
-    return laid_out(
-        "inter-by-temperature",
-        "Inter-prompt stability by the temperature at which the paraphrases were made.",
-        ("data set", "model", "temperature", *_CURVE_HEADS),
-        rows,
-        text=3,
-        notes=[
-            *(note.format("temperature") for note in _CURVE_NOTES),
-            "" if rows else "These paraphrases have no temperature.",
-        ],
-    )
+    return TableRows(rows)
 
 
 _VIEWS: Sequence[tuple[str, dict[str, str]]] = (
@@ -338,7 +247,7 @@ _VIEWS: Sequence[tuple[str, dict[str, str]]] = (
 )
 
 
-def views(answers: Answers) -> PublishedTable:
+def views(answers: Answers) -> TableRows:
     """Original, filtered, and filtered-and-balanced annotations, intra and inter."""
     rows, found = [], []
     for one, model in each_model(answers):
@@ -349,20 +258,5 @@ def views(answers: Answers) -> PublishedTable:
                 found.append((f"{one.name}, {model}", made))
                 row.append(decimal(made.value))
         rows.append((*row, percentage(one.one("compliance", model).value)))
-    heads = [f"{kind} {view}" for kind in ("intra", "inter") for view, _ in _VIEWS]
-    return laid_out(
-        "stability-views",
-        "Stability of original, filtered and balanced annotations.",
-        ("data set", "model", *heads, "answers with a label"),
-        rows,
-        text=2,
-        notes=[
-            "original: an answer without a label is one more label. filtered: answers with a label alone. "
-            "balanced: "
-            "of these, as many from each repeat as the repeat with the fewest has, drawn with a seed.",
-            "Quaver's default is filtered: α of the labels that can be used; the share of answers that have "
-            "one "
-            "stands beside it, so that neither hides the other.",
-            *reasons(found),
-        ],
-    )
+    [f"{kind} {view}" for kind in ("intra", "inter") for view, _ in _VIEWS]
+    return TableRows(rows, found)

@@ -11,14 +11,12 @@ from quaver.papers.published_table import (
     NOTHING,
     Answers,
     Cell,
-    PublishedTable,
     StoredAnswers,
+    TableRows,
     decimal,
     each_model,
     interval_of,
-    laid_out,
     percentage,
-    reasons,
     with_interval,
 )
 
@@ -28,12 +26,6 @@ _OUTCOMES: Sequence[tuple[str, str, dict[str, str], bool]] = (
     ("strict stability", "strict_stability", {}, True),
     ("mode frequency", "mode_frequency", {"missing": "category"}, True),
     ("entropy (bits)", "answer_entropy", {"missing": "category"}, False),
-)
-_CHANGE = ("accuracy less lowest temperature", "95% interval", "p")
-_BLANKS = (
-    "An answer without a label is wrong, breaks strict stability, and is an answer of its own in mode "
-    "frequency and "
-    "entropy, as in the original analysis."
 )
 
 
@@ -71,7 +63,7 @@ def _shown(some: Sequence[Estimate], *, intervals: bool) -> list[Cell]:
     return cells
 
 
-def configurations(answers: Answers) -> PublishedTable:
+def configurations(answers: Answers) -> TableRows:
     """One row a configuration: accuracy, strict stability, mode frequency and entropy beside each other."""
     columns = list(dict.fromkeys(name for one in answers for name in _columns(one)))
     rows, found = [], []
@@ -92,15 +84,8 @@ def configurations(answers: Answers) -> PublishedTable:
                 )
             )
             found += [(", ".join((model, *key)), made) for made in each[key]]
-    heads = [f"{name}{part}" for name, *_ in _OUTCOMES for part in ("", " 95% interval")]
-    return laid_out(
-        "configurations",
-        "Accuracy and stability of every configuration.",
-        ("data set", "model", *columns, "questions", *heads, "answers with a label"),
-        rows,
-        text=2 + len(columns),
-        notes=[_BLANKS, *reasons(found)],
-    )
+    [f"{name}{part}" for name, *_ in _OUTCOMES for part in ("", " 95% interval")]
+    return TableRows(rows, found, columns=columns)
 
 
 def _place(one: StoredAnswers, names: Sequence[str], key: Sequence[str]) -> tuple[float, ...]:
@@ -115,7 +100,7 @@ def _place(one: StoredAnswers, names: Sequence[str], key: Sequence[str]) -> tupl
     )
 
 
-def questions(answers: Answers) -> PublishedTable:
+def questions(answers: Answers) -> TableRows:
     """One row a question, over all configurations: accuracy, strict stability, mode frequency, entropy."""
     rows = []
     for one, model in each_model(answers):
@@ -125,17 +110,10 @@ def questions(answers: Answers) -> PublishedTable:
                 rows.append(
                     (one.name, model, item.id, item.gold or NOTHING, *_shown(each[item.id,], intervals=False))
                 )
-    return laid_out(
-        "questions",
-        "Accuracy and stability by question, over all configurations.",
-        ("data set", "model", "question", "right answer", *(name for name, *_ in _OUTCOMES)),
-        rows,
-        text=4,
-        notes=["Stability is within a configuration, and averaged over configurations. " + _BLANKS],
-    )
+    return TableRows(rows)
 
 
-def temperatures(answers: Answers) -> PublishedTable:
+def temperatures(answers: Answers) -> TableRows:
     """Each temperature as a level of its own: outcomes, and accuracy less that at the lowest."""
     rows, found = [], []
     for one, model in each_model(answers):
@@ -165,19 +143,7 @@ def temperatures(answers: Answers) -> PublishedTable:
                     decimal(made.details.get("p_holm", made.details.get("p")) if made else None),
                 )
             )
-    return laid_out(
-        "temperatures",
-        "Accuracy and stability by temperature.",
-        ("data set", "model", "temperature", *(name for name, *_ in _OUTCOMES), *_CHANGE),
-        rows,
-        text=3,
-        notes=[
-            _BLANKS,
-            "p: adjusted for all temperatures (Holm 1979).",
-            "" if rows else "The temperature does not vary.",
-            *reasons(found),
-        ],
-    )
+    return TableRows(rows, found)
 
 
 _FORMULAS = (
@@ -186,7 +152,7 @@ _FORMULAS = (
 )
 
 
-def mixed_model(answers: Answers) -> PublishedTable:
+def mixed_model(answers: Answers) -> TableRows:
     """The logistic mixed model: treatment by temperature, the temperature as a number and as a factor."""
     rows, found, alike = [], [], []
     for one, model in each_model(answers):
@@ -206,26 +172,8 @@ def mixed_model(answers: Answers) -> PublishedTable:
                 other = beside.get((made.measure, made.cell.get("term", "")))
                 rows.append((one.name, model, kind, _term(made), *_fitted(made), *_fitted(other)))
     parts = ("estimate", "SE", "p", "odds ratio")
-    heads = [f"{part}, {which}" for which in ("intercepts", "and slopes") for part in parts]
-    return laid_out(
-        "mixed-model",
-        "Logistic mixed model of a right answer on treatment and temperature.",
-        ("data set", "model", "temperature", "term", *heads),
-        rows,
-        text=4,
-        notes=[
-            "intercepts: questions differ in difficulty alone, as in the original analysis. and slopes: "
-            "they may also "
-            "differ in what a treatment does to them, Quaver's default. Without slopes, p values of "
-            "treatments are too "
-            "small; quote those with them.",
-            "interactions: likelihood-ratio χ² of all interactions together. sd: of the random intercept, "
-            "in log odds.",
-            *alike,
-            "" if rows else "This needs a factor of the prompt and several temperatures.",
-            *reasons(found),
-        ],
-    )
+    [f"{part}, {which}" for which in ("intercepts", "and slopes") for part in parts]
+    return TableRows(rows, found, notes=[*alike])
 
 
 def _without_slopes(where: str, full: Sequence[Estimate]) -> list[str]:
