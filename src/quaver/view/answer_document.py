@@ -13,8 +13,8 @@ from quaver.view.answer_reading import (
     excerpts,
     stored,
 )
-from quaver.view.answer_said import said, sent
-from quaver.view.grid_documents import about_column, column_document, groups_of, item_numbers
+from quaver.view.answer_said import Seen, said, sent
+from quaver.view.grid_documents import about_column, column_document, groups_of, item_numbers, read_as
 from quaver.view.index_design import Column
 from quaver.view.mark_book import Mark
 from quaver.view.viewed_study import Asked, ViewedStudy
@@ -60,10 +60,11 @@ def answer(
         "marks": [mark_document(study, one) for one in study.book.marks() if one.item == item],
     }
     with stored(study.index) as db:
-        found |= sent(study, db, at, about, against, beside)
+        seen = Seen(study, db, at, about)
+        found |= sent(seen, against, beside)
         if blind:
             return found | _BLIND
-        found |= said(study, db, at, about, evaluator, modal)
+        found |= said(seen, evaluator, modal)
     found["siblings"] = _siblings(study, evaluator, at, modal)
     return found
 
@@ -125,18 +126,8 @@ def _siblings(study: ViewedStudy, evaluator: int, at: int, modal: int) -> list[d
     raw = index.plane(f"confidence-{evaluator}", "float32").rows(at, at + 1)[0]
     found = []
     for column in index.design.columns[:_MOST_SIBLINGS]:
-        code = int(codes[column.at])
-        label, status = index.design.meanings[code]
-        found.append(
-            {
-                **column_document(column),
-                "label": label,
-                "status": status,
-                "legend": code,
-                "confidence": round(float(raw[column.at]) - 1, 6) if raw[column.at] else None,
-                "flip": label is not None and code != modal,
-            }
-        )
+        read = read_as(index.design, int(codes[column.at]), float(raw[column.at]), modal)
+        found.append(column_document(column) | read)
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -40,62 +41,76 @@ _SHOWN = (
 )
 
 
-def said(
-    study: ViewedStudy,
-    db: sqlite3.Connection | None,
-    at: int,
-    column: Column,
-    evaluator: int,
-    modal: int,
-) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An answer in the grid, and where it is stored: nowhere, where there are only labels."""
+
+    study: ViewedStudy
+    db: sqlite3.Connection | None
+    at: int
+    column: Column
+
+    def number(self, follow_up: str = "") -> int:
+        """The number of the response, or of that to a follow-up; 0 where there is none."""
+        return number_of(self.study.index, self.at, self.column.at, follow_up)
+
+    def reading(self, evaluator: int, modal: int = 0) -> dict[str, Any]:
+        """How it was read, as far as the index knows."""
+        return reading_of(self.study, evaluator, self.at, self.column.at, modal)
+
+    def prompt(self, longest: int = LONGEST) -> list[dict[str, Any]]:
+        """The prompt that was sent; none before it is answered."""
+        number = self.number()
+        if self.db is None or not number:
+            return []
+        facts = facts_of(self.db, number)
+        return messages_of(self.db, facts["prompt"], longest) if facts and facts["prompt"] else []
+
+
+_READ = ("label", "status", "confidence")
+
+
+def said(seen: Seen, evaluator: int, modal: int) -> dict[str, Any]:
     """What the model answered, and how that was read."""
-    index, known = study.index, reading_of(study, evaluator, at, column.at, modal)
-    gold = int(index.gold[at])
+    index, db = seen.study.index, seen.db
+    known, gold = seen.reading(evaluator, modal), int(index.gold[seen.at])
     right = None if not gold or not known["legend"] else known["legend"] == gold
-    readings = [
-        {
-            "evaluator": name,
-            **{k: reading_of(study, place, at, column.at, 0)[k] for k in ("label", "status", "confidence")},
-        }
-        for place, name in enumerate(index.design.evaluators)
-    ]
+    readings = []
+    for place, name in enumerate(index.design.evaluators):
+        own = seen.reading(place)
+        readings.append({"evaluator": name} | {one: own[one] for one in _READ})
     bare: dict[str, Any] = {"reason": None, "truncated": False, "looping": False, "label_coverage": None}
     bare |= {"mass_coverage": None, "spans": [], "spans_exact": True, "in": "text"}
-    reading = {name: known[name] for name in ("label", "status", "confidence")} | bare
+    reading = {name: known[name] for name in _READ} | bare
     found: dict[str, Any] = {"response": None, "reading": reading, "readings": readings, "follow_ups": []}
     found |= {"probabilities": None, "tokens": None, "tokens_total": 0}
     found["is"] = {"flip": known["flip"], "right": right, "modal": known["legend"] == modal > 0}
-    number = number_of(index, at, column.at)
+    number = seen.number()
     facts = facts_of(db, number) if db is not None and number else None
     if db is None or facts is None:
         return found
-    found["response"] = _response(study, db, facts, index.ids[at], column)
-    found["follow_ups"] = _follow_ups(study, db, at, column.at)
-    if index.plane("length", "uint32").cell(at, column.at) <= _READ_AGAIN:
-        found |= _read_again(study, db, number, at, column, evaluator, reading, readings)
+    length = index.plane("length", "uint32").cell(seen.at, seen.column.at)
+    found["response"] = _response(seen, db, facts) | {"length": length}
+    found["follow_ups"] = _follow_ups(seen, db)
+    if length <= _READ_AGAIN:
+        found |= _read_again(seen, db, evaluator, reading, readings)
     return found
 
 
-def _response(
-    study: ViewedStudy, db: sqlite3.Connection, facts: dict[str, Any], item: str, column: Column
-) -> dict[str, Any]:
-    index = study.index
+def _response(seen: Seen, db: sqlite3.Connection, facts: dict[str, Any]) -> dict[str, Any]:
     text = beginning(db, "responses", "text", facts["id"], LONGEST)
     thinking = beginning(db, "responses", "thinking", facts["id"], LONGEST)
-    at = index.ids.find(item)
-    length = index.plane("length", "uint32").cell(at or 0, column.at)
     return {
         **{name: facts[name] for name in _SHOWN},
         "text": text.text,
-        "length": length,
         "shown": len(text.text),
         "rest": None if text.whole else "raw",
         "thinking": thinking.text or None,
         "thinking_length": len(thinking.text) if thinking.whole else thinking.size,
         "reused_from": facts["reused"],
         "response": facts["id"],
-        "money": cost_of(facts, (study.document("progress.json") or {}).get("prices", {})),
-        "decoding": index.design.decodings.get(column.decoding, {}),
+        "money": cost_of(facts, (seen.study.document("progress.json") or {}).get("prices", {})),
+        "decoding": seen.study.index.design.decodings.get(seen.column.decoding, {}),
     }
 
 
@@ -115,12 +130,12 @@ def cost_of(facts: dict[str, Any], prices: dict[str, Any]) -> float | None:
     return of.of(facts["prompt_tokens"], facts["cached_tokens"] or 0, facts["written"] or 0)
 
 
-def _follow_ups(study: ViewedStudy, db: sqlite3.Connection, at: int, column: int) -> list[dict[str, Any]]:
+def _follow_ups(seen: Seen, db: sqlite3.Connection) -> list[dict[str, Any]]:
     """The further calls about the same answer."""
     found = []
-    for path in sorted(study.index.folder.glob("response-*.plane")):
+    for path in sorted(seen.study.index.folder.glob("response-*.plane")):
         name = path.stem.removeprefix("response-")
-        if number := number_of(study.index, at, column, name):
+        if number := seen.number(name):
             said = beginning(db, "responses", "text", number, LONGEST)
             facts = facts_of(db, number)
             sent = messages_of(db, facts["prompt"], LONGEST) if facts else []
@@ -129,18 +144,15 @@ def _follow_ups(study: ViewedStudy, db: sqlite3.Connection, at: int, column: int
 
 
 def _read_again(
-    study: ViewedStudy,
+    seen: Seen,
     db: sqlite3.Connection,
-    number: int,
-    at: int,
-    column: Column,
     evaluator: int,
     reading: dict[str, Any],
     readings: list[dict[str, Any]],
 ) -> dict[str, Any]:
     """Why an answer has its labels: reasons, probabilities, tokens, and the characters that were read."""
-    design, response = study.index.design, whole_response(db, number)
-    variant = design.variants_by_id.get(column.prompt)
+    design, response = seen.study.index.design, whole_response(db, seen.number())
+    variant = design.variants_by_id.get(seen.column.prompt)
     if response is None or variant is None:
         return {}
     found: dict[str, Any] = {"tokens_total": len(response.tokens), "reading": reading}
@@ -149,13 +161,8 @@ def _read_again(
         for one in response.tokens[:_MOST_TOKENS]
     ] or None
     for place, name in enumerate(design.evaluators):
-        made = evaluator_of(study, name)
-        follow_up = design.of.get(name, "")
-        own = (
-            response
-            if not follow_up
-            else whole_response(db, number_of(study.index, at, column.at, follow_up))
-        )
+        made, follow_up = evaluator_of(seen.study, name), design.of.get(name, "")
+        own = whole_response(db, seen.number(follow_up)) if follow_up else response
         if made is None or own is None:
             continue
         said = read(own, made, design.labels, variant, response if follow_up else None)
@@ -265,40 +272,25 @@ def _tokens(prompt: str, text: str) -> list[str]:
     return [*_WORDS.findall(before), text, *_WORDS.findall(after)]
 
 
-def sent(
-    study: ViewedStudy,
-    db: sqlite3.Connection | None,
-    at: int,
-    column: Column,
-    against: int | None,
-    beside: ViewedStudy | None,
-) -> dict[str, Any]:
+def sent(seen: Seen, against: int | None, beside: ViewedStudy | None) -> dict[str, Any]:
     """The prompt as it was sent, and what differs from another one."""
-    if db is None:
+    if seen.db is None:
         return {"prompt": [], "against": None}
-    prompt = _messages(study, db, at, column.at)
+    prompt, study = seen.prompt(), seen.study
     other, place = beside or study, against
     if place is None:
-        place = _to_compare(study, column)
+        place = _to_compare(study, seen.column)
     if place is None or not 0 <= place < other.index.width:
         return {"prompt": prompt, "against": None}
-    name = study.index.ids[at]
-    where = at if other is study else other.index.ids.find(name)
+    theirs, column = [], other.index.design.columns[place]
     if other is study:
-        theirs = _messages(study, db, at, place)
-    else:
-        with stored(other.index) as second:
-            theirs = _messages(other, second, where, place) if second and where is not None else []
-    diff = diffed(theirs, prompt, study.index.item_text(at)) if theirs and prompt else []
-    about = column_document(other.index.design.columns[place])
+        theirs = replace(seen, column=column).prompt()
+    elif (where := other.index.ids.find(study.index.ids[seen.at])) is not None:
+        with stored(other.index) as db:
+            theirs = Seen(other, db, where, column).prompt()
+    diff = diffed(theirs, prompt, study.index.item_text(seen.at)) if theirs and prompt else []
+    about = column_document(column)
     return {"prompt": prompt, "against": {"column": about, "study": other.id, "prompt": theirs, "diff": diff}}
-
-
-def _messages(study: ViewedStudy, db: sqlite3.Connection, at: int, column: int) -> list[dict[str, Any]]:
-    """The prompt that was sent for a cell; none before it is answered."""
-    number = number_of(study.index, at, column)
-    facts = facts_of(db, number) if number else None
-    return messages_of(db, facts["prompt"], LONGEST) if facts and facts["prompt"] else []
 
 
 def _to_compare(study: ViewedStudy, column: Column) -> int | None:
@@ -308,9 +300,8 @@ def _to_compare(study: ViewedStudy, column: Column) -> int | None:
         return None
     wanted = prompts[1] if column.prompt == prompts[0] else prompts[0]
     alike = [one for one in study.index.design.columns if one.prompt == wanted]
-    return min(alike, key=lambda one: _distance(one, column)).at if alike else None
 
+    def apart(one: Column) -> tuple[bool, bool, bool]:
+        return one.model != column.model, one.decoding != column.decoding, one.repeat != column.repeat
 
-def _distance(one: Column, other: Column) -> tuple[bool, bool, bool]:
-    """How much two columns differ apart from their prompts."""
-    return one.model != other.model, one.decoding != other.decoding, one.repeat != other.repeat
+    return min(alike, key=apart).at if alike else None

@@ -254,10 +254,14 @@ def about_column(mark: Mark, column: Column) -> bool:
 def reading_of(study: ViewedStudy, evaluator: int, at: int, column: int, modal: int) -> dict[str, Any]:
     """How an answer was read, as far as the index knows."""
     index = study.index
-    legend = index.labels(evaluator).cell(at, column)
-    label, status = index.design.meanings[legend]
     raw = index.plane(f"confidence-{evaluator}", "float32")
     sure = float(raw.rows(at, at + 1)[0, column]) if raw.exists else 0.0
+    return read_as(index.design, index.labels(evaluator).cell(at, column), sure, modal)
+
+
+def read_as(design: IndexDesign, legend: int, sure: float, modal: int) -> dict[str, Any]:
+    """What an answer of a legend code is; ``sure`` is its confidence and 1 more, 0 for none."""
+    label, status = design.meanings[legend]
     return {
         "label": label,
         "status": status,

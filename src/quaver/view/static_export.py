@@ -18,8 +18,8 @@ from quaver.core.replaced_file import replace_text
 from quaver.core.spreadsheet import write_csv
 from quaver.errors import UnknownName
 from quaver.view.answer_document import item_document, mark_document
-from quaver.view.answer_reading import facts_of, messages_of, number_of, pieces, stored
-from quaver.view.answer_said import said
+from quaver.view.answer_reading import number_of, pieces, stored
+from quaver.view.answer_said import Seen, said
 from quaver.view.grid_documents import about_column, cells, grid, item_numbers, rows
 from quaver.view.grid_view import matching
 from quaver.view.guard import one_file
@@ -60,9 +60,10 @@ def document(study: ViewedStudy, asked: Asked, count: int) -> tuple[dict[str, An
     with stored(index) as db:
         for at in view.rows[:count]:
             for column in view.columns():
-                one = _answer(study, view, db, int(at), column)
+                seen = Seen(study, db, int(at), column)
+                one = _answer(seen, view)
                 if db is not None:
-                    one["prompt"] = _shared(study, db, int(at), column.at, prompts, known)
+                    one["prompt"] = _shared(seen, prompts, known)
                 answers[f"{index.ids[int(at)]}\0{column.at}"] = one
     items = {index.ids[int(at)]: item_document(study, view, int(at)) for at in view.rows[:count]}
     found = overview(study) | {"report": None, "since": None}
@@ -82,31 +83,28 @@ def _text(content: bytes) -> str:
     return b64encode(content).decode()
 
 
-def _answer(study: ViewedStudy, view: Any, db: Any, at: int, column: Any) -> dict[str, Any]:
+def _answer(seen: Seen, view: Any) -> dict[str, Any]:
     """An answer without what the file has elsewhere."""
-    index, evaluator = study.index, view.scope.evaluator
-    one = said(study, db, at, column, evaluator, int(view.scope.statistics.modal[at]))
+    study, at, evaluator = seen.study, seen.at, view.scope.evaluator
+    one = said(seen, evaluator, int(view.scope.statistics.modal[at]))
     if one["response"]:
         text = one["response"]["text"]
         one["response"] |= {"text": text[:_LONGEST], "shown": min(len(text), _LONGEST), "rest": None}
         thinking = one["response"]["thinking"]
         one["response"]["thinking"] = thinking[:_LONGEST] if thinking else None
     numbers = item_numbers(study, view, at)
-    marks = [m for m in study.book.by_item().get(index.ids[at], ()) if about_column(m, column) or not m.model]
-    one |= {"evaluator": index.design.evaluators[evaluator], "against": None, "prompt": []}
+    marks = study.book.by_item().get(study.index.ids[at], ())
+    marks = [mark for mark in marks if about_column(mark, seen.column) or not mark.model]
+    one |= {"evaluator": study.index.design.evaluators[evaluator], "against": None, "prompt": []}
     one |= {"modal": numbers["modal"], "gold": numbers["gold"]}
     return one | {"marks": [mark_document(study, mark) for mark in marks]}
 
 
-def _shared(
-    study: ViewedStudy, db: Any, at: int, column: int, prompts: dict[str, int], known: list[Any]
-) -> int | list[Any]:
+def _shared(seen: Seen, prompts: dict[str, int], known: list[Any]) -> int | list[Any]:
     """The number of a prompt among those of the file."""
-    number = number_of(study.index, at, column)
-    facts = facts_of(db, number) if number else None
-    if not facts or not facts["prompt"]:
+    messages = seen.prompt(_LONGEST)
+    if not messages:
         return []
-    messages = messages_of(db, facts["prompt"], _LONGEST)
     place = prompts.setdefault(repr(messages), len(known))
     if place == len(known):
         known.append(messages)
