@@ -28,6 +28,7 @@ RIGHT = (
     "every prompt changes most labels, without gold",
     "three repeats, another label each time",
     _HARD,
+    "8% of the texts, the long ones, never labelled",
     "half of the labels missing at random",
     "three coders, each right in 85%, and a good model",
     "8 texts, half wrong",
