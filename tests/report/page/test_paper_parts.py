@@ -21,7 +21,7 @@ from quaver.report.estimate_index import Results
 from quaver.report.page.bibliography import bibtex, cited_works, works
 from quaver.report.page.paper_parts import Paper, paper_parts, paper_table
 from quaver.report.table_rows import Table
-from quaver.report.tables.checklist import SOURCES
+from quaver.report.tables.checklist import CHECKLISTS
 from quaver.study.imports.label_import import import_annotations
 
 HOSTILE = r"50% of {A} & \end{tabular} $x_1$ ~ # <script>alert(1)</script> | `x` }"
@@ -160,7 +160,7 @@ def test_the_command_prints_a_format_or_writes_all(study: quaver.Study, tmp_path
     assert "@software{quaver," in shown
     CliRunner().invoke(app(), ["paper", str(study.folder), "--to", str(tmp_path / "out")])
     written = {path.name for path in (tmp_path / "out").iterdir()}
-    parts = ("table", "methods", *(f"checklist-{name}" for name in SOURCES))
+    parts = ("table", "methods", *(f"checklist-{name}" for name in CHECKLISTS))
     assert written == {f"{part}.{end}" for part in parts for end in ("md", "tex", "html")} | {
         "references.bib"
     }

@@ -10,7 +10,7 @@ import pytest
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
 from quaver.report.table_rows import Table
-from quaver.report.tables.checklist import SOURCES, checklist, field_checklists
+from quaver.report.tables.checklist import CHECKLISTS, checklist, field_checklists
 
 KEYS = {"normalization": "normalized", "rules": "rules", "raw": "raw text", "compliance": "have a label"}
 
@@ -89,7 +89,7 @@ def rows(
     return {row[1]: (row[2], row[3]) for row in table.rows}
 
 
-@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("name", CHECKLISTS)
 @pytest.mark.parametrize("raw", [True, False])
 def test_every_row_has_an_answer(name: str, raw: bool) -> None:
     for lock in (
@@ -105,8 +105,9 @@ def test_every_row_has_an_answer(name: str, raw: bool) -> None:
 def test_a_table_names_its_source() -> None:
     tables = field_checklists(Results(LOCK, pl.DataFrame(), []), raw_kept=True)
     assert {
-        name: isinstance(table, Table) and SOURCES[name] in table.note for name, table in tables.items()
-    } == dict.fromkeys(SOURCES, True)
+        name: isinstance(table, Table) and CHECKLISTS[name]["source"] in table.note
+        for name, table in tables.items()
+    } == dict.fromkeys(CHECKLISTS, True)
 
 
 def test_models_and_package_are_named() -> None:
