@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import polars as pl
@@ -82,20 +82,36 @@ def compare(
         MeasureError: There are no items, or no cells, that both have; or a bound cannot be judged.
         UnknownName: No such column, level or measure.
     """
-    resampling = Resampling(confidence_level, resamples)
     bounds = read_bounds(fail_if, fail_unless)
+    judging = Judging(bounds, Resampling(confidence_level, resamples), margin, must_see)
     if after is None:
         if looks is not None or in_rounds:
             raise one_alone("--in-rounds" if looks is None else "--looks")
         task = levels_of_one(before, by or "variant", reference, measures, bounds)
-        return compared(task, bounds, resampling, margin, must_see=must_see)
+        return compared(task, judging)
     if by is not None or reference is not None:
         raise both_asked(called(before, after), called(after, before), by)
     kept = None if looks is None else (_folder(after), looks)
+
+    def task_of(asked: Sequence[str] | None) -> Task:
+        some = asked if asked is None or items is None else [one for one in asked if one in items]
+        return two_studies(before, after, measures, bounds, items if some is None else some, cells)
+
     if in_rounds:
-        return _in_rounds(before, after, measures, bounds, resampling, margin, items, cells, kept, must_see)
-    task = two_studies(before, after, measures, bounds, items, cells)
-    return compared(task, bounds, resampling, margin, kept, must_see=must_see)
+        whole = strings_of(before)
+        whole = whole if items is None else whole.filter(pl.col("item").is_in(list(items)))
+        return _in_rounds(after, judging, task_of, whole, kept)
+    return compared(task_of(None), judging, kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """What differences are judged by: bounds, intervals, and how large a loss matters (see `compare`)."""
+
+    bounds: Sequence[Bound]
+    resampling: Resampling
+    margin: float = MARGIN
+    must_see: float | None = None
 
 
 def _folder(study: Study) -> StudyFolder:
@@ -125,36 +141,28 @@ def one_alone(asked: str = "--looks") -> QuaverError:
 
 
 def _in_rounds(
-    before: Study,
     after: Study,
-    measures: Sequence[str] | None,
-    bounds: Sequence[Bound],
-    resampling: Resampling,
-    margin: float,
-    items: Collection[str] | None,
-    cells: Sequence[str] | None,
+    judging: Judging,
+    task_of: Callable[[Sequence[str]], Task],
+    whole: pl.DataFrame,
     kept: tuple[StudyFolder, int] | None,
-    must_see: float | None,
 ) -> Comparison:
-    """Ask the second study in rounds until the comparison is decided; the arguments are `compare`'s."""
+    """Ask the second study in rounds until its comparison with the whole of the first is decided."""
+    bounds, resampling = judging.bounds, judging.resampling
     error, single = 1 - resampling.confidence_level, resampling.tail
     task: Task | None = None
 
     def at(wanted: Sequence[str], tail: float) -> Comparison:
         nonlocal task
-        some = wanted if items is None else [one for one in wanted if one in items]
-        task = two_studies(before, after, measures, bounds, some, cells)
+        task = task_of(wanted)
         wider = replace(resampling, confidence_level=1 - 2 * tail)
-        return compared(task, bounds, wider, margin, must_see=must_see, shared=True)
+        return compared(task, replace(judging, resampling=wider), shared=True)
 
-    whole = strings_of(before)
-    if items is not None:
-        whole = whole.filter(pl.col("item").is_in(list(items)))
     looks = None if kept is None else Looks(kept[0], whole, kept[1], error)
 
     def share(first: Comparison) -> float:
-        judging = len(judged_differences(bounds, first.judgeable))
-        return single / max(1, judging if bounds else 1) if looks is None else looks.allowed(judging)
+        judged = len(judged_differences(bounds, first.judgeable))
+        return single / max(1, judged if bounds else 1) if looks is None else looks.allowed(judged)
 
     found = compare_in_rounds(after, single, share, at)
     if looks is None or found.round is None or task is None or task.whole is None:
@@ -165,16 +173,10 @@ def _in_rounds(
 
 
 def compared(
-    task: Task,
-    bounds: Sequence[Bound],
-    resampling: Resampling,
-    margin: float,
-    kept: tuple[StudyFolder, int] | None = None,
-    *,
-    must_see: float | None = None,
-    shared: bool = False,
+    task: Task, judging: Judging, kept: tuple[StudyFolder, int] | None = None, *, shared: bool = False
 ) -> Comparison:
     """What differs between the two sides of each pair, and whether the bounds hold."""
+    bounds, resampling, margin = judging.bounds, judging.resampling, judging.margin
 
     def differences(resampling: Resampling) -> list[Estimate]:
         found = []
@@ -215,7 +217,7 @@ def compared(
         judgements=judged(bounds, [*found, *lost], differences, resampling, shared=shared),
         verdicts=[verdict_on(one, margin) for one in found],
         losses=[*gone, *(verdict_on(one, margin) for one in lost)],
-        must_see=must_see,
+        must_see=judging.must_see,
         look=look,
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from quaver.comparison.bounds import Bound, read_bounds
 from quaver.comparison.compared_sides import Task, levels_of_one, two_studies
 from quaver.comparison.comparison_result import Comparison
-from quaver.comparison.paired_comparison import both_asked, compared, one_alone
+from quaver.comparison.paired_comparison import Judging, both_asked, compared, one_alone
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Resampling
 from quaver.many_studies.opened_studies import OpenedStudies
@@ -34,6 +34,7 @@ def compare_collections(
 ) -> Comparison:
     """Compare collections; arguments and errors are those of `Collection.compare`."""
     bounds = read_bounds(fail_if, fail_unless)
+    judging = Judging(bounds, resampling, margin, must_see)
     if after is None:
         if looks is not None:
             raise one_alone()
@@ -41,13 +42,13 @@ def compare_collections(
             name: levels_of_one(study, by or "variant", reference, measures, bounds, {"study": name})
             for name, study in before.studies.items()
         }
-        return compared(_together(tasks, None), bounds, resampling, margin, must_see=must_see)
+        return compared(_together(tasks, None), judging)
     if by is not None or reference is not None:
         raise both_asked(*_names(before, after), by)
     tasks, left_out = _in_both(before, after, measures, bounds)
     kept = None if looks is None else (StudyFolder(after.folder), looks)
     task = _together(tasks, _names(before, after), left_out)
-    return compared(task, bounds, resampling, margin, kept, must_see=must_see)
+    return compared(task, judging, kept)
 
 
 def _in_both(
