@@ -366,3 +366,19 @@ def test_too_few_texts_ask_for_as_many_as_would_decide() -> None:
     assert (found.reason, found.next_step, found.needed) == ("unclear", "add items", 225)  # (0.15 / 0.1)²
     at_the_bar = replace(agreement, value=0.8)
     assert recommendation(known, [at_the_bar]).needed == 0
+
+
+@pytest.mark.parametrize(
+    ("factor", "reason"),
+    [
+        ("label_order", "moved by order"),
+        ("factor_output", "moved by format"),  # a column that annotations have too, under another name
+        ("strategy", "unsteady"),
+    ],
+)
+def test_what_moves_labels_is_the_reason_whatever_its_column_is_called(factor: str, reason: str) -> None:
+    about = {"model": "m", "factor": factor, "label": "a"}
+    details = {"p_holm": 0.001, "directed": 0.9, "floor": 0.0, "shares": {"one": 0.2, "other": 0.8}}
+    shift = Estimate("label_shift", 0.6, cell=about, details=details)
+    changed = _MOVED | _NO_GOLD | {"flips_agreement": (0.2, 0.4)}
+    assert recommended(changed, more=[shift]) == ("do not use", reason)

@@ -22,6 +22,7 @@ from dataclasses import replace
 from math import ceil, inf, isfinite, log, log10
 from typing import Final, NamedTuple
 
+from quaver.core.column_names import in_words
 from quaver.core.records import Estimate
 from quaver.report.findings.recommendation import (
     STEPS,
@@ -415,9 +416,10 @@ def _moved(known: _Known) -> Recommendation:
         names = "flips_repeats", "flips_prompts", "flips_agreement"
         return known.said("do not use", "repetition", *names, correctness=correctness)
     reason: Reason = "unsteady"
-    if known.verdict.factor in _ORDERS:
+    factor = in_words(known.verdict.factor)
+    if factor in _ORDERS:
         reason = "moved by order"
-    elif known.verdict.factor in _FORMATS:
+    elif factor in _FORMATS:
         reason = "moved by format"
     return known.said("do not use", reason, *names, correctness=correctness)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from markupsafe import Markup, escape
 
+from quaver.core.column_names import in_words as name_of_column
 from quaver.core.number_format import count, enumeration, percent
 from quaver.core.number_format import points as in_points
 from quaver.core.records import Estimand, Estimate
@@ -90,11 +91,15 @@ def _shifts(results: Results, one: Verdict) -> list[Markup]:
             "No part of the prompt moves the share of a label further than chance would: the largest "
             "difference is {} ({}), and chance alone gives up to {}."
         )
-        ends = points(known.value), known.cell["factor"], in_points(known.details["floor_high"])
+        ends = (
+            points(known.value),
+            name_of_column(known.cell["factor"]),
+            in_points(known.details["floor_high"]),
+        )
         return [words.format(*ends)]
     shares = dict(sorted(top.details["shares"].items(), key=lambda pair: pair[1]))
     levels = [Markup("{} ({})").format(percent(share), level) for level, share in shares.items()]
-    factor, label = top.cell["factor"], named(results, top.cell["label"])
+    factor, label = name_of_column(top.cell["factor"]), named(results, top.cell["label"])
     if len(levels) > _LEVELS_LISTED:
         words = Markup("By {}, the share of {} among the labels runs from {} to {}")
         sentence = words.format(factor, label, levels[0], levels[-1])
@@ -104,7 +109,9 @@ def _shifts(results: Results, one: Verdict) -> list[Markup]:
     sentence += Markup("; chance would move it by up to {}.").format(in_points(top.details["floor_high"]))
     others = [shift for shift in clear if shift is not top]
     if others:
-        each = (Markup("{} ({})").format(s.cell["factor"], points(s.value or 0.0)) for s in others)
+        each = (
+            Markup("{} ({})").format(name_of_column(s.cell["factor"]), points(s.value or 0.0)) for s in others
+        )
         sentence += Markup(" Also beyond chance: {}.").format(Markup(", ").join(each))
     return [sentence]
 

@@ -134,12 +134,12 @@ def _missing(one: Recommendation) -> str:
         return ""
     (low, least), (high, most) = shares[0], shares[-1]
     ends = f"{percent(least)} ({quoted(low)}) and {percent(most)} ({quoted(high)})"
-    return f"Between {ends} of the answers are missing, depending on {_part(in_words(str(details['by'])))}."
+    return f"Between {ends} of the answers are missing, depending on {_part(str(details['by']))}."
 
 
 def _part(factor: str) -> str:
     """A factor as a part of what was asked."""
-    return "the model’s settings" if factor == "decoding" else f"the {shortened(factor, 60)}"
+    return "the model’s settings" if factor == "decoding" else f"the {shortened(in_words(factor), 60)}"
 
 
 def _factor(results: Results, one: Recommendation) -> str:

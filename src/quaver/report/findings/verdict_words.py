@@ -287,7 +287,7 @@ def _part(results: Results, one: Recommendation, name: str) -> str:
         case "prompt":
             return quoted(results.variant_name(one.prompt))
         case "factor":
-            return quoted(one.verdict.factor)
+            return quoted(in_words(one.verdict.factor))
         case "field":
             return quoted(one.evidence[0].cell["field"])
         case "best_prompt_right" | "rest_right":
