@@ -11,6 +11,7 @@ from quaver.collect.run.ledger import Entry, ledger, spent
 from quaver.collect.run.progress import Budget
 from quaver.collect.store.disk_reserve import sole_writer
 from quaver.core.arguments import guarded
+from quaver.core.number_format import count
 from quaver.core.records import Request
 from quaver.core.replaced_file import replacing
 from quaver.core.rows import Rows
@@ -150,7 +151,7 @@ class StudyVariants(Rows):
         ]
 
     def __repr__(self) -> str:
-        return f"<{len(self):,} variants of {self._source.spec.name!r}>"
+        return f"<{count(len(self), 'variant')} of {self._source.spec.name!r}>"
 
     @guarded
     def make(self, *, again: bool = False, watch: Callable[[str], None] = lambda _: None) -> list[str]:
