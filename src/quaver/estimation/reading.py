@@ -256,47 +256,36 @@ class Reading:
         numbers: Sequence[str] = (),
     ) -> list[Cell]:
         """The annotations, a cell at a time, ready to be resampled."""
-        how = (tuple(raters), tuple(within), gold, missing == "category", tuple(numbers))
-        found = self._cut(*how)
+        treated: Missing = "category" if missing == "category" else "drop"
+        key = (id(self.gathered), tuple(raters), tuple(within), gold, treated, tuple(numbers))
+        if self.cuts is not None and key in self.cuts:
+            found = self.cuts[key][1]
+        else:
+            found = cells(
+                self.gathered,
+                raters=raters,
+                within=within,
+                by=self.by,
+                labels=self.labels,
+                columns=self.columns,
+                group=self.group,
+                missing=treated,
+                gold=gold,
+            )
+            columns = {role: self.numbers(role) for role in numbers}
+            found = [
+                replace(
+                    cell,
+                    label_set=self.labels,
+                    numbers={role: arranged(column, cell) for role, column in columns.items()},
+                )
+                for cell in found
+            ]
+            if self.cuts is not None:
+                self.cuts[key] = self.gathered, found
         if self.without is not None:
             found = [less for cell in found if (less := self.without(cell, self.gathered)) is not None]
         return [replace(cell, sampler=self.sampler(cell)) for cell in found]
-
-    def _cut(
-        self,
-        raters: tuple[str, ...],
-        within: tuple[str, ...],
-        gold: bool,
-        unlabelled: bool,
-        numbers: tuple[str, ...],
-    ) -> list[Cell]:
-        """The cells with all of their prompts; those that were cut before, where they are kept."""
-        key = (id(self.gathered), raters, within, gold, unlabelled, numbers)
-        if self.cuts is not None and key in self.cuts:
-            return self.cuts[key][1]
-        found = cells(
-            self.gathered,
-            raters=raters,
-            within=within,
-            by=self.by,
-            labels=self.labels,
-            columns=self.columns,
-            group=self.group,
-            missing="category" if unlabelled else "drop",
-            gold=gold,
-        )
-        values = {role: self.numbers(role) for role in numbers}
-        found = [
-            replace(
-                cell,
-                label_set=self.labels,
-                numbers={role: arranged(column, cell) for role, column in values.items()},
-            )
-            for cell in found
-        ]
-        if self.cuts is not None:
-            self.cuts[key] = self.gathered, found
-        return found
 
     def sampler(self, cell: Cell) -> Sampler:
         """What resamples the units of a cell."""
