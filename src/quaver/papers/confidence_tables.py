@@ -176,10 +176,9 @@ def pooled(answers: Answers) -> TableRows:
         for name in evaluators(one, _STATED):
             frame = of_paper(with_token(one, model, name))
             cells = prompts(one, frame)
-            rates = {
-                variant: stated(one, model, name, variant, 0.0)["parse_rate"].value for variant, _ in cells
-            }
-            kept = [variant for variant, rate in rates.items() if rate is not None and rate >= _ENOUGH]
+            parsed = pl.col("confidence").is_not_null().mean()
+            rates = dict(frame.group_by(pl.col("variant").cast(pl.String)).agg(parsed).iter_rows())
+            kept = [variant for variant, _ in cells if rates[variant] >= _ENOUGH]
             own = frame.filter(pl.col("variant").cast(pl.String).is_in(kept))
             right = one.take("accuracy", frame, by=[])[0]
             made = one.take("verbal_calibration", own, by=[], threshold=0.0)
