@@ -131,12 +131,13 @@ def test_examples_may_be_data_too(tmp_path: Path, wrapped: bool) -> None:
     assert len(quaver.Study.open(path).experiment.items) == 2
 
 
-def test_kept_rows_without_an_item_are_made_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("column", ["item", "variant", "decoding"])
+def test_kept_rows_without_an_item_or_a_prompt_are_made_again(tmp_path: Path, column: str) -> None:
     first = opened(tmp_path / "s", {"source": FRAME, "id": "id"})
     first.run()
     frame, kept = first.annotations(), tmp_path / "s" / "annotations.parquet"
     damaged = pl.read_parquet(kept)
-    damaged.with_columns(item=pl.lit(None, damaged.schema["item"])).write_parquet(kept)
+    damaged.with_columns(pl.lit(None, damaged.schema[column]).alias(column)).write_parquet(kept)
     assert quaver.Study.open(tmp_path / "s").annotations().equals(frame)
 
 

@@ -7,7 +7,6 @@ redirects are not followed.
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -33,9 +32,6 @@ _CONNECT, _QUIET = 10.0, 120.0
 MOST_DOCUMENT, MOST_LINE, MOST_RESULTS = MOST_REPLY, MOST_REPLY, 2**31
 """Bytes of a reply that is one document, of a line of results, and of all results."""
 
-_PIECE = 2**20
-"""Bytes that are unpacked at a time."""
-
 
 class BatchHttp:
     """Speaks to one provider.
@@ -47,7 +43,7 @@ class BatchHttp:
     """
 
     def __init__(self, address: Address, headers: Mapping[str, str], key: str) -> None:
-        self._address, self._headers = address, {"accept-encoding": "gzip", **headers}
+        self._address, self._headers = address, dict(headers)
         self._secret, self._host = Keys.of(key), urlsplit(address.url).netloc
 
     def ask(
@@ -112,27 +108,14 @@ class BatchHttp:
                 yield reply
         except (NotNow, Gone, ModelError):
             raise
-        except (httpx2.HTTPError, httpx2.StreamError, OSError, zlib.error) as error:
+        except (httpx2.HTTPError, httpx2.StreamError, OSError) as error:
             fault = lost(error, self._host)
             if fault.unreached:
                 raise NotNow(fault.reason) from None
             raise NotNow(fault.reason, unsure=changes) from None
 
     def _chunks(self, reply: httpx2.Response) -> Iterator[bytes]:
-        """The body, in pieces that stay small however well it is packed."""
-        packed = reply.headers.get("content-encoding", "identity").lower()
-        if packed == "identity":
-            yield from reply.iter_bytes()
-            return
-        if packed != "gzip":
-            raise httpx2.DecodingError(f"{packed!r} was not asked for")
-        unpacker = zlib.decompressobj(wbits=31)
-        for chunk in reply.iter_raw():
-            while chunk and not unpacker.eof:
-                yield unpacker.decompress(chunk, _PIECE)
-                chunk = unpacker.unconsumed_tail
-        if not unpacker.eof:
-            raise httpx2.DecodingError("the reply has no end")
+        yield from reply.iter_bytes()
 
     def _body(self, reply: httpx2.Response, *, changes: bool) -> bytes:
         whole = b""

@@ -54,8 +54,9 @@ def scan_kept(kept: Path) -> pl.LazyFrame:
     frame = with_added_columns(pl.scan_parquet(parts))
     if found := misfit(frame.collect_schema()):
         raise pl.exceptions.SchemaError(found)
-    if frame.select(pl.col("item").null_count()).collect().item():
-        raise pl.exceptions.SchemaError("a row without an item")
+    keys = pl.col("model", "variant", "decoding", "item", "repeat", "evaluator", "status")
+    if any(frame.select(keys.null_count()).collect().row(0)):
+        raise pl.exceptions.SchemaError("a row that does not say of which answer it is")
     return frame
 
 
