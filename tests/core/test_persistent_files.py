@@ -20,6 +20,14 @@ ELSEWHERE = {
     "models/local/weights.py": "a temporary folder",
     "design/items/spreadsheet_parts.py": "a temporary folder",
     "measures/correctness/_laplace_fit.py": "what a library printed, passed on",
+    "core/spreadsheet.py": "writes to what its caller has opened",
+    "score/annotation.py": "a new file, which its caller puts in place or removes",
+    "study/analysis/scored_parts.py": "parts of a folder that is then put in its place",
+    "collect/store/read_only.py": "a temporary folder",
+    "bundles/derived_files.py": "a temporary folder",
+    "bundles/packing.py": "a temporary folder",
+    "many_studies/packed_collection.py": "a temporary folder",
+    "study/gold_sample/coder_sheets.py": "a temporary folder",
     "study/sources/archive.py": "parts of a bundle that is then put in its place, and a temporary folder",
     "study/sources/kept_annotations.py": "a folder of annotations, which are read from the answers again",
     "study/merging.py": "a damaged store is moved away",
@@ -49,6 +57,10 @@ OTHERS = ("testing",)
 """Folders for authors of plug-ins."""
 
 
+_TABLES = ("write_parquet", "write_csv", "write_ndjson", "write_ipc", "write_excel", "sink_", "savefig")
+"""How tables and pictures are written, by the beginnings of names."""
+
+
 def writes(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Calls that change a file and are not within ``with replacing(…) as part``."""
     parts = {
@@ -59,17 +71,26 @@ def writes(tree: ast.AST) -> Iterator[tuple[int, str]]:
         if isinstance(item.optional_vars, ast.Name) and "replacing" in ast.unparse(item.context_expr)
     }
     for node in ast.walk(tree):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+        if not isinstance(node, ast.Call):
             continue
-        of, name = ast.unparse(node.func.value), node.func.attr
-        if of not in parts and _changes(of, name, node):
+        of, _, name = ast.unparse(node.func).rpartition(".")
+        if of not in parts and not _is_given(node, parts) and _changes(of, name, node):
             yield node.lineno, ast.unparse(node)[:80]
+
+
+def _is_given(node: ast.Call, parts: set[str]) -> bool:
+    """Whether a table is written to what takes a file's place, or to memory."""
+    return any(isinstance(one, ast.Name) and one.id in {*parts, "buffer"} for one in node.args)
 
 
 def _changes(of: str, name: str, node: ast.Call) -> bool:
     if of == "os":
-        return name in ("write", "open", "replace", "rename", "truncate", "ftruncate", "link")
-    if name == "open":
+        return name in ("write", "open", "replace", "rename", "truncate", "ftruncate", "link", "fdopen")
+    if of == "shutil":
+        return name.startswith(("copy", "move"))
+    if name.startswith(_TABLES):
+        return bool(node.args) and bool(of)
+    if name in ("open", "ZipFile", "TarFile"):
         modes = [one.value for one in node.args if isinstance(one, ast.Constant)]
         return any(isinstance(one, str) and len(one) < 4 and set(one) & set("wax+") for one in modes)
     moved = name in ("rename", "replace") and len(node.args) == 1 and not node.keywords
@@ -99,6 +120,13 @@ def test_whatever_is_kept_is_written_by_the_helpers() -> None:
         ("part.replace(path)", True),
         ("with replacing(path) as part: part.write_text('a')", False),
         ("text.replace('a', 'b')", False),
+        ("open(path, 'w').write('a')", True),
+        ("zipfile.ZipFile(path, 'w')", True),
+        ("shutil.move(part, path)", True),
+        ("frame.write_parquet(path)", True),
+        ("frame.lazy().sink_parquet(file)", True),
+        ("with replacing(path) as part: frame.write_parquet(part)", False),
+        ("text = frame.write_csv()", False),
         ("path.open('rb')", False),
     ],
 )

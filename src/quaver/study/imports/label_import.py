@@ -200,7 +200,8 @@ def _written(path: Path, home: Path, document: dict[str, Any], taken: Sequence[D
     try:
         with writing(home):
             home.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, copy)
+            with replacing(copy) as part:
+                shutil.copyfile(path, part)
             decisions = [f"#   {_line(f'{one.role}: {one.column} ({one.why})')}" for one in taken]
             head = [f"# Imported from {_line(path.name)}.", *decisions]
             with (
