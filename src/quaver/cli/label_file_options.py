@@ -60,6 +60,14 @@ def parts(text: str | None, option: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _check_above(flag: str, value: Any, least: float | None) -> None:
+    """Refuse a number at or below a bound, which the command line's own parser does not know."""
+    if least is not None and value is not None and value <= least:
+        raise QuaverError(
+            "this option does not fit", where=flag, expected=f"more than {least:g}", found=f"{value:g}"
+        )
+
+
 def with_options(record: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Makes a command take the options of a record (`core.options`) beside its own; lists as ``a,b,c``."""
     options = options_in(record)
@@ -70,6 +78,8 @@ def with_options(record: type) -> Callable[[Callable[..., None]], Callable[..., 
         def run(**given: Any) -> None:
             for name in lists:
                 given[name] = parts(given[name], f"--{name}") or options[name][1].default
+            for name, (_, option) in options.items():
+                _check_above(f"--{name.replace('_', '-')}", given[name], option.above)
             command(**given)
 
         own = inspect.signature(command, eval_str=True).parameters.values()

@@ -324,6 +324,17 @@ def test_a_budget_is_written_down(texts: Path) -> None:
     assert found.spends
 
 
+@pytest.mark.parametrize("budget", ["0", "-1"])
+def test_a_budget_of_nothing_is_refused_before_anything_is_written(
+    texts: Path, budget: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        said(monkeypatch, "check", "texts.csv", "--gold", "stance", "--budget", budget)
+    assert caught.value.code == 2
+    assert "--budget" in capsys.readouterr().err
+    assert not Path("texts-check").exists()
+
+
 @pytest.mark.parametrize("model", ["ollama/llama3.2", "smollm2-135m-instruct", good])
 def test_what_runs_here_costs_nothing(texts: Path, model: Any) -> None:
     assert not prepared(texts, gold="stance", model=model).spends
