@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 import polars as pl
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import hypergeom
 
 from quaver.core.records import Estimate, LabelSet
 from quaver.estimation.bootstrap import Floats, Resampling
@@ -132,7 +132,7 @@ def _in_common(
     least, found = _BY_CHANCE, dict[str, str | int]()
     for attribute, own in attributes:
         both = int((bare & own).sum())
-        p = len(attributes) * float(hypergeom.sf(both - 1, len(bare), own.sum(), bare.sum()))
+        p = len(attributes) * float(scipy.stats.hypergeom.sf(both - 1, len(bare), own.sum(), bare.sum()))
         if p < least and 2 * both > bare.sum():
             least, found = p, {**attribute, "shared": both}
     return found
