@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from quaver.collect.store.batch_tables import BATCH_COLUMNS
+from quaver.collect.store.response_tables import BATCH_COLUMNS
 from quaver.collect.store.responses import Responses
 from quaver.collect.store.spill import Receipt
 from quaver.core.batch import BatchState

@@ -8,19 +8,22 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
 from quaver._secrets import without_keys
-from quaver.collect.store.checksum import checksum, damaged
+from quaver.collect.store.checksum import checksum, checksum_of_new, checksum_of_prompt, damaged
 from quaver.collect.store.database import UNFIT
 from quaver.collect.store.disk_reserve import REPAIR
-from quaver.collect.store.new_rows import NewRows
-from quaver.collect.store.placed_calls import has_quoting_follow_ups
+from quaver.collect.store.placed_calls import PlacedCalls, has_quoting_follow_ups
 from quaver.collect.store.response_tables import (
     COLUMNS,
+    INSERT,
+    PLACE,
+    PLACED,
+    STORED,
     SUMMED,
     WHOLE_NUMBERS,
     response_of,
@@ -28,6 +31,7 @@ from quaver.collect.store.response_tables import (
     written_prompt,
 )
 from quaver.collect.store.spill import Receipt
+from quaver.collect.store.tallies import count_new
 from quaver.core.annotations import SHOWN, AnswerRows, Row, Said, Values
 from quaver.core.meter import Traffic
 from quaver.core.records import Call, Request, Response
@@ -51,6 +55,7 @@ CHUNK = 20_000
 _PART = 500
 """How many requests' answers are written together when the disk is full."""
 
+_STORED_COLUMNS = STORED.split(", ")
 _LAST = 2**63 - 1
 
 
@@ -74,7 +79,7 @@ class Adopted(NamedTuple):
     row: tuple[Any, ...]
 
 
-class Responses(NewRows):
+class Responses(PlacedCalls):
     """The responses in a database."""
 
     def register(
@@ -133,6 +138,83 @@ class Responses(NewRows):
                 errors[call.key] = Response("", finish="error", error=why)
                 rows.append(row_of(errors[call.key]))
         return one._replace(rows=rows)
+
+    def _insert(self, receipts: Sequence[Receipt], *, placed: bool) -> None:
+        """Write the responses of receipts, and place their calls if these belong to the study.
+
+        Most have nothing in most columns, and their numbers follow each other: what is empty in all of them
+        is not written, and a call is placed by its response's number, without a search for its key.
+        """
+        if not receipts:
+            return
+        prompts = self._prompt_ids([one.messages for one in receipts])
+        terms = self._term_ids({one.terms for one in receipts})
+        under = [terms[one.terms] for one in receipts]
+        calls = [call for one in receipts for call in one.calls]
+        rows = [row for one in receipts for row in one.rows]
+        sources, _, seeds, received, *_ = zip(*receipts, strict=True)
+        about: list[Sequence[Any]] = [prompts, sources, under, seeds, received]
+        if len(calls) > len(receipts):
+            of = [at for at, one in enumerate(receipts) for _ in one.calls]
+            about = [[values[at] for at in of] for values in about]
+            first = [one.seed - one.calls[0].repeat for one in receipts]
+            about[3] = [first[at] + call.repeat for at, call in zip(of, calls, strict=True)]
+        *others, seeds, received = about
+        kept = [checksum_of_new(*one) for one in zip(seeds, received, rows, strict=True)]
+        keys = [call.key for call in calls]
+        columns = [keys, *others, kept, seeds, received, *zip(*rows, strict=True)]
+        self._add(columns, calls if placed else ())
+
+    def _add(self, columns: Sequence[Sequence[Any]], calls: Sequence[Call]) -> None:
+        """Write responses and place their calls."""
+        rows = len(columns[0])
+        used = [at for at, values in enumerate(columns) if values.count(None) < rows]
+        names = [_STORED_COLUMNS[at] for at in used]
+        with self._counting(names) as before:
+            sql = INSERT.format(columns=", ".join(names), rows="VALUES {rows}")
+            self._insert_columns(sql, [columns[at] for at in used])
+        if not calls:
+            return
+        _, *places, parents = zip(*calls, strict=True)
+        if self._last_response() == before + rows and parents.count(None) == rows:
+            self._insert_columns(PLACED, [range(before + 1, before + rows + 1), *places])
+        else:
+            self._insert_many(PLACE, calls)
+
+    @contextmanager
+    def _counting(self, columns: Sequence[str] = _STORED_COLUMNS) -> Iterator[int]:
+        """Add the responses that are written within the block to the totals.
+
+        Yields:
+            The number of the last response before them.
+        """
+        before = self._last_response()
+        yield before
+        count_new(self._db, before, columns)
+
+    def _last_response(self) -> int:
+        return int(self._db.execute("SELECT ifnull(max(id), 0) FROM responses").fetchone()[0])
+
+    def _term_ids(self, terms: Collection[str]) -> dict[str, int]:
+        """Write new terms; returns the numbers of all."""
+        self._db.executemany("INSERT OR IGNORE INTO terms (asked) VALUES (?)", [(one,) for one in terms])
+        find = "SELECT id FROM terms WHERE asked = ?"
+        return {one: self._db.execute(find, (one,)).fetchone()[0] for one in terms}
+
+    def _prompt_ids(self, prompts: Sequence[str]) -> list[int]:
+        """Write the prompts; consecutive requests with the same prompt share one."""
+        before = self._db.execute("SELECT ifnull(max(id), 0) FROM prompts").fetchone()[0]
+        ids: list[int] = []
+        new: list[str] = []
+        last = None
+        for messages in prompts:
+            if messages != last:
+                last = messages
+                new.append(messages)
+            ids.append(before + len(new))
+        numbers, sums = range(before + 1, before + len(new) + 1), list(map(checksum_of_prompt, new))
+        self._insert_columns("INSERT INTO prompts VALUES {rows}", [numbers, new, sums])
+        return ids
 
     def add_traffic(self, source: int, traffic: Traffic) -> None:
         """Add the traffic that became no answer."""

@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from quaver.collect.store.batch_tables import BATCH_COLUMNS
 from quaver.collect.store.checksum import add_checksums, checksum, checksum_of_prompt
 from quaver.collect.store.read_only import journal
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.response_tables import SUMMED
+from quaver.collect.store.response_tables import BATCH_COLUMNS, SUMMED
 from quaver.collect.store.tallies import REFILL
 
 Row = tuple[int, list[Any]]
