@@ -173,7 +173,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("formula", "answer_entropy_bits", "measure STUDY answer_entropy"),
         Row("setting", "T0 to T5, three temperatures, three repeats", "plan STUDY"),
         Row("setting", "the prompts of the treatments", "variants STUDY"),
-        Row("software", "every run with its answer and correctness", "export STUDY runs.csv"),
+        Row("software", "every run of a data set (its file stands beside STUDY)", "export ONE runs.csv"),
     ),
     "atreja-2025": (
         _table("table 1", "change of words and fixed cost", "lengths", "by data set, not over all"),
