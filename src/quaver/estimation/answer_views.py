@@ -59,28 +59,26 @@ def view(
     """
     frame = frame_of(annotations)
     across = (across,) if isinstance(across, str) else tuple(across)
-    for name, where in [(item, "item"), (label, "label")] + [(c, "across") for c in across]:
-        if name not in frame.columns:
-            raise UnknownColumn(name, frame.columns, where=where)
-    for name in within:
-        if name not in frame.columns:
-            raise UnknownColumn(name, frame.columns, where="within")
+    for where, names in {"item": (item,), "label": (label,), "across": across, "within": within}.items():
+        for name in names:
+            if name not in frame.columns:
+                raise UnknownColumn(name, frame.columns, where=where)
     if kind == "original":
         return frame
-    valid = _valid(frame, label, labels)
+    codes, values = encode_labels(frame[label], label)
+    allowed = labels.codes if isinstance(labels, LabelSet) else labels
+    valid = np.array([allowed is None or value in allowed for value in values] + [False])[codes]
     if kind == "filtered":
         return frame.filter(pl.Series(valid))
-    rows = np.flatnonzero(valid)
-    kept = frame[rows]
+    kept = frame[np.flatnonzero(valid)]
     part = _codes(kept, within)
     level = _codes(kept, across)
     items = _codes(kept, (item,))
-    chosen = (
-        _balance(part, level, items, _codes(kept, _others(kept, (*across, *within, item, label))), seed)
-        if kind == "balanced"
-        else _match(part, level, items)
-    )
-    return kept.filter(pl.Series(chosen))
+    if kind == "matched":
+        return kept.filter(pl.Series(_match(part, level, items)))
+    named = (*across, *within, item, label)
+    others = [name for name in kept.columns if name not in named and not kept[name].dtype.is_nested()]
+    return kept.filter(pl.Series(_balance(part, level, items, _codes(kept, others), seed)))
 
 
 def viewed(reading: Reading, kind: View, across: str | None, within: Sequence[str]) -> Reading:
@@ -106,18 +104,6 @@ def viewed(reading: Reading, kind: View, across: str | None, within: Sequence[st
         seed=reading.resampling.seed,
     )
     return reading.of(kept)
-
-
-def _others(frame: pl.DataFrame, named: Sequence[str]) -> list[str]:
-    flat = [name for name in frame.columns if not frame[name].dtype.is_nested()]
-    return [name for name in flat if name not in named]
-
-
-def _valid(frame: pl.DataFrame, label: str, labels: LabelSet | Sequence[str] | None) -> np.ndarray[Any, Any]:
-    codes, values = encode_labels(frame[label], label)
-    names = labels.codes if isinstance(labels, LabelSet) else labels
-    allowed = np.array([names is None or value in names for value in values] + [False])
-    return np.asarray(allowed[codes])
 
 
 def _codes(frame: pl.DataFrame, names: Sequence[str]) -> np.ndarray[Any, Any]:

@@ -201,10 +201,6 @@ class ColumnReader:
             raise UnknownColumn(role, self.gathered.columns, where="annotations", fix=fix)
         return names
 
-    def plays(self, role: str, by: Sequence[str]) -> bool:
-        """Whether ``by`` has the role's columns already."""
-        return set(self.of(role)) <= set(by)
-
     def by(self, names: Sequence[str]) -> Codes:
         """The combinations of the columns that make the cells, as codes."""
         return self.gathered.together(*(self.column(name, "by") for name in names))
@@ -225,8 +221,11 @@ class ColumnReader:
 
     def beside(self, by: Sequence[str], roles: Sequence[str]) -> tuple[str, ...]:
         """The columns that play some roles, those left out that ``by`` has already."""
-        there = [role for role in roles if not self.plays(role, by)]
-        return tuple(dict.fromkeys(name for role in there for name in self.of(role)))
+        found: dict[str, None] = {}
+        for role in roles:
+            if not set(self.of(role)) <= set(by):
+                found.update(dict.fromkeys(self.of(role)))
+        return tuple(found)
 
     def one_evaluator(self, by: Sequence[str]) -> None:
         """Refuse a frame of several evaluators that are not told apart."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -218,17 +217,13 @@ class Declared:
         """It is documented as functions are (``inspect.isroutine``), and binds nothing."""
         return self
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str, str]]:
+    def __reduce__(self) -> str:
         """Another process finds it where it stands, as it finds functions."""
-        return _found_again, (self.__module__, self.name)
+        return self.name
 
     def __repr__(self) -> str:
         """Its name and arguments."""
         return f"<{self.kind} {self.name}{self.__signature__}>"
-
-
-def _found_again(module: str, name: str) -> Any:
-    return getattr(import_module(module), name)
 
 
 def _signed(

@@ -65,13 +65,12 @@ def checked_estimand(asked: object, offered: Sequence[Estimand]) -> Estimand:
     """The estimand that is asked for; the first that is offered where none is."""
     if asked is None:
         return offered[0]
-    for one in offered:
-        if asked == one:
-            return one
-    known = " or ".join(offered)
-    raise MeasureError(
-        "this measure does not offer the estimand", where="estimand", expected=known, found=repr(asked)
-    )
+    if asked not in offered:
+        known, found = " or ".join(offered), repr(asked)
+        raise MeasureError(
+            "this measure does not offer the estimand", where="estimand", expected=known, found=found
+        )
+    return offered[offered.index(asked)]
 
 
 def over_prompts(
@@ -89,16 +88,13 @@ def over_prompts(
     crossed = max((one.n for one in found), default=0) <= _MANY_UNITS
     several = any(len(prompts.names(one)) > 1 for one in found)
     without = _Without(again, whole, prompts, range(prompts.parts() if several else 0), crossed=crossed)
-    made = [
-        one
-        if one.value is None or one.unit == "row"  # single labels say nothing of other prompts
-        else _named(one, estimand, of_a_set)
-        if one.estimand == estimand  # the measure has made the interval itself
-        else _Crossed(one, without, prompts, estimand, of_a_set).estimate(asked=asked)
-        for one in found
-    ]
-    if "draws" not in reading.keep:
-        made = [replace(one, draws=None) for one in made]
+    made = []
+    for one in found:
+        if one.estimand == estimand and one.value is not None and one.unit != "row":
+            one = _named(one, estimand, of_a_set)  # the measure has made the interval itself
+        elif one.value is not None and one.unit != "row":  # single labels say nothing of other prompts
+            one = _Crossed(one, without, prompts, estimand, of_a_set).estimate(asked=asked)
+        made.append(one if "draws" in reading.keep else replace(one, draws=None))
     families = groupby(made, key=prompts.key)
     return [_scoped(one) for _, some in families for one in _readjusted(list(some))]
 
@@ -204,9 +200,18 @@ class _Crossed:
 
     def estimate(self, *, asked: bool) -> Estimate:
         """It, with its interval; where there can be none, without or with the one for these prompts."""
-        why = self._why_not()
-        if why is None:
-            return self._with_interval()
+        if self._count == 0:
+            why = "its prompts are not known"
+        elif self._count == 1:
+            why = "one prompt says nothing of others"
+        elif self._left < self._needed:  # it rests on a prompt of which there is one
+            why = (
+                f"without one of its {self._count} prompts this is not defined, so they say nothing of others"
+            )
+        elif self._kept is None or self._one.low is None or self._one.high is None:
+            why = "these prompts have no interval themselves"
+        else:
+            return self._with_interval(self._kept, Interval(self._one.low, self._one.high))
         if not asked:
             return replace(self._one, warnings=(*self._one.warnings, f"{why}: the interval is for these"))
         tested = {name: one for name, one in self._one.details.items() if name not in ("p", "p_holm")}
@@ -214,61 +219,42 @@ class _Crossed:
         bare = _named(untested, self._estimand, self._of_a_set)
         return replace(bare, warnings=(*bare.warnings, f"{why}: there is no interval for others"))
 
-    def _why_not(self) -> str | None:
-        """Why there is no interval for others than these prompts."""
-        if self._count == 0:
-            return "its prompts are not known"
-        if self._count == 1:
-            return "one prompt says nothing of others"
-        if self._left < self._needed:  # it rests on a prompt of which there is one
-            return (
-                f"without one of its {self._count} prompts this is not defined, so they say nothing of others"
-            )
-        if self._kept is None or self._one.low is None or self._one.high is None:
-            return "these prompts have no interval themselves"
-        return None
-
-    def _with_interval(self) -> Estimate:
-        one, kept = self._one, self._kept
-        assert kept is not None
-        assert one.low is not None
-        assert one.high is not None
+    def _with_interval(self, kept: Kept, fixed: Interval) -> Estimate:
+        one, point = self._one, self._one.value
+        assert point is not None
         items = kept.variance if np.isfinite(kept.variance) else 0.0
+
+        def at(level: float) -> Interval:
+            """The interval for the mean over prompts, from the variance over items."""
+            level = max(level, _LEAST_LEVEL)
+            own = effective(point, items, kept.freedom, level, kept.ends, kept.step)
+            return self._crossed(kept, point, own, 1, level)
+
         details = {
             **one.details,
             "standard_error_items": items**0.5,
             "standard_error_prompts": self._prompts**0.5,
-            "fixed": (one.low, one.high),
+            "fixed": tuple(fixed),
         }
         times = 1 if self._estimand == "population" else 2 if self._of_a_set else self._count + 1
-        low, high = self._crossed(Interval(one.low, one.high), times, one.confidence_level)
+        low, high = self._crossed(kept, point, fixed, times, one.confidence_level)
         if "p" in details:
-            details["p"] = level_of(partial(self._at, items), null=0.0)
+            details["p"] = level_of(at, null=0.0)
             details["test"] = "of the mean over prompts like these"
         how = f"jackknife interval over {kept.units.count} {kept.units.name}s and {self._count} prompts"
         named = _named(replace(one, details=details), self._estimand, self._of_a_set)
-        rough = self._of_a_set and self._count < _ROUGH
-        return replace(
-            named,
-            low=low,
-            high=high,
-            method=f"{one.method.rpartition('; ')[0]}; {how}",
-            warnings=(*named.warnings, _few_prompts(self._count)) if rough else named.warnings,
-        )
+        warnings = named.warnings
+        if self._of_a_set and self._count < _ROUGH:
+            rough = IntervalWarning(
+                f"{self._count} prompts hardly show how prompts differ: the interval for others may cover "
+                "less often than its level says"
+            )
+            warnings = (*warnings, rough)
+        method = f"{one.method.rpartition('; ')[0]}; {how}"
+        return replace(named, low=low, high=high, method=method, warnings=warnings)
 
-    def _at(self, items: float, level: float) -> Interval:
-        """The interval for the mean over prompts at a level, from the variance over items."""
-        kept, point = self._kept, self._one.value
-        assert kept is not None
-        assert point is not None
-        level = max(level, _LEAST_LEVEL)
-        return self._crossed(effective(point, items, kept.freedom, level, kept.ends, kept.step), 1, level)
-
-    def _crossed(self, items: Interval, times: int, level: float) -> Interval:
+    def _crossed(self, kept: Kept, point: float, items: Interval, times: int, level: float) -> Interval:
         """The interval over items and, so many times, over prompts."""
-        kept, point = self._kept, self._one.value
-        assert kept is not None
-        assert point is not None
         variance = times * self._prompts
         if not variance > (1e-12 * max(1.0, abs(point))) ** 2:
             return items
@@ -277,13 +263,6 @@ class _Crossed:
         high = point + float(np.hypot(max(0.0, items.high - point), max(0.0, prompts.high - point)))
         least, most = kept.ends or (-np.inf, np.inf)
         return Interval(max(low, min(least, items.low)), min(high, max(most, items.high)))
-
-
-def _few_prompts(count: int) -> IntervalWarning:
-    return IntervalWarning(
-        f"{count} prompts hardly show how prompts differ: the interval for others may cover less often than "
-        "its level says"
-    )
 
 
 def _readjusted(family: list[Estimate]) -> list[Estimate]:
@@ -298,10 +277,10 @@ def _readjusted(family: list[Estimate]) -> list[Estimate]:
     each: dict[object, set[float]] = {}
     for one in tested:
         each.setdefault(one.details.get("hypothesis", id(one)), set()).add(round(one.details["p"], 12))
-    together = [
-        replace(one, details={**one.details, "p": min(1.0, min(ps) * len(ps))})
-        if "p" in one.details and (ps := each[one.details.get("hypothesis", id(one))])
-        else one
-        for one in family
-    ]
+    together = []
+    for one in family:
+        if "p" in one.details:
+            ps = each[one.details.get("hypothesis", id(one))]
+            one = replace(one, details={**one.details, "p": min(1.0, min(ps) * len(ps))})
+        together.append(one)
     return adjusted(together)

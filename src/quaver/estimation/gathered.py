@@ -48,7 +48,7 @@ class Gathered:
 
     def __init__(self, annotations: Any) -> None:
         read = _read(annotations, "annotations")
-        self._lazy = read if isinstance(read, pl.LazyFrame) else None
+        self._lazy = read.lazy()
         self._frame = read if isinstance(read, pl.DataFrame) else None
         self.schema = read.collect_schema()
         self._height: int | None = None
@@ -64,7 +64,6 @@ class Gathered:
     def frame(self) -> pl.DataFrame:
         """All of it as a frame in memory."""
         if self._frame is None:
-            assert self._lazy is not None
             self._frame = self._lazy.collect()
         return self._frame
 
@@ -77,36 +76,25 @@ class Gathered:
     def height(self) -> int:
         """How many rows there are."""
         if self._height is None:
-            if self._frame is None:
-                assert self._lazy is not None
-                self._height = int(self._lazy.select(pl.len()).collect().item())
-            else:
-                self._height = self._frame.height
+            self._height = int(self._lazy.select(pl.len()).collect().item())
         return self._height
 
     def __getitem__(self, name: str) -> pl.Series:
         """A column; of a lazy frame, read anew each time."""
-        if self._frame is not None:
-            return self._frame[name]
-        assert self._lazy is not None
-        return self._lazy.select(name).collect().to_series()
+        return self.read([name]).to_series()
 
     def read(self, names: Iterable[str]) -> pl.DataFrame:
         """Some columns; of a lazy frame, read anew each time."""
         wanted = list(dict.fromkeys(names))
         if self._frame is not None:
             return self._frame.select(wanted)
-        assert self._lazy is not None
         return self._lazy.select(wanted).collect()
 
     def pieces(self, name: str) -> Iterator[pl.Series]:
         """A column, a run of rows at a time."""
         for start in range(0, self.height, _PIECE):
-            if self._frame is not None:
-                yield self._frame[name].slice(start, _PIECE)
-            else:
-                assert self._lazy is not None
-                yield self._lazy.select(name).slice(start, _PIECE).collect().to_series()
+            source = self._lazy if self._frame is None else self._frame.lazy()
+            yield source.select(name).slice(start, _PIECE).collect().to_series()
 
     def kept(self, key: Hashable, make: Callable[[], _T]) -> _T:
         """What was made under a key before, or is made now."""
@@ -128,12 +116,12 @@ class Gathered:
 
     def changed(self, key: Hashable, change: Callable[[pl.DataFrame], pl.DataFrame]) -> Gathered:
         """The annotations after a change of the frame; these themselves where it gives the frame back."""
-        found = self.kept(("changed", key), lambda: self._changed(change))
-        return self if found is None else found
 
-    def _changed(self, change: Callable[[pl.DataFrame], pl.DataFrame]) -> Gathered | None:
-        found = change(self.frame)
-        return None if found is self.frame else Gathered(found)
+        def make() -> Gathered | None:
+            found = change(self.frame)
+            return None if found is self.frame else Gathered(found)
+
+        return self.kept(("changed", key), make) or self
 
     def only(self, column: str, values: tuple[str, ...]) -> Gathered:
         """The rows with one of some values in a column."""
@@ -142,7 +130,6 @@ class Gathered:
             return self
         there = pl.col(column).cast(pl.String).is_in(list(values))
         read = self._lazy if self._frame is None else self._frame
-        assert read is not None
         return self.kept(("only", column, values), lambda: Gathered(read.filter(there)))
 
     def cells(self, key: Hashable, cut: Callable[[], list[Cell]]) -> list[Cell]:

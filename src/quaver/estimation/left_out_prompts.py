@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from quaver.core.records import Estimate
 from quaver.core.seeds import derive
 from quaver.estimation.arrangement import ColumnReader
-from quaver.estimation.encoding import Grid, Ints
+from quaver.estimation.encoding import Grid
 from quaver.estimation.gathered import Gathered
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Cell
@@ -37,13 +37,10 @@ def in_every_group(annotations: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame
         return annotations
     own = pl.col(ORIGINAL).fill_null(value=False)
     originals = annotations.filter(own)
-    lacking = [
-        name
-        for name in by
-        if name in annotations.columns
-        and originals.height
-        and originals[name].null_count() == originals.height
-    ]
+    lacking = []
+    for name in by:
+        if name in annotations.columns and originals.height and originals[name].is_null().all():
+            lacking.append(name)
     groups = annotations.filter(~own).select(lacking).drop_nulls().unique(maintain_order=True)
     if not lacking or groups.is_empty():
         return annotations
@@ -95,8 +92,12 @@ class Prompts:
         for place in np.unique(pairs // len(asked.values)).tolist():
             own = pairs[pairs // len(asked.values) == place] % len(asked.values)
             names = [_name(asked.values[index]) for index in own.tolist()]
+            parts = np.arange(len(names))
+            if len(names) > _PARTS:  # random ones
+                order = np.random.default_rng(derive(self._seed, "prompts")).permutation(len(names))
+                parts = np.argsort(order) * _PARTS // len(names)
             key = tuple(cells.values[place].values())
-            self._parts[key] = dict(zip(names, _parted(len(names), reading.resampling.seed), strict=True))
+            self._parts[key] = dict(zip(names, parts.tolist(), strict=True))
 
     def key(self, of: Estimate | Cell) -> tuple[str, ...] | None:
         """The cell that an estimate belongs to; None where it belongs to no single one."""
@@ -145,14 +146,6 @@ def _name(value: Mapping[str, str]) -> str:
     return "\x1f".join(value.values())
 
 
-def _parted(prompts: int, seed: int) -> list[int]:
-    """The part of each prompt: its own, or where there are many, one of as many random ones."""
-    if prompts <= _PARTS:
-        return list(range(prompts))
-    order = np.random.default_rng(derive(seed, "prompts")).permutation(prompts)
-    return [int(place) * _PARTS // prompts for place in np.argsort(order)]
-
-
 def _coarse(cell: Cell, seed: int) -> Cell:
     """A cell whose units are taken together in random groups, where they are many."""
     count = cell.units.count
@@ -198,24 +191,15 @@ class _LeftOut:
             strata = np.flatnonzero(self.parts != part)
             raters = np.flatnonzero(taken[strata].any(0))
         else:
-            return _emptied(cell, self.parts == part)
-        return _of_part(cell, cell.grid.part(strata, raters), strata, raters)
-
-
-def _emptied(cell: Cell, gone: NDArray[np.bool_]) -> Cell:
-    """A cell without the answers that are marked."""
-    grid = cell.grid.emptied(gone)
-    strata, raters = np.flatnonzero(grid.taken.any(1)), np.flatnonzero(grid.taken.any(0))
-    numbers = {role: np.where(gone, np.nan, values) for role, values in cell.numbers.items()}
-    return _of_part(replace(cell, numbers=numbers), grid.part(strata, raters), strata, raters)
-
-
-def _of_part(cell: Cell, grid: Grid, strata: Ints, raters: Ints) -> Cell:
-    """A cell with some of its strata and raters."""
-    return replace(
-        cell,
-        grid=grid,
-        numbers={role: values[:, strata][:, :, raters] for role, values in cell.numbers.items()},
-        strata=tuple(cell.strata[index] for index in strata),
-        raters=tuple(cell.raters[index] for index in raters),
-    )
+            gone = self.parts == part
+            grid = cell.grid.emptied(gone)
+            strata, raters = np.flatnonzero(grid.taken.any(1)), np.flatnonzero(grid.taken.any(0))
+            numbers = {role: np.where(gone, np.nan, values) for role, values in cell.numbers.items()}
+            cell = replace(cell, grid=grid, numbers=numbers)
+        return replace(
+            cell,
+            grid=cell.grid.part(strata, raters),
+            numbers={role: values[:, strata][:, :, raters] for role, values in cell.numbers.items()},
+            strata=tuple(cell.strata[index] for index in strata),
+            raters=tuple(cell.raters[index] for index in raters),
+        )

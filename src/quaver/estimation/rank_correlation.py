@@ -74,7 +74,11 @@ def spearman(
     first, second = _standard(one), _standard(two)
     rho = float(first @ second)
     rho = math.copysign(1.0, rho) if abs(rho) > 1 - 1e-12 else rho
-    details = {**_t(rho, one.size), **_permuted(first, second, rho, resampling)}
+    details = {"p_t": 0.0}  # where |ρ| is 1, t is infinite
+    if abs(rho) < 1:
+        t = rho * math.sqrt((one.size - 2) / (1 - rho**2))
+        details = {"t": t, "p_t": float(2 * scipy.special.stdtr(one.size - 2, -abs(t)))}
+    details |= _permuted(first, second, rho, resampling)
     low = high = None
     if one.size > 3 and abs(rho) < 1:
         error = math.sqrt((1 + rho**2 / 2) / (one.size - 3))
@@ -101,14 +105,6 @@ def _standard(values: Floats) -> Floats:
     ranks = (np.cumsum(counts) - (counts - 1) / 2)[which]
     ranks = ranks - ranks.mean()
     return np.asarray(ranks / np.sqrt((ranks**2).sum()))
-
-
-def _t(rho: float, n: int) -> dict[str, float]:
-    """The t approximation; where |ρ| is 1, t is infinite and is not given."""
-    if abs(rho) == 1:
-        return {"p_t": 0.0}
-    t = rho * math.sqrt((n - 2) / (1 - rho**2))
-    return {"t": t, "p_t": float(2 * scipy.special.stdtr(n - 2, -abs(t)))}
 
 
 @one_thread()
@@ -165,19 +161,13 @@ def covariate_correlation(
             expected=f"estimates by {of!r}",
             found=", ".join(name or "none" for name in names) or "nothing",
         )
-    known = [
-        (covariate[name], one.value)
-        for name, one in zip(names, estimates, strict=True)
-        if name in covariate and one.value is not None
-    ]
-    found = spearman(
-        [size for size, _ in known],
-        [value for _, value in known],
-        confidence_level=confidence_level,
-        permutations=permutations,
-        seed=seed,
-    )
-    left = len(names) - len(known)
+    sizes, values = [], []
+    for name, one in zip(names, estimates, strict=True):
+        if name in covariate and one.value is not None:
+            sizes.append(covariate[name])
+            values.append(one.value)
+    found = spearman(sizes, values, confidence_level=confidence_level, permutations=permutations, seed=seed)
+    left = len(names) - len(sizes)
     kinds = {one.measure for one in estimates}
     about = f"{found.method}; of {', '.join(sorted(kinds))} with a covariate of {of}"
     return replace(found, unit=of, method=about, excluded={of: left} if left else {})

@@ -94,7 +94,14 @@ def contrast_bound(
     >>> contrast_bound(np.ones((4, 1)), np.array([0.0, 0.0, 0.0, 1.0]), np.ones(1), 0.25, (0.0, 1.0))
     Interval(low=-0.25, high=0.25)
     """
-    observed, lever = outcome[np.isfinite(outcome)], _levers(matrix, outcome, contrast, kind)
+    known, design, contrast = _orthonormal(matrix, outcome, contrast)
+    observed = outcome[known]
+    if kind == "linear":
+        lever = levers(design, contrast)
+    else:
+        found = newton(design, products(design), observed, np.zeros((1, design.shape[1])))
+        chance = special.expit(np.nan_to_num(found) @ design.T)[0]
+        lever = levers(design, contrast, chance * (1 - chance))
     down = np.where(lever > 0, observed - ends[0], ends[1] - observed) * np.abs(lever)
     up = np.where(lever > 0, ends[1] - observed, observed - ends[0]) * np.abs(lever)
     moved = share * observed.size
@@ -111,16 +118,6 @@ def levers(matrix: Floats, contrast: Floats, weights: Floats | None = None) -> F
     design = matrix / scale
     weighted = design if weights is None else design * weights[:, None]
     return np.asarray(design @ (np.linalg.pinv(design.T @ weighted) @ (contrast / scale)))
-
-
-def _levers(matrix: Floats, outcome: Floats, contrast: Floats, kind: Literal["linear", "logistic"]) -> Floats:
-    """How far the contrast moves with each item's outcome, of the items that have one."""
-    known, design, contrast = _orthonormal(matrix, outcome, contrast)
-    if kind == "linear":
-        return levers(design, contrast)
-    found = newton(design, products(design), outcome[known], np.zeros((1, design.shape[1])))
-    chance = special.expit(np.nan_to_num(found) @ design.T)[0]
-    return levers(design, contrast, chance * (1 - chance))
 
 
 def _largest(moves: Floats, count: float) -> float:
@@ -317,19 +314,14 @@ def _columns(frame: pl.DataFrame, name: str) -> list[tuple[str, Floats]]:
     column = frame[name]
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
         numbers = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
-        _check_values(name, np.isnan(numbers), varies=bool(np.ptp(numbers) > 0) if numbers.size else False)
-        return [(name, numbers)]
-    encoded = encode(column, name)
-    _check_values(name, encoded.codes < 0, varies=len(encoded.values) > 1)
-    return [
-        (f"{name}[{level}]", (encoded.codes == code).astype(np.float64))
-        for code, level in enumerate(encoded.values)
-        if code
-    ]
-
-
-def _check_values(name: str, without: NDArray[np.bool_], *, varies: bool) -> None:
-    """Refuse a column with a row that has no value, and one that does not vary."""
+        found, without = [(name, numbers)], np.isnan(numbers)
+        varies = bool(numbers.size) and bool(np.ptp(numbers) > 0)
+    else:
+        codes, levels = encode(column, name)
+        found, without = [], codes < 0
+        for code, level in enumerate(levels[1:], 1):
+            found.append((f"{name}[{level}]", (codes == code).astype(np.float64)))
+        varies = len(levels) > 1
     if without.any():
         raise MeasureError(
             "a row without a value",
@@ -341,3 +333,4 @@ def _check_values(name: str, without: NDArray[np.bool_], *, varies: bool) -> Non
         raise MeasureError(
             "a column that does not vary", where="formula", expected="two values or more", found=name
         )
+    return found

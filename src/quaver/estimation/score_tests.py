@@ -23,8 +23,6 @@ at the value d, R = y − μ and v = μ(1 − μ)::
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
@@ -59,8 +57,14 @@ class Restricted:
         return np.asarray((self.lever**2 * self.working).sum(0))
 
 
-class ScoreTest(Protocol):
-    """A contrast in several columns of outcomes, tested at any value.
+class ScoreTest:
+    """A contrast of regression coefficients in several columns of outcomes, tested at any value.
+
+    Args:
+        matrix: X, shape (items, columns), of full rank.
+        outcomes: From 0 to 1, shape (items, columns of outcomes).
+        contrast: c, shape (columns,).
+        clusters: Each item's group, where items are not on their own.
 
     Attributes:
         value: The contrast in each column.
@@ -72,78 +76,69 @@ class ScoreTest(Protocol):
     error: Floats
     range: tuple[float, float]
 
-    def restricted(self, at: Floats) -> Restricted:
-        """What is left where the contrast of each column is held at a value."""
-
-    def variance(self, found: Restricted) -> Floats:
-        """V at that value."""
-
-    def statistic(self, at: Floats) -> Floats:
-        """(value − at) / √V(at) of each column: about standard normal where the contrast is ``at``."""
-
-
-class _Design:
-    """The columns of a regression, made orthonormal, and what of them a contrast is about."""
-
-    def __init__(self, matrix: Floats, contrast: Floats, clusters: NDArray[np.int64] | None) -> None:
+    def __init__(
+        self,
+        matrix: Floats,
+        outcomes: Floats,
+        contrast: Floats,
+        clusters: NDArray[np.int64] | None = None,
+    ) -> None:
         found = orthonormal(matrix, contrast)
         if found is None:
             raise ValueError("columns that depend on each other")
-        self.matrix, self.contrast = found
-        self.items, self.columns = matrix.shape
-        self.groups = None if clusters is None else Groups(clusters)
-        self.free = _others(self.contrast)
-        nuisance = np.linalg.qr(self.matrix @ self.free)[0] if self.columns > 1 else np.zeros((self.items, 0))
-        self.spared = 0.0
-        if self.groups is not None:
-            self.spared = float(self.groups.products(nuisance).sum())
-        self.left = max(self.items - self.columns + 1, 1)
+        self._matrix, self._contrast = found
+        self._outcomes, self._binary = outcomes, bool(((outcomes == 0) | (outcomes == 1)).all())
+        self._groups = None if clusters is None else Groups(clusters)
+        items, columns = matrix.shape
+        # Directions that do not move the contrast, shape (columns, columns - 1).
+        self._free = np.linalg.qr(np.column_stack([self._contrast, np.eye(columns)]))[0][:, 1:columns]
+        self._spared = 0.0
+        if self._groups is not None and columns > 1:
+            nuisance = np.linalg.qr(self._matrix @ self._free)[0]
+            self._spared = float(self._groups.products(nuisance).sum())
+        self._left = max(items - columns + 1, 1)
+        self._ratio: Floats | None = None
+        self._form = self._unrestricted()
 
-    def scaled(self, found: Restricted, dispersion: Floats | float, ratio: Floats | None) -> Floats:
-        """V(d) but for f."""
+    def _unrestricted(self) -> Floats:
+        """Fit without a restriction: `value`, `error`, CR2 / HC2, and f."""
+        raise NotImplementedError
+
+    def restricted(self, at: Floats) -> Restricted:
+        """What is left where the contrast of each column is held at a value."""
+        raise NotImplementedError
+
+    def statistic(self, at: Floats) -> Floats:
+        """(value − at) / √V(at) of each column: about standard normal where the contrast is ``at``."""
+        raise NotImplementedError
+
+    def variance(self, found: Restricted) -> Floats:
+        """V at a value."""
+        dispersion: Floats | float = 1.0
+        if not self._binary:
+            total = np.maximum(found.working.sum(0), _TINY)
+            dispersion = (found.residual**2).sum(0) / total * len(self._matrix) / self._left
         plain = found.variance
-        if self.groups is None or not self.groups.pairs or ratio is None:
-            return np.asarray(dispersion * plain)
+        if self._groups is None or not self._groups.pairs or self._ratio is None:
+            return np.asarray(self._form * (dispersion * plain))
         root = np.sqrt(found.working)
         pearson = found.residual / np.maximum(root, _LEAST**0.5)
-        square = np.maximum((pearson**2).sum(0) / self.left, _TINY)
-        share = (self.groups.products(pearson) + self.spared) / self.groups.pairs / square
-        together = plain + share * self.groups.products(found.lever * root)
-        return np.asarray(dispersion * np.maximum(together, plain * ratio))
+        square = np.maximum((pearson**2).sum(0) / self._left, _TINY)
+        share = (self._groups.products(pearson) + self._spared) / self._groups.pairs / square
+        together = plain + share * self._groups.products(found.lever * root)
+        return np.asarray(self._form * (dispersion * np.maximum(together, plain * self._ratio)))
 
-    def dispersion(self, found: Restricted) -> Floats:
-        """φ at a value."""
-        total = np.maximum(found.working.sum(0), _TINY)
-        return np.asarray((found.residual**2).sum(0) / total * self.items / self.left)
-
-
-def _others(contrast: Floats) -> Floats:
-    """Directions that do not move a contrast, shape (columns, columns − 1)."""
-    size = contrast.size
-    return np.linalg.qr(np.column_stack([contrast, np.eye(size)]))[0][:, 1:size]
+    def _misfit(self, free: Restricted) -> Floats:
+        """The factor f, from the unrestricted fit."""
+        dispersion: Floats | float = 1.0
+        if not self._binary:
+            dispersion = (free.residual**2).sum(0) / np.maximum(free.working.sum(0), _TINY)
+        robust = (free.lever**2 * free.residual**2).sum(0)
+        return np.asarray(np.maximum(1.0, robust / np.maximum(dispersion * free.variance, _TINY)))
 
 
-def _form(found: Restricted, binary: bool) -> Floats:
-    """f, from the unrestricted fit."""
-    dispersion: Floats | float = 1.0
-    if not binary:
-        dispersion = (found.residual**2).sum(0) / np.maximum(found.working.sum(0), _TINY)
-    robust = (found.lever**2 * found.residual**2).sum(0)
-    return np.asarray(np.maximum(1.0, robust / np.maximum(dispersion * found.variance, _TINY)))
-
-
-def _is_binary(outcomes: Floats) -> bool:
-    return bool(((outcomes == 0) | (outcomes == 1)).all())
-
-
-class LinearTest:
+class LinearTest(ScoreTest):
     """The score test of least squares.
-
-    Args:
-        matrix: X, shape (items, columns), of full rank.
-        outcomes: From 0 to 1, shape (items, columns of outcomes).
-        contrast: c, shape (columns,).
-        clusters: Each item's group, where items are not on their own.
 
     3 of 30 against 29 of 970: under no difference both shares are 32/1000, and 0.0701 / √(0.032 · 0.968 ·
     (1/30 + 1/970)) is 2.149:
@@ -155,28 +150,20 @@ class LinearTest:
     [2.149]
     """
 
-    def __init__(
-        self,
-        matrix: Floats,
-        outcomes: Floats,
-        contrast: Floats,
-        clusters: NDArray[np.int64] | None = None,
-    ) -> None:
-        self._design = design = _Design(matrix, contrast, clusters)
-        basis = design.matrix
-        self._lever = design.matrix @ design.contrast
+    def _unrestricted(self) -> Floats:
+        basis, outcomes = self._matrix, self._outcomes
+        self._lever = basis @ self._contrast
         self._size = float(self._lever @ self._lever)
-        self._outcomes, self._binary = outcomes, _is_binary(outcomes)
         self.value = self._lever @ outcomes
         self._fit = basis @ (basis.T @ outcomes)
         up, down = np.maximum(self._lever, 0).sum(), np.minimum(self._lever, 0).sum()
         self.range = (float(down), float(up))
         free = Restricted(self._lever[:, None], np.clip(self._fit, 0.0, 1.0), outcomes)
         free.residual = outcomes - self._fit
-        self._form = _form(free, self._binary)
-        groups = design.groups
-        self._ratio = None if groups is None else variance_ratio(basis, self._lever, free.residual, groups)
+        if self._groups is not None:
+            self._ratio = variance_ratio(basis, self._lever, free.residual, self._groups)
         self.error = np.maximum(free.variance**0.5, 1e-3 * (self.range[1] - self.range[0]))
+        return self._misfit(free)
 
     def restricted(self, at: Floats) -> Restricted:
         """See `ScoreTest`: the least-squares fit at the value, within 0 and 1."""
@@ -190,17 +177,12 @@ class LinearTest:
             mean = np.clip(mean + movable * (gap / np.maximum((movable**2).sum(0), _TINY)), 0.0, 1.0)
         return Restricted(lever, mean, self._outcomes)
 
-    def variance(self, found: Restricted) -> Floats:
-        """See `ScoreTest`."""
-        dispersion = 1.0 if self._binary else self._design.dispersion(found)
-        return self._form * self._design.scaled(found, dispersion, self._ratio)
-
     def statistic(self, at: Floats) -> Floats:
         """See `ScoreTest`."""
         return _over(self.value - at, self.variance(self.restricted(at)))
 
 
-class LogisticTest:
+class LogisticTest(ScoreTest):
     """Rao's score test of logistic regression: the same arguments, the contrast in log-odds.
 
     3 of 30 against 29 of 970 are no likelier in log-odds than in shares:
@@ -214,38 +196,27 @@ class LogisticTest:
 
     range = (-np.inf, np.inf)
 
-    def __init__(
-        self,
-        matrix: Floats,
-        outcomes: Floats,
-        contrast: Floats,
-        clusters: NDArray[np.int64] | None = None,
-    ) -> None:
-        self._design = design = _Design(matrix, contrast, clusters)
-        self._outcomes, self._binary = outcomes, _is_binary(outcomes)
-        norm = float(design.contrast @ design.contrast)
-        self._towards = design.matrix @ design.contrast / norm
-        self._others = design.matrix @ design.free
-        self._begin = np.zeros((outcomes.shape[1], self._others.shape[1]))
-        start = np.zeros((outcomes.shape[1], design.columns))
-        found = newton(design.matrix, products(design.matrix), outcomes.T, start)
-        self.value = found @ design.contrast
-        at = np.where(np.isfinite(self.value), self.value, 0.0)
-        self._begin = np.where(np.isfinite(found), found, 0.0) @ design.free
-        free = self.restricted(at)
-        self._form = _form(free, self._binary)
+    def _unrestricted(self) -> Floats:
+        columns = self._outcomes.shape[1]
+        norm = float(self._contrast @ self._contrast)
+        self._towards = self._matrix @ self._contrast / norm
+        self._others = self._matrix @ self._free
+        self._begin = np.zeros((columns, self._others.shape[1]))
+        start = np.zeros((columns, self._matrix.shape[1]))
+        found = newton(self._matrix, products(self._matrix), self._outcomes.T, start)
+        self.value = found @ self._contrast
+        self._begin = np.where(np.isfinite(found), found, 0.0) @ self._free
+        free = self.restricted(np.where(np.isfinite(self.value), self.value, 0.0))
         self.error = free.variance**-0.5
-        self._ratio = None
-        if design.groups is not None:
-            self._ratio = np.array([self._ratio_of(free, column) for column in range(at.size)])
-
-    def _ratio_of(self, free: Restricted, column: int) -> float:
-        """CR2 / HC2 of one column, in the least squares that the last step of the fit is."""
-        assert self._design.groups is not None
-        root = np.sqrt(np.maximum(free.working[:, column], _TINY))
-        basis = np.linalg.qr(self._design.matrix * root[:, None])[0]
-        pearson = (free.residual[:, column] / np.maximum(root, _LEAST**0.5))[:, None]
-        return float(variance_ratio(basis, free.lever[:, column] * root, pearson, self._design.groups)[0])
+        if self._groups is not None:  # in the least squares that the last step of each fit is
+            self._ratio = np.empty(columns)
+            for column in range(columns):
+                root = np.sqrt(np.maximum(free.working[:, column], _TINY))
+                basis = np.linalg.qr(self._matrix * root[:, None])[0]
+                pearson = (free.residual[:, column] / np.maximum(root, _LEAST**0.5))[:, None]
+                lever = free.lever[:, column] * root
+                self._ratio[column] = variance_ratio(basis, lever, pearson, self._groups)[0]
+        return self._misfit(free)
 
     def restricted(self, at: Floats) -> Restricted:
         """See `ScoreTest`: the likeliest fit at the value; levers are those of the score."""
@@ -265,11 +236,6 @@ class LogisticTest:
                 gram = np.linalg.pinv(self._others.T @ weighted)
                 lever[:, column] -= self._others @ (gram @ (weighted.T @ self._towards))
         return Restricted(lever, mean, self._outcomes)
-
-    def variance(self, found: Restricted) -> Floats:
-        """See `ScoreTest`; of the score."""
-        dispersion = 1.0 if self._binary else self._design.dispersion(found)
-        return self._form * self._design.scaled(found, dispersion, self._ratio)
 
     def statistic(self, at: Floats) -> Floats:
         """See `ScoreTest`."""

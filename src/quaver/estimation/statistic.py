@@ -186,7 +186,13 @@ class Sampler:
         if draws is None or not np.isfinite(draws.point[statistic.column]):
             return blank
         made = self._valued(blank, statistic, draws)
-        return self._carrying(made, statistic, draws) if self._keep else made
+        if "draws" in self._keep:
+            of, ends, step = statistic.column, statistic.ends, statistic.step
+            made = replace(made, draws=Kept(draws, of, self.units, made.n, statistic.moves, ends, step))
+        if "distribution" in self._keep and statistic.values is not None:
+            values = statistic.values
+            made = replace(made, distribution=values() if callable(values) else values)
+        return made
 
     def _blank(self, statistic: Statistic) -> Estimate:
         """The estimate of a number that does not exist; the exact bound on differing units still does."""
@@ -300,24 +306,6 @@ class Sampler:
         how = f"{'BCa' if use_bca else 'percentile'} interval, {resampling.resamples} resamples of {unit}s"
         chosen = better if use_bca else plain
         return replace(ends, how=how, details=details, made=lambda level: chosen, values=values)
-
-    def _carrying(self, made: Estimate, statistic: Statistic, draws: Draws) -> Estimate:
-        """The estimate with what it was asked to keep."""
-        if "draws" in self._keep and made.value is not None:
-            kept = Kept(
-                draws,
-                statistic.column,
-                self.units,
-                made.n,
-                statistic.moves,
-                statistic.ends,
-                statistic.step,
-            )
-            made = replace(made, draws=kept)
-        if "distribution" in self._keep and statistic.values is not None:
-            values = statistic.values
-            made = replace(made, distribution=values() if callable(values) else values)
-        return made
 
 
 def enough_groups(units: Units) -> int:
