@@ -131,7 +131,7 @@ def test_a_changed_table_is_read_again(tmp_path: Path) -> None:
     [
         (Roles(raw="output", gold="prompt_id"), {}, "two values of 'prompt_id'"),
         (Roles(raw="outptu"), {}, "did you mean 'output'"),
-        (Roles(raw="output", ignore=("gold",)), {}, "--labels"),
+        (Roles(raw="output", ignore=("gold",)), {}, "labels=a,b,c"),
         (Roles(raw="output"), {"evaluators": ["first_lable"]}, "did you mean 'first_label'"),
         (Roles(raw="output"), {"evaluators": ["verbal_confidence"]}, "reads calls"),
         (Roles(label="output"), {"evaluators": ["exact"]}, "nothing for an evaluator to read"),
