@@ -10,8 +10,15 @@ from tests.extras import needs
 
 from quaver.core.records import Label, LabelSet, Variant
 from quaver.design.factors.prompt_edits import ORIGINAL, LevelOfFactor
-from quaver.design.paraphrase import embeddings
-from quaver.design.paraphrase.meaning import LEXICAL, By, compare, lexical, with_meaning
+from quaver.design.paraphrase.meaning import (
+    EMBEDDINGS,
+    LEXICAL,
+    By,
+    compare,
+    embeddings_installed,
+    lexical,
+    with_meaning,
+)
 from quaver.design.spec import MeaningSpec
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
@@ -90,7 +97,7 @@ def test_length_and_words_are_reported_as_ratios() -> None:
 
 
 def test_embeddings_that_are_missing_are_asked_for_by_name() -> None:
-    if embeddings.available():
+    if embeddings_installed():
         pytest.skip("they are installed")
     with pytest.raises(Exception, match="embeddings") as raised:
         compare("embeddings", "a", ["b"])
@@ -107,7 +114,7 @@ def test_sentence_embeddings_know_other_words(by: By) -> None:
         "What is the capital of France?",
     ]
     method, (same, reworded, unrelated) = compare(by, original, others)
-    assert method == embeddings.METHOD
+    assert method == EMBEDDINGS
     assert same == pytest.approx(1.0, abs=1e-5)
     assert reworded > 0.8
     assert unrelated < 0.2

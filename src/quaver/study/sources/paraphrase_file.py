@@ -19,8 +19,7 @@ from quaver.collect.run.progress import written
 from quaver.core.model import Model
 from quaver.core.records import Call, Decoding, Prompt, Request, Response
 from quaver.design.factors.prompt_edits import Edit
-from quaver.design.paraphrase import embeddings
-from quaver.design.paraphrase.meaning import By, compare
+from quaver.design.paraphrase.meaning import EMBEDDINGS, By, compare
 from quaver.design.paraphrase.paraphrase_draft import Draft, NoWork, Paraphrase, ToAsk, Work
 from quaver.study.sources.study_folder import StudyFolder
 
@@ -174,13 +173,11 @@ class KeptParaphrases:
 
     def similarities(self, by: By, original: str, paraphrases: Sequence[str]) -> tuple[str, list[float]]:
         """Similarities; those of embeddings are kept, and so are the same where these are not installed."""
-        known: dict[str, float] = (
-            self._document.get("similarities", {}).get(embeddings.METHOD, {}).get(original, {})
-        )
+        known: dict[str, float] = self._document.get("similarities", {}).get(EMBEDDINGS, {}).get(original, {})
         if by != "lexical" and all(text in known for text in paraphrases):
-            return embeddings.METHOD, [known[text] for text in paraphrases]
+            return EMBEDDINGS, [known[text] for text in paraphrases]
         method, found = compare(by, original, paraphrases)
-        if method == embeddings.METHOD:
+        if method == EMBEDDINGS:
             new = known | dict(zip(paraphrases, found, strict=True))
             self._document.setdefault("similarities", {}).setdefault(method, {})[original] = new
             if self._making or self._files.path.is_dir():
