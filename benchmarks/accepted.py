@@ -1,4 +1,4 @@
-"""How many labels `accept` accepts, and how often it breaks its promise: the table in docs/accept.md.
+"""How many labels `accept` accepts, and how often it breaks its promise: the table in docs/simulations.md.
 
 Usage: python benchmarks/accepted.py [studies [promise]]
 

@@ -1,4 +1,4 @@
-"""How often corrected intervals cover the truth, and what they gain: the tables in docs/corrected.md.
+"""How often corrected intervals cover the truth, and what they gain: the tables in docs/simulations.md.
 
 Usage: python benchmarks/corrected.py [runs [part]]
        python benchmarks/corrected.py nulls [runs [part]]

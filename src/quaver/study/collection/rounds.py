@@ -345,7 +345,7 @@ def rounds_in_words(until: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]
         f"{len(rounds)} round{'s' * (len(rounds) != 1)}, with {last.get('items', 0):,} items, "
         f"{last.get('variants', 0):,} variants and {last.get('repeats', 0):,} repeats, the interval "
         f"{reached}, {why}. Because the collection looked at the interval to decide when to stop, its real "
-        "coverage may be below the nominal level (Quaver's docs/stopping.md gives simulated figures)."
+        "coverage may be below the nominal level (Quaver's docs/simulations.md gives simulated figures)."
     )
 
 
