@@ -98,17 +98,17 @@ CASES: dict[str, tuple[Callable[[Path], Study], tuple[str, ...]]] = {
     ),
     "one variant": (
         lambda folder: run(folder, variants=False),
-        ("Only 6 items have a label", "fewer than two raters"),
+        ("Only 6 texts have a label", "fewer than two raters"),
     ),
     "one of all": (
         lambda folder: run(folder, one_label, items=1, variants=False),
-        ("Only 1 item has a label",),
+        ("Only 1 text has a label",),
     ),
     "no gold": (lambda folder: run(folder, gold=()), ("Accuracy could not be measured", "no gold")),
     "one class": (lambda folder: run(folder, gold=("positive",)), ("Accuracy",)),
     "one label in use": (
         lambda folder: run(folder, one_label),
-        ("Only 6 items have a label", "no variation"),
+        ("Only 6 texts have a label", "no variation"),
     ),
     "no valid answer": (
         lambda folder: run(folder, no_label),

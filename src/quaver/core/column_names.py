@@ -22,7 +22,7 @@ _ESTIMATES = """
     repeats versus coder corrected predictions"""
 _ITEMS = """
     id text why mode score sensitivity consistency unparsed right agreement accuracy labels valid
-    instability compliance"""
+    instability compliance text_words"""
 _FIELDS = "is no answer length evaluators modal flipped mark marked by note raw token"
 
 RESERVED: Final = frozenset(

@@ -126,7 +126,7 @@ def test_what_items_without_a_label_have_in_common_is_named_where_it_is_clear(
     without = is_bare.get(bare, lambda n: n % 6 == 0)
     labels: list[str | None] = [None if without(n) else "ab"[n % 2] for n in at]
     party: list[str | None] = ["x" if n % 5 == 0 else "y" for n in at]
-    answers = frame(labels, "ab" * 30, party=party).with_columns(words=pl.Series(at))
+    answers = frame(labels, "ab" * 30, party=party).with_columns(text_words=pl.Series(at))
     one = by_name(vouched_parts(answers, labels=LABELS, compared=["party"], resamples=0))["unlabelled_texts",]
     names = {"longer", "shorter", "group", "level", "shared"} & {*one.details}
     assert {name: one.details[name] for name in names} == expected

@@ -31,7 +31,7 @@ _OFF = "1 − disagreement of a group's labels and gold labels / that of all by 
 _GIVEN = "share of the answers to items of a step that give it"
 _BARE = "share of the items that have no label in any answer"
 _APART = "share of coders' labels that differ from the label that most of the others gave"
-_WORDS = "words"
+_WORDS = "text_words"
 """The column of how many words an item's text has."""
 
 _BY_CHANCE = 0.01

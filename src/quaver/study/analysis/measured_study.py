@@ -236,7 +236,7 @@ class MeasuredStudy:
             words = {item.id: len(writer.text(item).split()) for item in self.experiment.items}
         except QuaverError:  # which asking about it reports
             return frame
-        return frame.with_columns(words=pl.col("item").cast(pl.String).replace_strict(words))
+        return frame.with_columns(text_words=pl.col("item").cast(pl.String).replace_strict(words))
 
     @cached_property
     def _compared(self) -> list[str]:
