@@ -17,7 +17,9 @@ from contextlib import closing
 from pathlib import Path
 
 import quaver
+from quaver.collect.store.checksum import add_checksums
 from quaver.collect.store.response_store import Store
+from quaver.collect.store.response_tables import CHECKED
 from quaver.collect.store.tallies import REFILL
 from quaver.design.calls.call_plan import RECIPE
 
@@ -92,7 +94,8 @@ def answered(path: Path, *, huge: int = 0) -> int:
         if huge:
             text = "The answer goes on and on. " * (huge // 27) + "positive"
             db.execute("UPDATE responses SET text = ? WHERE id = 1", (text,))
-        for statement in REFILL.split(";\n"):
+        add_checksums(db)
+        for statement in (*CHECKED.split(";\n"), *REFILL.split(";\n")):
             db.execute(statement)
         for sql in triggers:
             db.execute(sql)

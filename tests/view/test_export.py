@@ -15,8 +15,8 @@ from starlette.testclient import TestClient
 from tests.hostile import TEXTS
 from tests.view.viewed import client, collected
 
-from quaver.view.file_answers import PAGE
-from quaver.view.guard import bundled, inert, one_file
+from quaver.view.application import PAGE
+from quaver.view.static_export import bundled, inert, one_file
 
 EXPORT = "api/studies/tones/export"
 

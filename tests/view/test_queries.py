@@ -11,9 +11,9 @@ import pytest
 from tests.view.viewed import collected, index
 
 import quaver
-from quaver.view.grid_view import Shape
+from quaver.view.asked import Asked
 from quaver.view.query_language import QueryError, parsed, quoted
-from quaver.view.viewed_study import Asked, ViewedStudy
+from quaver.view.viewed_study import ViewedStudy
 
 L, S, MODAL, GOLD = pl.col("label"), pl.col("status"), pl.col("modal"), pl.col("gold")
 CASES: dict[str, pl.Expr] = {
@@ -136,24 +136,24 @@ ORDERS: dict[str, Callable[[pl.DataFrame], pl.Series]] = {
 
 @pytest.mark.parametrize("sort", ORDERS)
 def test_rows_are_in_the_order_that_was_asked_for(study: ViewedStudy, frame: pl.DataFrame, sort: str) -> None:
-    view = study.view(Asked(shape=Shape(sort=sort)))
+    view = study.view(Asked(sort=sort))
     items = pl.DataFrame({"item": [study.index.ids[int(row)] for row in view.rows]})
     known = items.join(frame.unique("item"), on="item", how="left", maintain_order="left")
     assert ORDERS[sort](known).to_list() == sorted(ORDERS[sort](known), reverse=True)
 
 
 def test_clusters_put_alike_rows_together(study: ViewedStudy) -> None:
-    view = study.view(Asked(shape=Shape(sort="cluster")))
+    view = study.view(Asked(sort="cluster"))
     assert view.clusters is not None
     assert sorted(map(int, view.rows)) == list(range(40))
     assert sum(view.clusters.sizes) == 40
     assert list(view.clusters.numbers) == sorted(view.clusters.numbers)
-    again = study.view(Asked("", shape=Shape(sort="-cluster")))
+    again = study.view(Asked("", sort="-cluster"))
     assert list(again.rows) == list(view.rows)[::-1]
 
 
 def test_repeats_share_a_column(study: ViewedStudy, frame: pl.DataFrame) -> None:
-    view = study.view(Asked(shape=Shape(folded=True)))
+    view = study.view(Asked(fold="repeat"))
     codes, _, _ = view.cells(view.rows, 0, 9)
     assert codes.shape == (40, 3)
     counted = (

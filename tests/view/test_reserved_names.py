@@ -17,7 +17,7 @@ from tests.view.viewed import client, index
 
 import quaver
 from quaver.core.column_names import column_of
-from quaver.view.viewed_study import Asked
+from quaver.view.asked import Asked
 
 WORDS = ("none", "null", "unlabelled", "answered", "or", "-", "no", "x*", 'say "so"')
 """Labels, items, and values of groups; and what the empty string is beside them."""

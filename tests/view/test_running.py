@@ -19,11 +19,11 @@ from tests.studies import written
 from tests.view.viewed import STUDY, again, client_of, collected, index, items
 
 import quaver
+from quaver.view.asked import Asked
 from quaver.view.index_builder import IndexBuilder
 from quaver.view.index_keeper import keep
 from quaver.view.index_reader import index_in
 from quaver.view.serving import studies_of
-from quaver.view.viewed_study import Asked
 
 pytestmark = pytest.mark.long
 

@@ -1,33 +1,57 @@
-"""The routes of the server; each answers with a document that another module makes."""
+"""The routes of the server: each calls a function of a study and of what the request says."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from quaver._secrets import Keys
 from quaver.core.meter import account_name
 from quaver.errors import QuaverError, UnknownName
-from quaver.view import answer_document, file_answers, grid_documents, overview_document
+from quaver.view import answer_document, grid_documents, overview_document
+from quaver.view.answer_reading import number_of, pieces, stored
+from quaver.view.asked import Given, given_in
 from quaver.view.compare_document import comparison
 from quaver.view.gold_marks import to_gold
-from quaver.view.guard import Parameters
 from quaver.view.index_keeper import IndexProcess
-from quaver.view.mark_import import taken_in
+from quaver.view.mark_import import exported_marks, taken_in
 from quaver.view.query_completion import completions
 from quaver.view.query_language import QueryError
+from quaver.view.static_export import MOST_ITEMS, exported, write_file
 from quaver.view.viewed_study import ViewedStudy
 
+PAGE = Path(__file__).parent / "page"
+_KINDS = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".svg": "text/plain; charset=utf-8",  # a drawing is put into the page as text, and is no document
+    ".woff2": "font/woff2",
+}
 _MOST_BYTES = 64 << 20
 """The largest file of marks that is taken in."""
+_MOST_CELLS = 1_000_000
+_REPORT_POLICY = (
+    "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'; "
+    "style-src 'unsafe-inline'; img-src data:; font-src data:"
+)
+_MISSING = ("study", "item", "column", "mark", "report", "page")
+"""What is not there when one of these is unknown; any other unknown name is a mistake in the request."""
+
+Handler = Callable[[Given], Any]
+OfStudy = Callable[[ViewedStudy, Given], Any]
 
 
 class Viewer:
@@ -45,200 +69,117 @@ class Viewer:
         self.reports = {study.ticket: f"/reports/{name}" for name, study in studies.items()}
         self.who = account_name() or "me"
 
+    def app(self) -> Starlette:
+        """The application."""
+        of_server: dict[tuple[str, str], Handler] = {
+            ("GET", "/"): page,
+            ("GET", "/page/{name:path}"): page,
+            ("GET", "/api/studies"): self.list,
+            ("GET", "/api/pulse"): self.pulse,
+            ("GET", "/api/compare"): self.compare,
+            ("POST", "/api/who"): self.set_who,
+        }
+        of_study: dict[tuple[str, str], OfStudy] = {
+            ("GET", ""): overview_document.overview,
+            ("GET", "/design"): overview_document.design_document,
+            ("GET", "/grid"): grid_documents.grid,
+            ("GET", "/rows"): grid_documents.rows,
+            ("GET", "/cells"): cells,
+            ("GET", "/facets"): grid_documents.facets,
+            ("GET", "/answers"): grid_documents.answers,
+            ("GET", "/answer"): self.answer,
+            ("GET", "/item"): answer_document.item,
+            ("GET", "/raw"): raw,
+            ("GET", "/complete"): completions,
+            ("GET", "/charts/{name}"): chart,
+            ("GET", "/export"): export,
+            ("GET", "/marks"): answer_document.marks,
+            ("GET", "/marks/export"): export_marks,
+            ("POST", "/marks"): self.add_mark,
+            ("POST", "/marks/gold"): to_gold,
+            ("POST", "/marks/import"): self.import_marks,
+            ("DELETE", "/marks/{name}"): answer_document.remove_mark,
+            ("POST", "/look"): overview_document.look,
+            ("POST", "/verdict"): self.verdict,
+        }
+        every = dict(of_server)
+        every["GET", "/reports/{study}"] = self._of_study(report)
+        for (method, path), handler in of_study.items():
+            every[method, f"/api/studies/{{study}}{path}"] = self._of_study(handler)
+        return Starlette(
+            routes=[
+                Route(path, _endpoint(handler), methods=[method]) for (method, path), handler in every.items()
+            ]
+        )
+
+    def _of_study(self, handler: OfStudy) -> Handler:
+        def answered(given: Given) -> Any:
+            study = self.study(given.study)
+            found = handler(study, given)
+            return _without_labels(found, study.index.design.hidden) if given.blind else found
+
+        return answered
+
     def study(self, name: str) -> ViewedStudy:
         """An open study."""
         if name not in self.studies:
             raise UnknownName("study", name, list(self.studies), where="study")
         return self.studies[name]
 
-    def app(self) -> Starlette:
-        """The application."""
-        study = "/api/studies/{study}"
-        documents: dict[str, Callable[[Parameters], Any]] = {
-            "/api/studies": self.list,
-            "/api/pulse": self.pulse,
-            study: lambda p: overview_document.overview(self._of(p)),
-            f"{study}/design": lambda p: overview_document.design_document(self._of(p)),
-            f"{study}/grid": lambda p: grid_documents.grid(self._of(p), p.asked(), blind=p.flag("blind")),
-            f"{study}/rows": self.rows,
-            f"{study}/answers": self.answers,
-            f"{study}/answer": self.answer,
-            f"{study}/item": self.item,
-            f"{study}/complete": self.complete,
-            f"{study}/facets": lambda p: grid_documents.facets(self._of(p), p.asked()),
-            f"{study}/marks": self.marks,
-            "/api/compare": self.compare,
-        }
-        changes: dict[str, Callable[[Parameters], Any]] = {
-            "/api/who": self.set_who,
-            f"{study}/look": self.look,
-            f"{study}/verdict": self.verdict,
-            f"{study}/marks": self.add_mark,
-            f"{study}/marks/gold": self.marks_to_gold,
-            f"{study}/marks/import": self.import_marks,
-        }
-        files = {
-            "marks/export": file_answers.export_marks,
-            "export": file_answers.export,
-            "cells": file_answers.cells,
-            "raw": file_answers.raw,
-            "charts/{chart}": file_answers.chart,
-        }
-        routes = [Route(path, _document(made), methods=["GET"]) for path, made in documents.items()]
-        routes += [Route(path, _document(made), methods=["POST"]) for path, made in changes.items()]
-        routes += [
-            Route(f"{study}/marks/{{mark}}", _document(self.remove_mark), methods=["DELETE"]),
-            *(Route(f"{study}/{name}", _guarded(self._with(made))) for name, made in files.items()),
-            Route("/reports/{study}", _guarded(self._with(file_answers.report))),
-            Route("/page/{name:path}", _guarded(file_answers.page)),
-            Route("/", _guarded(file_answers.page)),
-        ]
-        return Starlette(routes=routes)
-
-    def _with(self, made: Callable[[ViewedStudy, Parameters], Response]) -> Callable[[Parameters], Response]:
-        return lambda given: made(self._of(given), given)
-
-    def _of(self, given: Parameters) -> ViewedStudy:
-        return self.study(given.path("study"))
-
-    # --------------------------------------------------------------------- documents
-
-    def list(self, given: Parameters) -> dict[str, Any]:
+    def list(self, given: Given) -> dict[str, Any]:
         """The open studies."""
         studies = [overview_document.brief(one) for one in self.studies.values()]
         return {"quaver": version("quaver"), "who": self.who, "studies": studies}
 
-    def pulse(self, given: Parameters) -> dict[str, Any]:
+    def pulse(self, given: Given) -> dict[str, Any]:
         """What changes while studies are looked at."""
         return {"studies": {name: overview_document.pulse(one) for name, one in self.studies.items()}}
 
-    def rows(self, given: Parameters) -> dict[str, Any]:
-        """Some rows of a grid."""
-        window = given.number("from", 0), given.number("count", 100, most=1000)
-        blind = given.flag("blind")
-        return grid_documents.rows(self._of(given), given.asked(), *window, given.text("find"), blind=blind)
+    def compare(self, given: Given) -> dict[str, Any]:
+        """Two studies, or two sides of one."""
+        other = given.b or next((name for name in self.studies if name != given.a), given.a)
+        return comparison(self.study(given.a), self.study(other), given)
 
-    def answers(self, given: Parameters) -> dict[str, Any]:
-        """Some of the matching answers."""
-        window = given.number("from", 0), given.number("count", 50, most=500)
-        excerpt, blind = given.number("excerpt", 200, most=5000), given.flag("blind")
-        return grid_documents.answers(self._of(given), given.asked(), *window, excerpt, blind=blind)
-
-    def answer(self, given: Parameters) -> dict[str, Any]:
+    def answer(self, study: ViewedStudy, given: Given) -> dict[str, Any]:
         """One answer in full."""
-        against = given.number("against", 0) if given.text("against") else None
-        beside = self.study(given.text("against_study")) if given.text("against_study") else None
-        return answer_document.answer(
-            self._of(given),
-            given.asked(),
-            given.text("item"),
-            given.number("column", 0),
-            against,
-            beside,
-            blind=given.flag("blind"),
-        )
+        beside = self.study(given.against_study) if given.against_study else None
+        return answer_document.answer(study, given, beside)
 
-    def item(self, given: Parameters) -> dict[str, Any]:
-        """One item under every prompt."""
-        window = given.number("from", 0), given.number("count", 50, most=500)
-        excerpt, blind = given.number("excerpt", 300, most=5000), given.flag("blind")
-        name = given.text("item")
-        return answer_document.item(self._of(given), given.asked(), name, *window, excerpt, blind=blind)
-
-    def complete(self, given: Parameters) -> dict[str, Any]:
-        """How a query line may go on."""
-        line = given.text("q")
-        return completions(self._of(given), line, given.number("at", len(line)))
-
-    # ------------------------------------------------------------------------- marks
-
-    def marks(self, given: Parameters) -> dict[str, Any]:
-        """The marks of a study."""
-        study, item, who = self._of(given), given.text("item"), given.text("who")
-        every = study.book.marks()
-        some = [one for one in every if item in ("", one.item) and who in ("", one.who)]
-        start, count = given.number("from", 0), given.number("count", 200, most=5000)
-        names = dict.fromkeys(one.who for one in every)
-        counted = [{"who": name, "marks": sum(one.who == name for one in every)} for name in names]
-        shown = [answer_document.mark_document(study, one) for one in some[start : start + count]]
-        return {"marks": shown, "total": len(some), "who": counted}
-
-    def add_mark(self, given: Parameters) -> dict[str, Any]:
-        """Add a mark; of an answer, the place is that of its column."""
-        study, body = self._of(given), given.body()
-        about: dict[str, Any] = {}
-        column = given.whole_number("column") if body.get("column") is not None else None
-        _, place = answer_document.place_of(study, str(body.get("item", "")), column or 0)
-        if column is not None:
-            about = {name: getattr(place, name) for name in ("model", "prompt", "decoding", "repeat")}
-        made = study.book.add({**body, **about}, self.who)
-        return answer_document.mark_document(study, made)
-
-    def remove_mark(self, given: Parameters) -> dict[str, Any]:
-        """Take a mark back."""
-        if self._of(given).book.remove(given.path("mark")) is None:
-            raise UnknownName("mark", given.path("mark"), [], where="mark")
-        return {}
-
-    def marks_to_gold(self, given: Parameters) -> dict[str, Any]:
-        """Have labels in marks become gold labels, or say what that would do."""
-        body = given.body()
-        who = str(body["who"]) if body.get("who") else None
-        preview, replace = body.get("preview") is not False, body.get("replace") is True
-        return to_gold(self._of(given), who, preview=preview, replace=replace)
-
-    def import_marks(self, given: Parameters) -> dict[str, Any]:
-        """Take in a file of marks."""
-        who = given.text("who") or self.who
-        return taken_in(self._of(given), given.text("format"), given.content, who)
-
-    def set_who(self, given: Parameters) -> dict[str, Any]:
+    def set_who(self, given: Given) -> dict[str, Any]:
         """Whose marks are made from now on."""
-        who = str(given.body().get("who", "")).strip()[:200]
+        who = (given.body().who or "").strip()[:200]
         if not who:
             raise QuaverError("a name is missing", where="who")
         self.who = who
         return {"who": who}
 
-    def look(self, given: Parameters) -> dict[str, Any]:
-        """Note what the study is like now."""
-        study = self._of(given)
-        study.looks.note(overview_document.look_numbers(study), study.statistics(0).modal)
-        return {}
+    def add_mark(self, study: ViewedStudy, given: Given) -> dict[str, Any]:
+        """Add a mark."""
+        return answer_document.add_mark(study, given, self.who)
 
-    def verdict(self, given: Parameters) -> dict[str, Any]:
+    def import_marks(self, study: ViewedStudy, given: Given) -> dict[str, Any]:
+        """Take in a file of marks."""
+        return taken_in(study, given.format, given.content, given.who or self.who)
+
+    def verdict(self, study: ViewedStudy, given: Given) -> dict[str, Any]:
         """Have the verdict made anew."""
-        if process := self.processes.get(self._of(given).id):
+        if process := self.processes.get(study.id):
             process.make_verdict()
         return {}
 
-    def compare(self, given: Parameters) -> dict[str, Any]:
-        """Two studies, or two sides of one."""
-        name = given.text("a")
-        other = next((one for one in self.studies if one != name), name)
-        first = self.study(name), given.text("e"), given.text("A")
-        second = self.study(given.text("b") or other), given.text("eb"), given.text("B")
-        window = given.number("from", 0), given.number("count", 50, most=500)
-        return comparison(first, second, given.text("q"), given.text("change") or "flip", window)
 
-
-def _document(made: Callable[[Parameters], Any]) -> Callable[[Request], Any]:
-    """A route that answers with a JSON document."""
-    return _guarded(lambda given: _json(made(given)))
-
-
-def _guarded(made: Callable[[Parameters], Response]) -> Callable[[Request], Any]:
-    """A route whose errors are documents too, computed beside the event loop."""
+def _endpoint(handler: Handler) -> Callable[[Request], Any]:
+    """A route that computes beside the event loop, and whose errors are documents too."""
 
     async def route(request: Request) -> Response:
         try:
-            given = Parameters(request.query_params, request.path_params, await _body(request))
-            return await run_in_threadpool(made, given)
+            given = given_in(request.query_params, request.path_params, await _body(request))
+            return await run_in_threadpool(lambda: _response(handler(given)))
         except QuaverError as error:
             document = overview_document.error_document(error)
             if isinstance(error, QueryError):
                 document["at"] = list(error.at)
-            return _json({"error": document}, _status(error))
+            return _response({"error": document}, _status(error))
 
     return route
 
@@ -255,19 +196,139 @@ async def _body(request: Request) -> bytes:
 
 
 def _status(error: QuaverError) -> int:
-    if isinstance(error, UnknownName) and error.where in (
-        "study",
-        "item",
-        "column",
-        "mark",
-        "report",
-        "page",
-    ):
+    if isinstance(error, UnknownName) and error.where in _MISSING:
         return 404
     return 409 if error.where == "quaver view" else 400
 
 
-def _json(document: Any, status: int = 200) -> Response:
-    """A document, without the value of any key."""
-    text = Keys().out_of(json.dumps(document, separators=(",", ":"), default=str))
+def _response(found: Any, status: int = 200) -> Response:
+    """A response as it is; a document as JSON, without the value of any key."""
+    if isinstance(found, Response):
+        return found
+    text = Keys().out_of(json.dumps(found, separators=(",", ":"), default=str))
     return Response(text.encode(), status, media_type="application/json")
+
+
+_WITHHELD: dict[str, Any] = {
+    **dict.fromkeys(("gold", "modal", "agreement", "instability", "accuracy", "labels", "label", "status")),
+    **dict.fromkeys(("confidence", "flip", "response", "reading", "probabilities", "tokens", "is")),
+    **dict.fromkeys(("counts", "readings", "siblings", "follow_ups"), ()),
+    "tokens_total": 0,
+}
+"""What takes the place of all that shows the models' labels to somebody who judges blind."""
+
+
+def _without_labels(document: Any, hidden: int) -> Any:
+    """A document without the labels of the models; marks say what people did."""
+    if isinstance(document, list):
+        return [_without_labels(part, hidden) for part in document]
+    if not isinstance(document, dict):
+        return document
+    found = {}
+    for name, value in document.items():
+        if name == "legend":
+            found[name] = hidden
+        elif name == "marks":
+            found[name] = value
+        else:
+            found[name] = _WITHHELD[name] if name in _WITHHELD else _without_labels(value, hidden)
+    return found
+
+
+# --------------------------------------------------------------------------- what is no document
+
+
+def export(study: ViewedStudy, given: Given) -> Response:
+    """What is shown, as a file that is removed once it is sent."""
+    form = given.format or "csv"
+    if form == "html":
+        with tempfile.NamedTemporaryFile(prefix="quaver-", suffix=".html", delete=False) as made:
+            path = Path(made.name)
+        write_file(study, given.asked, path, PAGE, MOST_ITEMS if given.items is None else given.items)
+    else:
+        path = exported(study, given.asked, form, given.what)
+    headers = _as_file(f"{study.id}.{form}")
+    kind = "application/octet-stream"
+    return FileResponse(path, media_type=kind, headers=headers, background=BackgroundTask(path.unlink))
+
+
+def export_marks(study: ViewedStudy, given: Given) -> Response:
+    """The marks as a file, or the items as tasks."""
+    body, name = exported_marks(study, given.asked, given.format, blind=given.blind)
+    return StreamingResponse(
+        (piece.encode("utf-8", "backslashreplace") for piece in body),
+        media_type="application/octet-stream",
+        headers=_as_file(name),
+    )
+
+
+def cells(study: ViewedStudy, given: Given) -> Response:
+    """A window of cells."""
+    window = given.window(0, 100_000)
+    if (window.stop - window.start) * min(given.width, 100_000) > _MOST_CELLS:
+        raise QuaverError("the window is too large", where="cells", expected=f"{_MOST_CELLS:,} cells at most")
+    body, rows, width = grid_documents.cells(study, given)
+    about = {"X-Rows": str(rows), "X-Width": str(width), "X-Version": study.version}
+    return Response(body, media_type="application/octet-stream", headers=about)
+
+
+def raw(study: ViewedStudy, given: Given) -> Response:
+    """A long text in pieces."""
+    parts = ("text", "thinking", "raw", "prompt")
+    if given.part not in parts:
+        raise UnknownName("part", given.part, parts, where="part")
+    at, _ = answer_document.place_of(study, given.item, given.column)
+    number = number_of(study.index, at, given.column)
+    window = slice(0, None) if given.download else given.window(1_000_000, 1_000_000)
+    about = _as_file("answer.txt") if given.download else {}
+    body = _pieces(study, number, given.part, window)
+    return StreamingResponse(body, media_type="text/plain; charset=utf-8", headers=about)
+
+
+def _pieces(study: ViewedStudy, number: int, part: str, window: slice) -> Iterator[str]:
+    with stored(study.index) as db:
+        if db is None or not number:
+            return
+        table, column, row = "responses", part, number
+        if part == "prompt":
+            table, column = "prompts", "messages"
+            row = db.execute("SELECT prompt FROM responses WHERE id = ?", (number,)).fetchone()[0]
+        count = None if window.stop is None else window.stop - window.start
+        yield from pieces(db, table, column, row, window.start, count)
+
+
+def chart(study: ViewedStudy, given: Given) -> Response:
+    """A chart as SVG."""
+    return _file(study.index.folder / "charts", given.name, (".svg",))
+
+
+def report(study: ViewedStudy, given: Given) -> Response:
+    """The study's report, in a page that can reach nothing."""
+    found = overview_document.report_of(study)
+    if found is None:
+        raise UnknownName("report", "report.html", [], where="report")
+    return FileResponse(
+        found, media_type="text/html; charset=utf-8", headers={"Content-Security-Policy": _REPORT_POLICY}
+    )
+
+
+def page(given: Given) -> Response:
+    """A file of the page."""
+    return _file(PAGE, given.name or "index.html", tuple(_KINDS))
+
+
+def _as_file(name: str) -> dict[str, str]:
+    """The header that has a browser keep a body as a file."""
+    plain = "".join(one if one.isascii() and (one.isalnum() or one in "._-") else "-" for one in name)
+    return {"Content-Disposition": f'attachment; filename="{plain}"'}
+
+
+def _file(folder: Path, name: str, endings: tuple[str, ...]) -> Response:
+    try:
+        path = (folder / name).resolve()
+        known = path.is_relative_to(folder.resolve()) and path.suffix in endings and path.is_file()
+    except (OSError, ValueError):  # no file can have this name
+        known = False
+    if not known:
+        raise UnknownName("page", name[:80], [], where="page")
+    return Response(path.read_bytes(), media_type=_KINDS[path.suffix])

@@ -9,9 +9,10 @@ import numpy as np
 
 from quaver.errors import QuaverError
 from quaver.view.answer_reading import beginning, number_of, stored
+from quaver.view.asked import Asked, Given
 from quaver.view.index_reader import Columns
 from quaver.view.item_statistics import ItemStatistics
-from quaver.view.viewed_study import Asked, ViewedStudy
+from quaver.view.viewed_study import ViewedStudy
 
 _EXCERPT, _ITEM_EXCERPT = 400, 200
 _MOST_LABELS = 60
@@ -44,26 +45,21 @@ class Side:
         return self.codes[self.statistics.modal[self.places]]
 
 
-def comparison(
-    first: tuple[ViewedStudy, str, str],
-    second: tuple[ViewedStudy, str, str],
-    query: str = "",
-    change: str = "flip",
-    window: tuple[int, int] = (0, 50),
-) -> dict[str, Any]:
+def comparison(first: ViewedStudy, second: ViewedStudy, given: Given) -> dict[str, Any]:
     """A comparison."""
-    if change not in CHANGES:
-        raise QuaverError("no such change", where="change", expected=", ".join(CHANGES), found=change)
-    a, b, only = _sides(first, second, query)
+    if given.change not in CHANGES:
+        raise QuaverError("no such change", where="change", expected=", ".join(CHANGES), found=given.change)
+    one = (first, given.asked.evaluator, given.columns_a)
+    other = (second, given.evaluator_b, given.columns_b)
+    a, b, only = _sides(one, other, given.asked.query)
     codes = list(dict.fromkeys((*a.study.index.design.codes, *b.study.index.design.codes)))
     ours, theirs = a.labels, b.labels
     golds = a.codes[a.study.index.gold[a.places]]
     flipped = ours != theirs
     gain = flipped & (golds > 0) & (theirs == golds)
     loss = flipped & (golds > 0) & (ours == golds)
-    kept = {"all": np.ones(len(ours), bool), "flip": flipped, "gain": gain, "loss": loss}[change]
-    start, count = window
-    rows = [int(at) for at in np.flatnonzero(kept)[start : start + count]]
+    kept = {"all": np.ones(len(ours), bool), "flip": flipped, "gain": gain, "loss": loss}[given.change]
+    rows = [int(at) for at in np.flatnonzero(kept)[given.window(50, 500)]]
     has_gold = bool((golds > 0).any())
     counts = np.zeros((len(codes) + 1, len(codes) + 1), np.int64)
     np.add.at(counts, (ours, theirs), 1)

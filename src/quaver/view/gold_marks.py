@@ -16,6 +16,7 @@ from quaver.errors import StoreError
 from quaver.gold.returned_labels import CODED_COLUMNS, ratings
 from quaver.study.gold_sample.gold_status import coder_agreement, others_gold
 from quaver.study.sources.gold_files import GoldFiles, GoldState
+from quaver.view.asked import Given
 from quaver.view.viewed_study import ViewedStudy
 
 REASON = "marked in quaver view"
@@ -23,9 +24,7 @@ _COLUMNS = ["item", "label", "coder", "note"]
 _MOST_CONFLICTS = 100
 
 
-def to_gold(
-    study: ViewedStudy, who: str | None = None, *, preview: bool = True, replace: bool = False
-) -> dict[str, Any]:
+def to_gold(study: ViewedStudy, request: Given) -> dict[str, Any]:
     """The labels that people gave to items or answers as gold labels.
 
     Returns:
@@ -33,9 +32,10 @@ def to_gold(
         disagree and those that have another gold label, which stays unless it is replaced; how well people
         agree; the files; and the next step as a command.
     """
+    body = request.body()
     state = GoldFiles(Path(study.index.design.folder)).state()
     drawn = set() if state.draw is None else {*state.draw.filter("drawn")["item"]}
-    given = _given(study, who, drawn)
+    given = _given(study, body.who, drawn)
     gold = _gold_now(study, given["item"])
     after = GoldState(state.design, state.draw, pl.concat([state.coded, given.drop("blind")]))
     labels = after.apart | after.settled.gold
@@ -43,7 +43,7 @@ def to_gold(
     other = others_gold(
         state, given.filter(pl.col("role") == "apart", ~pl.col("item").is_in(conflicts)), gold
     )
-    kept = gold.keys() - conflicts - (set() if replace else set(other))
+    kept = gold.keys() - conflicts - (set() if body.replace else set(other))
     twice, agreement = coder_agreement(
         ratings(given.with_columns(role=pl.lit("coder"))), study.index.design.labels
     )
@@ -65,7 +65,7 @@ def to_gold(
         "file": str(folder / "gold-drawn.csv"),
         "how": f"quaver gold {named}" + " --adjudicate NAME" * bool(drawn.intersection(conflicts)),
     }
-    if preview or not gold:
+    if body.preview or not gold:
         return found
     files = []
     for name, role in (("gold-drawn.csv", "coder"), ("gold-apart.csv", "apart")):
@@ -74,7 +74,7 @@ def to_gold(
             with replacing(folder / name) as part, part.open("wb") as file:
                 write_csv(rows.select(_COLUMNS), file, header=True)
             files.append(str(folder / name))
-            options = ["--apart", REASON, *["--replace"] * replace] if role == "apart" else []
+            options = ["--apart", REASON, *["--replace"] * body.replace] if role == "apart" else []
             _take(study.path, folder / name, options)
     return found | {"file": ", ".join(files)}
 
@@ -83,7 +83,7 @@ def _given(study: ViewedStudy, who: str | None, drawn: set[str]) -> pl.DataFrame
     """The last label that each person gave to each item of the study, and whether it was given blind."""
     last = {}
     for one in sorted(study.book.marks(), key=lambda mark: mark.when):
-        if one.label and who in (None, one.who) and study.index.ids.find(one.item) is not None:
+        if one.label and (not who or one.who == who) and study.index.ids.find(one.item) is not None:
             role = "coder" if one.item in drawn else "apart"
             last[one.item, one.who] = (one.item, one.who, role, one.label, one.note, REASON, "", one.blind)
     return pl.DataFrame([*last.values()], schema=CODED_COLUMNS | {"blind": pl.Boolean}, orient="row")

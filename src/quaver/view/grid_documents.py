@@ -11,28 +11,29 @@ import numpy as np
 
 from quaver.core.number_format import short_name
 from quaver.view.answer_reading import excerpts
+from quaver.view.asked import Given
 from quaver.view.grid_view import GridView, matching
 from quaver.view.index_design import Column, IndexDesign
 from quaver.view.mark_book import Mark
 from quaver.view.query_language import quoted, written
 from quaver.view.query_scope import Block
-from quaver.view.viewed_study import Asked, ViewedStudy
+from quaver.view.viewed_study import ViewedStudy
 
 _EXCERPT = 200
 _BLOCK = 2_000
 
 
-def grid(study: ViewedStudy, asked: Asked, *, blind: bool = False) -> dict[str, Any]:
+def grid(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """A view without its cells: how many rows, which columns, what the margins say."""
-    view = study.view(asked)
+    view = study.view(given.asked)
     index, design, margins = study.index, study.index.design, view.margins
     columns = []
     for column, group in zip(view.columns(), view.groups, strict=True):
         sums = [int(part[group].sum()) for part in margins]
-        columns.append(column_document(column, len(group)) | _margin(sums, blind=blind))
+        columns.append(column_document(column, len(group)) | _margin(sums) | {"matched": sums[-1]})
     every = [int(part[view.order].sum()) for part in margins]
     return {
-        "view": blake2b(repr((asked, study.version)).encode(), digest_size=8).hexdigest(),
+        "view": blake2b(repr((given.asked, study.version)).encode(), digest_size=8).hexdigest(),
         "version": study.version,
         "rows": len(view.rows),
         "items": design.items,
@@ -40,14 +41,11 @@ def grid(study: ViewedStudy, asked: Asked, *, blind: bool = False) -> dict[str, 
         "of": int(view.scope.statistics.answered.sum()),
         "partial": not index.state.complete,
         "columns": columns,
-        "margin": {name: value for name, value in _margin(every, blind=blind).items() if name in _SHARES},
-        "counts": [] if blind else [[code, int(n)] for code, n in enumerate(view.counts) if n],
+        "margin": _margin(every),
+        "counts": [[code, int(n)] for code, n in enumerate(view.counts) if n],
         "clusters": _clusters(view, design),
         "searched": all(one.complete for one in view.scope.searches),
     }
-
-
-_SHARES = ("agreement", "accuracy", "valid")
 
 
 def column_document(column: Column, together: int = 1) -> dict[str, Any]:
@@ -62,14 +60,13 @@ def column_document(column: Column, together: int = 1) -> dict[str, Any]:
     }
 
 
-def _margin(sums: list[int], *, blind: bool) -> dict[str, Any]:
-    answered, valid, agreeing, right, with_gold, matched = sums
+def _margin(sums: list[int]) -> dict[str, Any]:
+    answered, valid, agreeing, right, with_gold, _ = sums
     return {
         "answered": answered,
-        "valid": valid / answered if answered else 0.0,
-        "agreement": agreeing / valid if valid and not blind else None,
-        "accuracy": right / with_gold if with_gold and not blind else None,
-        "matched": matched,
+        "valid": share(valid, answered) or 0.0,
+        "agreement": share(agreeing, valid),
+        "accuracy": share(right, with_gold),
     }
 
 
@@ -87,28 +84,28 @@ def _code(design: IndexDesign, legend: int) -> str | None:
     return design.meanings[legend][0]
 
 
-def rows(
-    study: ViewedStudy, asked: Asked, start: int, count: int, find: str = "", *, blind: bool = False
-) -> dict[str, Any]:
+def rows(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """Some rows, with what is known of their items."""
-    view = study.view(asked)
-    found: dict[str, Any] = {}
-    if find:
-        at = study.index.ids.find(find)
-        place: Any = np.flatnonzero(view.rows == at) if at is not None else ()
-        found["found"] = int(place[0]) if len(place) else None
-        start = max(0, found["found"] - count // 2) if len(place) else start
+    view, window = study.view(given.asked), given.window(100, 1000)
+    if not given.find:
+        return {"version": study.version, "rows": row_documents(study, view, window)}
+    place = view.place_of(study.index.ids.find(given.find))
+    if place is not None:
+        count = window.stop - window.start
+        start = max(0, place - count // 2)
+        window = slice(start, start + count)
+    return {"version": study.version, "rows": row_documents(study, view, window), "found": place}
+
+
+def row_documents(study: ViewedStudy, view: GridView, window: slice) -> list[dict[str, Any]]:
+    """The items of some rows, as the grid shows them beside these."""
     marks = study.book.by_item()
-    documents = [
-        row_document(study, view, start + place, int(row), marks, blind=blind)
-        for place, row in enumerate(view.rows[start : start + count])
+    return [
+        _row(study, view, place, int(row), marks) for place, row in enumerate(view.rows[window], window.start)
     ]
-    return {"version": study.version, "rows": documents, **found}
 
 
-def row_document(
-    study: ViewedStudy, view: GridView, place: int, row: int, marks: Any, *, blind: bool = False
-) -> dict[str, Any]:
+def _row(study: ViewedStudy, view: GridView, place: int, row: int, marks: Any) -> dict[str, Any]:
     """An item as the grid shows it beside its row."""
     index, made = study.index, view.scope.statistics
     name = index.ids[row]
@@ -123,8 +120,7 @@ def row_document(
         "valid": share(made.valid[row], made.answered[row]),
         "cluster": int(view.clusters.numbers[place]) if view.clusters else None,
     }
-    hidden = dict.fromkeys(("gold", "modal", "agreement", "instability", "accuracy", "labels"))
-    return known | (hidden if blind else item_numbers(study, view, row))
+    return known | item_numbers(study, view, row)
 
 
 def item_numbers(study: ViewedStudy, view: GridView, row: int) -> dict[str, Any]:
@@ -153,28 +149,21 @@ def share(part: Any, whole: Any) -> float | None:
     return float(part) / float(whole) if whole else None
 
 
-def cells(
-    study: ViewedStudy,
-    asked: Asked,
-    place: tuple[int, int, int, int],
-    step: int = 1,
-    *,
-    planes: tuple[bool, bool] = (False, False),
-    blind: bool = False,
-) -> tuple[bytes, int, int]:
+def cells(study: ViewedStudy, given: Given) -> tuple[bytes, int, int]:
     """A window of cells, row by row, and its size."""
-    view = study.view(asked)
-    start, count, left, width = place
-    some = view.rows[start * step : (start + count) * step]
-    found = view.cells(some, left, width)
+    view, window, step = study.view(given.asked), given.window(0, 100_000), max(1, given.step)
+    width = min(given.width, 100_000)
+    some = view.rows[window.start * step : window.stop * step]
+    found = view.cells(some, given.left, width)
     codes, match, sure = (_zoomed(part, step) for part in found) if step > 1 else found
-    if blind:
+    if given.blind:
         codes = np.where(codes > 0, study.index.design.hidden, 0).astype(codes.dtype)
         sure = np.zeros_like(sure)
     kind = "<u1" if codes.dtype.itemsize == 1 else "<u2"
-    parts = [codes.astype(kind).tobytes()]
-    parts += [part.tobytes() for part, wanted in zip((match, sure), planes, strict=True) if wanted]
-    return b"".join(parts), len(codes), len(view.groups[left : left + width])
+    content = codes.astype(kind).tobytes()
+    content += match.tobytes() if given.match else b""
+    content += sure.tobytes() if given.confidence else b""
+    return content, *codes.shape
 
 
 def _zoomed(part: Any, step: int) -> Any:
@@ -188,11 +177,11 @@ def _zoomed(part: Any, step: int) -> Any:
     return np.array(blocks, part.dtype).reshape(-1, part.shape[1])
 
 
-def answers(
-    study: ViewedStudy, asked: Asked, start: int, count: int, excerpt: int, *, blind: bool = False
-) -> dict[str, Any]:
+def answers(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """Some of the matching answers, in the order of rows and columns."""
-    view, found, seen = study.view(asked), [], 0
+    view, window, excerpt = study.view(given.asked), given.window(50, 500), given.characters(200)
+    start, count = window.start, window.stop - window.start
+    found, seen = [], 0
     for first in range(0, len(view.rows), _BLOCK):
         if seen >= start + count:
             break
@@ -210,36 +199,26 @@ def answers(
     marks = study.book.by_item()
     total = int(view.margins.matched[view.order].sum())
     documents = [
-        _answer(study, view, row, cell, text, marks, blind=blind)
-        | {"of": study.index.item_text(cell[0], excerpt)}
+        _answer(study, view, row, cell, text, marks) | {"of": study.index.item_text(cell[0], excerpt)}
         for (row, _), cell, text in zip(found, cells_of, texts, strict=True)
     ]
     return {"total": total, "version": study.version, "answers": documents}
 
 
 def _answer(
-    study: ViewedStudy,
-    view: GridView,
-    row: int,
-    cell: tuple[int, int],
-    text: str | None,
-    marks: Any,
-    *,
-    blind: bool,
+    study: ViewedStudy, view: GridView, row: int, cell: tuple[int, int], text: str | None, marks: Any
 ) -> dict[str, Any]:
     index, (at, column) = study.index, cell
     name, known = index.ids[at], column_document(index.design.columns[column])
     about = [one for one in marks.get(name, ()) if about_column(one, index.design.columns[column])]
-    read = {"label": None, "status": None, "legend": index.design.hidden, "confidence": None, "flip": None}
-    if not blind:
-        read = reading_of(study, view.scope.evaluator, at, column, int(view.scope.statistics.modal[at]))
+    read = reading_of(study, view.scope.evaluator, at, column, int(view.scope.statistics.modal[at]))
     gold = int(index.gold[at])
     return {
         "item": name,
         "row": row,
         **known,
         **read,
-        "gold": None if blind or not gold else _code(index.design, gold),
+        "gold": _code(index.design, gold),
         "text": text,
         "length": index.plane("length", "uint32").cell(at, column),
         "mark": about[-1].kind if about else None,
@@ -271,9 +250,9 @@ def read_as(design: IndexDesign, legend: int, sure: float, modal: int) -> dict[s
     }
 
 
-def facets(study: ViewedStudy, asked: Asked) -> dict[str, Any]:
+def facets(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """How many matching answers, or items, have each value of each field."""
-    view, design, groups = study.view(asked), study.index.design, study.index.groups
+    view, design, groups = study.view(given.asked), study.index.design, study.index.groups
     statuses: Counter[str] = Counter()
     for (_, status), n in zip(design.meanings, view.counts, strict=True):
         statuses[status] += int(n)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from quaver.view.asked import Asked
 from quaver.view.index_design import Column
 from quaver.view.index_reader import Columns, Index
 from quaver.view.item_statistics import folded_codes
@@ -30,22 +31,6 @@ SORTS = {
 
 BY = ("design", "agreement", "prompt", "model", "repeat")
 """The orders of columns."""
-
-
-class Shape(NamedTuple):
-    """How the grid is shown.
-
-    Attributes:
-        sort: The order of the rows; with a hyphen before it, the other way round.
-        by: The order of the columns.
-        matching: Whether columns without a matching answer are left out.
-        folded: Whether the repeats of a condition share a column.
-    """
-
-    sort: str = "item"
-    by: str = "design"
-    matching: bool = False
-    folded: bool = False
 
 
 class Margins(NamedTuple):
@@ -93,6 +78,11 @@ class GridView:
         design = self.scope.index.design
         return [design.columns[int(self.scope.columns.places[group[0]])] for group in self.groups]
 
+    def place_of(self, row: int | None) -> int | None:
+        """The place of an item among the rows; None where it is not shown."""
+        places: Any = np.flatnonzero(self.rows == row) if row is not None else ()
+        return int(places[0]) if len(places) else None
+
     def cells(self, rows: Any, left: int, width: int) -> tuple[Any, Any, Any]:
         """A window: legend codes, which cells match, and how confident the answers are (0 for unknown)."""
         block, groups = Block(self.scope, rows), self.groups[left : left + width]
@@ -117,11 +107,11 @@ def matching(condition: Condition, block: Block) -> Any:
     return held if condition.of_missing else held & (block.codes > 0)
 
 
-def grid_view(scope: Scope, condition: Condition, shape: Shape) -> GridView:
+def grid_view(scope: Scope, condition: Condition, asked: Asked) -> GridView:
     """A view."""
-    sort = shape.sort.removeprefix("-")
-    if sort not in SORTS or shape.by not in BY:
-        name = shape.sort if sort not in SORTS else shape.by
+    sort = asked.sort.removeprefix("-")
+    if sort not in SORTS or asked.by not in BY:
+        name = asked.sort if sort not in SORTS else asked.by
         raise QueryError("there is no such order", (0, 0), expected=", ".join((*SORTS, *BY)), found=name)
     rows, margins, counts = _selected(scope, condition)
     clusters = None
@@ -130,11 +120,11 @@ def grid_view(scope: Scope, condition: Condition, shape: Shape) -> GridView:
         rows = rows[clusters.order]
     else:
         rows = rows[_ordered(scope, rows, sort)]
-    if shape.sort.startswith("-"):
+    if asked.sort.startswith("-"):
         rows = rows[::-1]
         clusters = None if clusters is None else clusters.reversed()
-    order = _ordered_columns(scope, margins, shape)
-    groups = _grouped(scope, order) if shape.folded else [np.array([one]) for one in order]
+    order = _ordered_columns(scope, margins, asked)
+    groups = _grouped(scope, order) if asked.fold == "repeat" else [np.array([one]) for one in order]
     return GridView(scope, condition, rows, order, groups, margins, counts, clusters)
 
 
@@ -226,20 +216,20 @@ def _confidence(scope: Scope, rows: Any) -> Any:
     return found[rows]
 
 
-def _ordered_columns(scope: Scope, margins: Margins, shape: Shape) -> Any:
+def _ordered_columns(scope: Scope, margins: Margins, asked: Asked) -> Any:
     columns = [scope.index.design.columns[int(at)] for at in scope.columns.places]
     places = np.arange(len(columns))
-    if shape.matching:
+    if asked.columns == "matching":
         places = places[margins.matched > 0]
-    if shape.by == "agreement":
+    if asked.by == "agreement":
         share = margins.agreeing / np.maximum(margins.valid, 1)
-        if shape.folded:  # the repeats of a condition stay together
+        if asked.fold == "repeat":  # the repeats of a condition stay together
             share = _of_conditions(share, columns)
         return places[np.argsort(-share[places], kind="stable")]
-    if shape.by == "repeat" and not shape.folded:
+    if asked.by == "repeat" and asked.fold != "repeat":
         return np.array(sorted(places, key=lambda at: columns[at].repeat), np.int64)
-    if shape.by in ("prompt", "model"):
-        names = [getattr(one, shape.by) for one in columns]
+    if asked.by in ("prompt", "model"):
+        names = [getattr(one, asked.by) for one in columns]
         first = {name: at for at, name in reversed(list(enumerate(names)))}
         return np.array(sorted(places, key=lambda at: first[names[at]]), np.int64)
     return places

@@ -17,6 +17,7 @@ from typing_extensions import TypedDict
 
 from quaver.core.line_file import LineFile
 from quaver.errors import QuaverError, StoreError
+from quaver.view.asked import refusal
 
 Verdict = Literal["agree", "disagree", "unclear"]
 _Text = Annotated[str, Field(max_length=20_000)]
@@ -150,9 +151,7 @@ class MarkBook:
         try:
             checked = _GIVEN.validate_python({"who": who, **given})
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            place = ".".join(map(str, first["loc"]))
-            raise QuaverError("this is not a mark", where=f"marks: {place}", found=first["msg"]) from None
+            raise refusal(error, "marks") from None
         if not (checked.get("mark") or checked.get("label") or checked.get("note")):
             raise QuaverError("this mark says nothing", where="marks", expected="a mark, a label or a note")
         if (label := checked.get("label")) and label not in self._labels:

@@ -14,8 +14,9 @@ from quaver.core.label_values import LabelCells
 from quaver.core.line_file import lines_of
 from quaver.core.spreadsheet import safe_cell
 from quaver.errors import QuaverError, UnknownName
+from quaver.view.asked import Asked
 from quaver.view.mark_book import Mark
-from quaver.view.viewed_study import Asked, ViewedStudy
+from quaver.view.viewed_study import ViewedStudy
 
 QUESTION = "label"
 """What the question is called in Label Studio and Argilla."""

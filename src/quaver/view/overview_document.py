@@ -29,6 +29,7 @@ from quaver.study.collection.study_status import StudyStatus, status_in
 from quaver.study.sources.kept_annotations import scan_kept
 from quaver.study.sources.study_source import StudySource
 from quaver.study.study_report import resolved
+from quaver.view.asked import Given
 from quaver.view.grid_view import SORTS
 from quaver.view.index_builder import reading, write_json
 from quaver.view.index_reader import Index
@@ -101,7 +102,7 @@ def pulse(study: ViewedStudy) -> dict[str, Any]:
     }
 
 
-def overview(study: ViewedStudy) -> dict[str, Any]:
+def overview(study: ViewedStudy, given: Given | None = None) -> dict[str, Any]:
     """The first screen."""
     index = study.index_or_none()
     progress = study.document("progress.json") or {}
@@ -173,13 +174,19 @@ def _since(study: ViewedStudy, index: Index) -> dict[str, Any] | None:
     }
 
 
+def look(study: ViewedStudy, given: Given) -> dict[str, Any]:
+    """Note what the study is like now."""
+    study.looks.note(look_numbers(study), study.statistics(0).modal)
+    return {}
+
+
 def look_numbers(study: ViewedStudy) -> dict[str, int]:
     """The numbers that tell what is new since a look."""
     errors = (study.document("progress.json") or {}).get("errors", 0)
     return {"answers": study.index.state.done, "errors": errors, "marks": len(study.book.marks())}
 
 
-def design_document(study: ViewedStudy) -> dict[str, Any]:
+def design_document(study: ViewedStudy, given: Given | None = None) -> dict[str, Any]:
     """Legends, menus and columns."""
     index = study.index
     design = index.design

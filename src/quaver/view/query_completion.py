@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quaver.core.number_format import short_name
+from quaver.view.asked import Asked, Given
 from quaver.view.query_language import quoted, unquoted, written
 from quaver.view.query_terms import ABSENT, ANSWERED, FIELDS, IS_ANSWER, IS_ITEM, MARKS, own_fields
-from quaver.view.viewed_study import Asked, ViewedStudy
+from quaver.view.viewed_study import ViewedStudy
 
 _MOST = 12
 _WORD = re.compile(r'(?:"(?:[^"\\]|\\.)*"?|[^\s()"])*$')
@@ -66,8 +67,10 @@ class Option(NamedTuple):
     n: int | None = None
 
 
-def completions(study: ViewedStudy, line: str, at: int) -> dict[str, Any]:
+def completions(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """The ways to go on at a place in a query line."""
+    line = given.asked.query
+    at = len(line) if given.at is None else given.at
     word = _WORD.search(line[:at])
     start = word.start() if word else at
     typed = line[start:at]

@@ -13,10 +13,10 @@ from pathlib import Path
 from quaver.errors import QuaverError, StoreError, UnknownName
 from quaver.study.sources.named_functions import functions_of
 from quaver.study.sources.opening import open_source
-from quaver.view.grid_view import Shape
+from quaver.view.asked import Asked
 from quaver.view.index_keeper import IndexProcess
 from quaver.view.static_export import write_file
-from quaver.view.viewed_study import Asked, Opened, ViewedStudy
+from quaver.view.viewed_study import Opened, ViewedStudy
 
 PORT = 8360
 CACHE = ".view"
@@ -106,7 +106,7 @@ def export(
     (study,) = studies_of([path]).values()
     check_functions([path], functions)
     keep(study.path, study.root, wanted=False, functions=functions)
-    asked = Asked(query, shape=Shape(sort=sort))
+    asked = Asked(query, sort=sort)
     return write_file(study, asked, file, Path(__file__).parent / "page", count)
 
 

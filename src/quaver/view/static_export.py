@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from base64 import b64encode
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from hashlib import sha256
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +24,13 @@ from quaver.errors import UnknownName
 from quaver.view.answer_document import item_document, mark_document
 from quaver.view.answer_reading import number_of, pieces, stored
 from quaver.view.answer_said import Seen, said
-from quaver.view.grid_documents import about_column, cells, grid, item_numbers, rows
+from quaver.view.asked import Asked, Given
+from quaver.view.grid_documents import about_column, cells, grid, item_numbers, row_documents
 from quaver.view.grid_view import matching
-from quaver.view.guard import one_file
 from quaver.view.index_reader import Index
 from quaver.view.overview_document import brief, overview
 from quaver.view.query_scope import Block
-from quaver.view.viewed_study import Asked, ViewedStudy
+from quaver.view.viewed_study import ViewedStudy
 
 MOST_ITEMS = 5_000
 _MOST_ANSWERS = 50_000
@@ -50,10 +54,11 @@ def document(study: ViewedStudy, asked: Asked, count: int) -> tuple[dict[str, An
     width = max(1, len(view.groups))
     count = min(count, len(view.rows), max(1, _MOST_ANSWERS // width))
     name = study.id
-    head = grid(study, asked)
-    first = rows(study, asked, 0, count)["rows"]
-    codes, _, _ = cells(study, asked, (0, count, 0, width))
-    both, _, _ = cells(study, asked, (0, count, 0, width), planes=(True, False))
+    given = Given(asked, count=count, width=width)
+    head = grid(study, given)
+    first = row_documents(study, view, slice(0, count))
+    codes, _, _ = cells(study, given)
+    both, _, _ = cells(study, replace(given, match=True))
     prompts: dict[str, int] = {}
     known: list[Any] = []
     answers = {}
@@ -119,6 +124,81 @@ def _charts(study: ViewedStudy, charts: list[dict[str, Any]]) -> dict[str, str]:
             path = study.index.folder / "charts" / one[name].rpartition("/")[2]
             found[one[name]] = path.read_text(encoding="utf-8") if path.is_file() else ""
     return found
+
+
+_IMPORT = re.compile(
+    r'^import (?:\{(?P<names>[^}]*)\}|\* as (?P<whole>\w+)) from "\./(?P<file>[\w.-]+)";$', re.MULTILINE
+)
+_EXPORT = re.compile(
+    r"^export (?P<kind>(?:async )?function\*?|const|let|class) (?P<name>[\w$]+)", re.MULTILINE
+)
+_START = "start.js"
+
+
+def one_file(page: Path, data: Any, title: str) -> str:
+    """The page with its data."""
+    style = (page / "look.css").read_text(encoding="utf-8").replace("</style", "<\\/style")
+    script = bundled(page)
+    html = (page / "index.html").read_text(encoding="utf-8")
+    policy = (
+        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data:; "
+        "form-action 'none'; base-uri 'none'"
+    )
+    head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    html = html.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{head}', 1)
+    html = re.sub(r"<title>.*?</title>", lambda _: f"<title>{escape(title)}</title>", html, count=1)
+    html = html.replace('<link rel="stylesheet" href="page/look.css">', f"<style>{style}</style>", 1)
+    parts = (
+        f'<script type="application/json" id="quaver-data">{inert(data)}</script>\n<script>{script}</script>'
+    )
+    return html.replace('<script type="module" src="page/start.js"></script>', parts, 1)
+
+
+def inert(data: Any) -> str:
+    r"""JSON in plain ASCII that cannot end the element it stands in, without the value of any key.
+
+    >>> inert({"a": "</script>é"})
+    '{"a":"\\u003c/script\\u003e\\u00e9"}'
+    """
+    text = Keys().out_of(json.dumps(data, separators=(",", ":"), default=str))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def bundled(page: Path) -> str:
+    """All modules as one script; each is a function that is called once and returns what it exports."""
+    parts = [_wrapped(name, text) for name, text in _in_order(page)]
+    return '"use strict";\nconst modules = {};\n' + "\n".join(parts).replace("</script", "<\\/script")
+
+
+def _in_order(page: Path) -> Iterator[tuple[str, str]]:
+    """The modules, each after those that it imports."""
+    done: set[str] = set()
+
+    def visited(name: str) -> Iterator[tuple[str, str]]:
+        if name in done:
+            return
+        done.add(name)
+        text = (page / name).read_text(encoding="utf-8")
+        for one in _IMPORT.finditer(text):
+            yield from visited(one["file"])
+        yield name, text
+
+    yield from visited(_START)
+
+
+def _wrapped(name: str, text: str) -> str:
+    exports = [one["name"] for one in _EXPORT.finditer(text)]
+    body = _EXPORT.sub(lambda one: f"{one['kind']} {one['name']}", _IMPORT.sub(_taken, text))
+    return f"modules[{json.dumps(name)}] = (() => {{\n{body}\nreturn {{ {', '.join(exports)} }};\n}})();"
+
+
+def _taken(one: re.Match[str]) -> str:
+    what = one["whole"] or "{" + re.sub(r"\bas\b", ":", one["names"]) + "}"
+    return f"const {what} = modules[{json.dumps(one['file'])}];"
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
 FORMATS = ("csv", "jsonl", "parquet")

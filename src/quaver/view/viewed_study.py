@@ -9,13 +9,14 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from quaver.collect.store.disk_reserve import who_collects
 from quaver.errors import QuaverError, UnknownName
-from quaver.view.grid_view import GridView, Shape, columns_of, grid_view
+from quaver.view.asked import Asked
+from quaver.view.grid_view import GridView, columns_of, grid_view
 from quaver.view.index_reader import Columns, Index, index_in, require
 from quaver.view.item_statistics import ItemStatistics, statistics_of
 from quaver.view.kept_texts import TextSearch
@@ -29,28 +30,6 @@ _PATIENCE = 1.5
 """Seconds for which a search of texts is waited for."""
 
 ValueT = TypeVar("ValueT")
-
-
-class Asked(NamedTuple):
-    """What a request asks to see.
-
-    Attributes:
-        query: The query line.
-        evaluator: Whose readings; empty for the study's first.
-        shape: How the grid is shown.
-        models: Only these models, separated by commas; empty for all.
-        prompts: Only these prompts.
-        decodings: Only these decodings.
-        repeats: Only these repeats.
-    """
-
-    query: str = ""
-    evaluator: str = ""
-    shape: Shape = Shape()
-    models: str = ""
-    prompts: str = ""
-    decodings: str = ""
-    repeats: str = ""
 
 
 class _Kept(Generic[ValueT]):
@@ -191,7 +170,7 @@ class ViewedStudy:
     def _view(self, asked: Asked) -> GridView:
         scope = self.scope(asked)
         condition = condition_of(parsed(asked.query), scope)
-        return grid_view(scope, condition, asked.shape)
+        return grid_view(scope, condition, asked)
 
     def scope(self, asked: Asked) -> Scope:
         """Where a query is asked."""

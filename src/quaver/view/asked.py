@@ -1,0 +1,164 @@
+"""What a request asks: every parameter that an address or a body may have, declared once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from quaver.core.arguments import excerpt, expectation
+from quaver.errors import QuaverError
+
+_MOST = 1 << 40
+_BY_NAME = ConfigDict(populate_by_name=True)
+
+Natural = Annotated[int, Field(ge=0, le=_MOST)]
+
+
+@dataclass(frozen=True, config=_BY_NAME)
+class Asked:
+    """The view that is asked for.
+
+    Attributes:
+        query: The query line.
+        evaluator: Whose readings; empty for the study's first.
+        sort: The order of the rows; with a hyphen before it, the other way round.
+        by: The order of the columns.
+        columns: ``matching`` leaves out columns without a matching answer.
+        fold: ``repeat`` has the repeats of a condition share a column.
+        models: Only these models, separated by commas; empty for all.
+        prompts: Only these prompts.
+        decodings: Only these decodings.
+        repeats: Only these repeats.
+    """
+
+    query: Annotated[str, Field(validation_alias="q")] = ""
+    evaluator: Annotated[str, Field(validation_alias="e")] = ""
+    sort: str = "item"
+    by: str = "design"
+    columns: str = ""
+    fold: str = ""
+    models: Annotated[str, Field(validation_alias="model")] = ""
+    prompts: Annotated[str, Field(validation_alias="prompt")] = ""
+    decodings: Annotated[str, Field(validation_alias="decoding")] = ""
+    repeats: Annotated[str, Field(validation_alias="repeat")] = ""
+
+
+class Body(BaseModel):
+    """The JSON object that a request which changes something may send; a mark has further members."""
+
+    model_config = ConfigDict(extra="allow")
+
+    item: str = ""
+    column: Annotated[StrictInt, Field(ge=0, le=_MOST)] | None = None
+    who: str | None = None
+    preview: bool = True
+    replace: bool = False
+
+
+@dataclass(frozen=True, config=_BY_NAME)
+class Given:
+    """All that a request says.
+
+    Attributes:
+        asked: The view.
+        blind: Whether the models' labels are hidden.
+        study: The study that the path names.
+        name: The mark, chart or file of the page that the path names.
+        start: The first row, answer, item, cell or character.
+        count: How many of these; each address has its own number where this is left out.
+        left: The first column of a window of cells.
+        width: How many columns it has.
+        step: As many rows become one.
+        match: Whether cells come with what matches.
+        confidence: Whether they come with their confidence.
+        excerpt: Characters of a text.
+        item: An item's id.
+        find: The item that rows are to stand around.
+        column: An answer's column.
+        against: The column of a prompt that an answer's prompt is compared with.
+        against_study: That column's study, if it is another one.
+        part: Which text of an answer.
+        download: Whether a text is to be kept as a file.
+        at: Where the cursor stands in the query line.
+        who: Whose marks.
+        format: The form of a file.
+        what: ``rows`` for all answers of the rows that are shown, not only those that match.
+        items: How many items a file has.
+        change: Which items a comparison shows.
+        a: The first study of a comparison, its columns (``A``), and ``e`` its evaluator.
+        b: The second study, its columns (``B``) and its evaluator (``eb``).
+        content: What was sent.
+    """
+
+    asked: Asked = Asked()
+    blind: bool = False
+    study: str = ""
+    name: str = ""
+    start: Annotated[Natural, Field(validation_alias="from")] = 0
+    count: Natural | None = None
+    left: Natural = 0
+    width: Natural = 0
+    step: Natural = 1
+    match: bool = False
+    confidence: bool = False
+    excerpt: Natural | None = None
+    item: str = ""
+    find: str = ""
+    column: Natural = 0
+    against: Natural | None = None
+    against_study: str = ""
+    part: str = "text"
+    download: bool = False
+    at: Natural | None = None
+    who: str = ""
+    format: str = ""
+    what: str = "matching"
+    items: Natural | None = None
+    change: str = "flip"
+    a: str = ""
+    b: str = ""
+    columns_a: Annotated[str, Field(validation_alias="A")] = ""
+    columns_b: Annotated[str, Field(validation_alias="B")] = ""
+    evaluator_b: Annotated[str, Field(validation_alias="eb")] = ""
+    content: bytes = b""
+
+    def window(self, usual: int, most: int) -> slice:
+        """The places that are asked for."""
+        count = usual if self.count is None else min(self.count, most)
+        return slice(self.start, self.start + count)
+
+    def characters(self, usual: int) -> int:
+        """How much of a text is asked for."""
+        return usual if self.excerpt is None else min(self.excerpt, _LONGEST_EXCERPT)
+
+    def body(self) -> Body:
+        """The JSON object that was sent; empty if nothing was."""
+        try:
+            return Body.model_validate_json(self.content or b"{}")
+        except ValidationError as error:
+            raise refusal(error, "body") from None
+
+
+_LONGEST_EXCERPT = 5_000
+_GIVEN = TypeAdapter(Given)
+
+
+def given_in(query: Mapping[str, str], path: Mapping[str, str], content: bytes = b"") -> Given:
+    """What a request says; a parameter that is empty counts as left out."""
+    known: dict[str, Any] = {name: value for name, value in query.items() if value}
+    known |= {"study": "", "name": "", **path}
+    try:
+        return _GIVEN.validate_python({**known, "asked": known, "content": content})
+    except ValidationError as error:
+        raise refusal(error) from None
+
+
+def refusal(error: ValidationError, where: str = "") -> QuaverError:
+    """The first thing that does not fit, as an error of Quaver's."""
+    first = error.errors(include_url=False)[0]
+    place = ".".join(part for part in (where, *map(str, first["loc"])) if part)
+    found = excerpt(first["input"])
+    return QuaverError("this does not fit", where=place, expected=expectation([first]), found=found)
