@@ -13,6 +13,7 @@ from tests.report.moved import movement_of
 import quaver
 from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.records import Estimate, Label, LabelSet
+from quaver.estimation.gathered import Gathered
 from quaver.study.analysis.measured_study import pictured
 from quaver.study.sources.study_plugins import Measurement
 
@@ -82,7 +83,7 @@ def every_chart(
         estimates += getattr(quaver.measures, name)(frame, **given)
         asked.append(Measurement(name, getattr(quaver.measures, name), None, given))
     lock = _lock(labels, variants)
-    shown = [*pictured(asked, frame, SEED), *movement_of(lock, frame)]
+    shown = [*pictured(asked, Gathered(frame), SEED), *movement_of(lock, frame)]
     return EveryChart(lock, frame, estimates, shown)
 
 

@@ -24,7 +24,8 @@ from quaver.report.charts.chart import Figure
 from quaver.report.charts.figures import Gallery
 from quaver.report.charts.plane import inline_svg
 from quaver.report.page.figure_data import download
-from quaver.report.page.notes import NARROW, WIDE, drawn, template, write_pictures
+from quaver.report.page.notes import NARROW, WIDE, drawn, write_pictures
+from quaver.report.page_templates import template
 from quaver.report.page_words import visible
 from quaver.report.tables.written_tables import write_tables
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from tests.gold_study import filled, labelled_study, truths
 
-from quaver.report.page.method import gold_sentences
+from quaver.report.page.method import gold_sample
+from quaver.report.page_templates import paragraph
+
+
+def gold_sentences(sample: dict[str, Any]) -> str:
+    return paragraph("gold_sample.txt", sample=gold_sample({"gold_sample": sample}))
 
 
 def test_a_report_says_how_the_sample_was_drawn(tmp_path: Path) -> None:
@@ -20,7 +26,7 @@ def test_a_report_says_how_the_sample_was_drawn(tmp_path: Path) -> None:
 
 
 def test_nothing_is_said_of_no_sample() -> None:
-    assert gold_sentences({}) == []
+    assert gold_sentences({}) == ""
 
 
 def test_agreement_and_settled_disagreements_are_counted() -> None:
@@ -30,7 +36,7 @@ def test_agreement_and_settled_disagreements_are_counted() -> None:
         "coders": [{"coder": "ada"}, {"coder": "ben"}], "decided": {"a": "adjudicator", "b": "majority"},
         "agreement": {"value": 0.8, "details": {"percent": 0.9}},
     }  # fmt: skip
-    text = " ".join(gold_sentences(sample))
+    text = gold_sentences(sample)
     for said in (
         "by predicted",
         "0.10 to 0.40",

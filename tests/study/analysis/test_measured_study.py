@@ -15,6 +15,7 @@ from tests.studies import written
 
 from quaver import Study
 from quaver.core.records import Label, LabelSet
+from quaver.estimation.gathered import Gathered
 from quaver.study.analysis.measured_study import pictured
 from quaver.study.sources.study_plugins import Measurement
 
@@ -112,25 +113,27 @@ def asked(answers: pl.DataFrame, **options: Any) -> list[Measurement]:
 def test_classes_have_intervals_though_nobody_asked_for_them() -> None:
     answers = frame().with_columns(evaluator=pl.lit("e"))
     found = [
-        one for one in pictured(asked(answers), answers, 0) if one.measure in ("sensitivity", "consistency")
+        one
+        for one in pictured(asked(answers), Gathered(answers), 0)
+        if one.measure in ("sensitivity", "consistency")
     ]
     assert [one.cell["class"] for one in found] == [*"abcd", *"abcd"]
     assert all(one.low <= one.value <= one.high for one in found)
-    also = pictured(asked(answers, classes=True), answers, 0)  # the file's own are not made twice
+    also = pictured(asked(answers, classes=True), Gathered(answers), 0)  # the file's own are not made twice
     assert not [one for one in also if one.measure in ("sensitivity", "consistency")]
 
 
 def test_nothing_is_pictured_where_nothing_was_asked_or_answered() -> None:
     answers = frame().with_columns(evaluator=pl.lit("e"))
-    assert pictured([], answers, 0) == []
-    assert pictured(asked(answers), answers.clear(), 0) == []
+    assert pictured([], Gathered(answers), 0) == []
+    assert pictured(asked(answers), Gathered(answers.clear()), 0) == []
     other = [one._replace(evaluator="another") for one in asked(answers)]
-    assert pictured(other, answers, 0) == []
+    assert pictured(other, Gathered(answers), 0) == []
 
 
 def test_the_noisy_predictor_lies_between_the_study_and_chance() -> None:
     answers = frame(items=400).with_columns(evaluator=pl.lit("e"))
-    found = pictured(asked(answers), answers, 0)
+    found = pictured(asked(answers), Gathered(answers), 0)
     by = {one.cell.get("predictor"): one.value for one in found if one.measure == "sensitivity_baseline"}
     own = asked(answers)[0].of(answers, resamples=0)[0].value
     assert own < by["noisy"] < by["random"]

@@ -36,12 +36,13 @@ from quaver.report.page.notes import (
     Notes,
     Pictures,
     drawn,
+    marks,
     shown_prompts,
-    template,
     write_pictures,
 )
 from quaver.report.page.page_tables import page_tables, summary_frame
 from quaver.report.page.paper_parts import paper_boxes, paper_parts
+from quaver.report.page_templates import template
 from quaver.report.page_words import slug, visible
 from quaver.report.table_rows import Table, estimates_table
 from quaver.report.tables.written_tables import write_estimates, write_tables
@@ -274,6 +275,7 @@ def _page(made: _Made) -> str:
         tables=tables,
         notes=made.notes,
         noted=made.noted,
+        marked_notes=marks,
         saved=_downloads(made),
         causes=made.causes,
         noise_in_words=noise_in_words(results),

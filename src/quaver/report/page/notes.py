@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jinja2
 import vl_convert
 from markupsafe import Markup, escape
 
@@ -17,7 +15,7 @@ from quaver.core.variant_display import Change, marked_messages, origin_in_words
 from quaver.report.charts.figures import Gallery, in_words
 from quaver.report.charts.plane import svg_text, titled, unchecked
 from quaver.report.estimate_index import Results
-from quaver.report.page_words import kind, phrase, slug
+from quaver.report.page_words import kind, phrase
 from quaver.report.table_rows import Table
 
 _CERTIFIED = "simulated"
@@ -116,26 +114,6 @@ def certified(estimates: Sequence[Estimate]) -> str:
         covers = f"these {len(found)} {level}intervals cover {ends} ("
     studies = f"{found[0]['replications']:,} simulated studies)"
     return f"In simulated studies like this one, {covers}{', ' if len(found) == 1 else ''}{studies}"
-
-
-@cache
-def template(name: str) -> jinja2.Template:
-    """A page's template, compiled once for all pages of a process."""
-    return _environment().get_template(name)
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("quaver.report", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["slug"] = slug
-    environment.globals["marked_notes"] = marks
-    return environment
 
 
 WIDE = 760

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-from quaver.report.page.notes import template
+from quaver.report.page_templates import template
 from quaver.report.page_words import shortened
 
 _WIDTH, _HEIGHT, _LEFT = 760, 220, 60

@@ -78,6 +78,11 @@ class MeasuredStudy:
         if group is not None:
             self.group = group
 
+    @cached_property
+    def whole(self) -> Gathered:
+        """The annotations, for all measures that are taken of them."""
+        return Gathered(self.frame)
+
     # ---------------------------------------------------------------- what the study says of them
 
     @cached_property
@@ -145,8 +150,7 @@ class MeasuredStudy:
         if names is None:
             more = coder_measures_of_gold(self.study, {one.measure for one in asked})
             asked = asked + [measurement(self.study, one, self.frame, ("items", "coders")) for one in more]
-        whole = Gathered(self.frame)
-        return self._doubted([found for one in asked for found in taken(self.study, one, whole)])
+        return self._doubted([found for one in asked for found in taken(self.study, one, self.whole)])
 
     def _doubted(self, made: list[Estimate]) -> list[Estimate]:
         """The estimates, with a warning where their items come in groups that the study does not declare."""
@@ -156,8 +160,7 @@ class MeasuredStudy:
 
     def audit(self) -> list[Estimate]:
         """How the answers were read, whatever the study's file asks for; and undeclared groups of items."""
-        whole = Gathered(self.frame)
-        found = [made for one in audit(self.study, self.frame) for made in one.or_why(whole)]
+        found = [made for one in audit(self.study, self.frame) for made in one.or_why(self.whole)]
         if self.frame.is_empty():
             return found
         return [*found, *with_wider(self.study, self.clusters(), self.asked, self.first)]
@@ -172,7 +175,7 @@ class MeasuredStudy:
 
     def charts(self) -> list[Estimate]:
         """What the report's charts show beyond what the file asks for."""
-        return [*pictured(self.asked, self.frame, self.seed), *self._as_judged(self.moved())]
+        return [*pictured(self.asked, self.whole, self.seed), *self._as_judged(self.moved())]
 
     def moved(self) -> list[Estimate]:
         """How far each factor with several levels moves the labels, decoding and model among them.
@@ -246,7 +249,7 @@ class MeasuredStudy:
     def verdict(self) -> list[Estimate]:
         """What the verdict and the recommendation rest on, and nothing more."""
         profiles = [one for one in self.asked if one.measure == "readiness"]
-        more = [own for one in profiles for own in taken(self.study, one, Gathered(self.frame))]
+        more = [own for one in profiles for own in taken(self.study, one, self.whole)]
         return [*self._as_judged(self.judged()), *more]
 
     def _as_judged(self, found: list[Estimate]) -> list[Estimate]:
@@ -311,7 +314,7 @@ class MeasuredStudy:
         return found
 
 
-def pictured(measurements: Sequence[Measurement], frame: pl.DataFrame, seed: int) -> list[Estimate]:
+def pictured(measurements: Sequence[Measurement], whole: Gathered, seed: int) -> list[Estimate]:
     """The estimates behind charts of sensitivity, consistency and calibration, where a study measures these.
 
     Returns:
@@ -319,9 +322,9 @@ def pictured(measurements: Sequence[Measurement], frame: pl.DataFrame, seed: int
         the noisy and the random predictor (``sensitivity_baseline`` and ``consistency_baseline``, with
         ``predictor`` in the cell); the correlation of the two; and calibration errors model by model.
     """
-    if frame.is_empty():
+    if not whole.height:
         return []
-    first = str(frame["evaluator"][0])
+    first = str(whole["evaluator"][0])
     found: list[Estimate] = []
     for one in measurements:
         if one.measure == "ece":
@@ -329,7 +332,7 @@ def pictured(measurements: Sequence[Measurement], frame: pl.DataFrame, seed: int
             with suppress(QuaverError):  # here and below: what the file asks for says why it is not measured
                 by = tuple(one.options.get("by", ()))
                 kept = tuple(column for column in by if column in ("model", "evaluator"))
-                found += one.of(frame, by=kept) if kept and kept != by else []
+                found += one.of(whole, by=kept) if kept and kept != by else []
     once: dict[tuple[str, tuple[str, ...]], Measurement] = {}
     for one in measurements:
         if one.measure in _OF and one.evaluator in (None, first):  # under one convention, the first named
@@ -337,12 +340,12 @@ def pictured(measurements: Sequence[Measurement], frame: pl.DataFrame, seed: int
     asked = list(once.values())
     if not asked:
         return found
-    frame = frame.filter(pl.col("evaluator").cast(pl.String) == first)
-    few = _sample(frame, seed)
+    read = whole.only("evaluator", (first,))
+    few = _sample(read.frame, seed)
     plain: dict[str, list[Estimate]] = {name: [] for name in _OF}
     for one in asked:
         with suppress(QuaverError):
-            known = one.of(frame, classes=True, keep=["distribution"])
+            known = one.of(read, classes=True, keep=["distribution"])
             if not one.options.get("classes"):  # else the file's own estimates have them
                 found += [replace(own, distribution=None) for own in known if "class" in own.cell]
             found += [*distributions(known, matrix=_MATRIX), *_predictors(one, few)]
