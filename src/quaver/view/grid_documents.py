@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Any
 
@@ -15,11 +13,13 @@ from quaver.view.asked import Given
 from quaver.view.grid_view import GridView, matching
 from quaver.view.index_design import Column, IndexDesign
 from quaver.view.mark_book import Mark
+from quaver.view.query_fields import Fields
 from quaver.view.query_language import quoted, written
-from quaver.view.query_scope import Block
+from quaver.view.query_scope import Block, Coded
 from quaver.view.viewed_study import ViewedStudy
 
 _EXCERPT = 200
+_MOST_VALUES = 50
 _BLOCK = 2_000
 
 
@@ -252,34 +252,28 @@ def read_as(design: IndexDesign, legend: int, sure: float, modal: int) -> dict[s
 
 def facets(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """How many matching answers, or items, have each value of each field."""
-    view, design, groups = study.view(given.asked), study.index.design, study.index.groups
-    statuses: Counter[str] = Counter()
-    for (_, status), n in zip(design.meanings, view.counts, strict=True):
-        statuses[status] += int(n)
-    labels = view.counts[1 : len(design.codes) + 1]
-    fields = [_field("label", zip(design.codes, labels, strict=True)), _field("status", statuses.items())]
-    columns = [design.columns[int(at)] for at in view.scope.columns.places]
-    for name in ("model", "prompt", "decoding", "repeat"):
-        counted: Counter[str] = Counter()
-        for column, n in zip(columns, view.margins.matched, strict=True):
-            counted[str(getattr(column, name))] += int(n)
-        fields.append(_field(name, counted.items()))
-    golds = np.bincount(study.index.gold[view.rows], minlength=len(design.codes) + 1)
-    if golds[1:].any():
-        fields.append(_field("gold", zip((None, *design.codes), golds, strict=True)))
-    for name, known in design.groups.items():
-        values = (None, *known)
-        counts = np.bincount(groups[name][view.rows], minlength=len(values))
-        fields.append(_field(name, zip(values, counts, strict=True)))
-    return {"fields": fields, "version": study.version}
+    view = study.view(given.asked)
+    fields = Fields(view.scope)
+    known = {name: fields.get(name) for name in ("label", "status", "model", "prompt", "decoding", "repeat")}
+    if (study.index.gold[view.rows] > 0).any():
+        known["gold"] = fields.get("gold")
+    known |= {name: fields.group(name) for name in study.index.design.groups}
+    documents = [_facet(name, field.coded, view) for name, field in known.items() if field and field.coded]
+    return {"fields": documents, "version": study.version}
 
 
-def _field(name: str, counted: Iterable[tuple[str | None, Any]]) -> dict[str, Any]:
-    """The most frequent values of a field; None is the absence of one."""
-    known = sorted(((value, int(n)) for value, n in counted if n), key=lambda one: -one[1])[:50]
+def _facet(name: str, coded: Coded, view: GridView) -> dict[str, Any]:
+    """The most frequent values of a field; of items also the absence of one."""
+    values: list[tuple[str | None, int]] = [*zip(coded.names, view.counted(coded)[1:], strict=True)]
+    if coded.level == "item":
+        values.insert(0, (None, view.counted(coded)[0]))
+    ranked = sorted(((value, n) for value, n in values if n), key=lambda one: -one[1])
     return {
         "field": name,
-        "values": [{"value": value, "count": n, "query": query_for(name, value)} for value, n in known],
+        "values": [
+            {"value": value, "count": n, "query": query_for(name, value)}
+            for value, n in ranked[:_MOST_VALUES]
+        ],
     }
 
 

@@ -12,7 +12,7 @@ from quaver.view.index_design import Column
 from quaver.view.index_reader import Columns, Index
 from quaver.view.item_statistics import folded_codes
 from quaver.view.query_language import QueryError
-from quaver.view.query_scope import Block, Condition, Scope
+from quaver.view.query_scope import Block, Coded, Condition, Scope
 from quaver.view.row_clusters import Clusters, clustered
 
 SORTS = {
@@ -77,6 +77,18 @@ class GridView:
         """The columns that are shown; of those that share one, the first."""
         design = self.scope.index.design
         return [design.columns[int(self.scope.columns.places[group[0]])] for group in self.groups]
+
+    def counted(self, coded: Coded) -> list[int]:
+        """How many matching answers, or items, have each value of a field; first those that have none."""
+        codes, weights = coded.codes, None
+        if coded.level == "cell":
+            weights = self.counts
+        elif coded.level == "column":
+            codes, weights = codes[self.scope.columns.places], self.margins.matched
+        else:
+            codes = codes[self.rows]
+        counts = np.bincount(codes, weights, minlength=len(coded.names) + 1)
+        return [int(n) for n in counts]
 
     def place_of(self, row: int | None) -> int | None:
         """The place of an item among the rows; None where it is not shown."""

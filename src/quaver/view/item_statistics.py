@@ -42,6 +42,11 @@ class ItemStatistics:
         """The flip rate: the share of labels that differ from the most frequent one."""
         return 1 - self.agreement
 
+    @property
+    def valid_share(self) -> Any:
+        """The share of answers with a label; NaN without answers."""
+        return _share(self.valid, self.answered)
+
     def accuracy(self, gold: Any) -> Any:
         """The share of answers with the gold label; NaN without one."""
         return np.where(gold > 0, _share(self.right, self.answered), np.nan).astype(np.float32)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from quaver.errors import nearest
 from quaver.view.index_reader import Columns, Index
 from quaver.view.item_statistics import ItemStatistics, chosen
 from quaver.view.kept_texts import TextSearch
+from quaver.view.query_language import QueryError, Value
 
 Level = Literal["item", "column", "cell"]
 """What a condition is about; a condition on cells is the most specific one."""
@@ -112,23 +114,15 @@ def of_cells(holds: Callable[[Block], Any]) -> Condition:
     return Condition("cell", holds)
 
 
-def of_codes(codes: Any, size: int) -> Condition:
-    """A condition on the legend codes of answers."""
-    table = np.zeros(size, bool)
-    table[list(codes)] = True
-    return of_cells(lambda block: table[block.codes])
-
-
-def of_columns(known: Any, scope: Scope) -> Condition:
-    """A condition on columns, by an answer for each column of the design."""
-    shown = np.asarray(known, bool)[scope.columns.places][None, :]
-    return Condition("column", lambda block: shown)
-
-
-def of_items(known: Any) -> Condition:
-    """A condition on items, by an answer for each item."""
+def where(level: Level, known: Any, scope: Scope) -> Condition:
+    """What holds of some legend codes of answers, of some columns of the design, or of some items."""
     every = np.asarray(known, bool)
-    return Condition("item", lambda block: every[block.rows][:, None])
+    if level == "cell":
+        return Condition(level, lambda block: every[block.codes], of_missing=bool(every[0]))
+    if level == "column":
+        shown = every[scope.columns.places][None, :]
+        return Condition(level, lambda block: shown)
+    return Condition(level, lambda block: every[block.rows][:, None])
 
 
 def both(parts: list[Condition]) -> Condition:
@@ -159,3 +153,43 @@ def _joined(parts: list[Condition], join: Any, nothing: bool) -> Condition:
         return found
 
     return Condition(level, holds, any(part.of_missing for part in parts))
+
+
+class Coded(NamedTuple):
+    """One value in each place: of each legend code of answers, each column of the design, or each item.
+
+    A code is the place of a value among the names, from 1, and 0 where there is none; the forms are how a
+    query may write values.
+    """
+
+    level: Level
+    codes: Any
+    names: Sequence[str]
+    forms: Mapping[str, list[int]]
+
+
+def fitting(value: Value, forms: Mapping[str, list[int]], field: str) -> set[int]:
+    """The codes that a value means: of the form as it is, or else in any case of letters."""
+    if value.text in forms and not value.open:
+        return set(forms[value.text])
+    wanted, found = value.text.lower(), set()
+    for form, codes in forms.items():
+        plain = form.lower()
+        if plain.startswith(wanted) if value.open else plain == wanted:
+            found.update(codes)
+    if not found:
+        raise unknown_in(value.text, forms, field, value.at)
+    return found
+
+
+def unknown_in(text: str, known: Iterable[str], what: str, at: tuple[int, int]) -> QueryError:
+    """The error of a name that is not known, with the nearest that is."""
+    names = list(known)
+    near = nearest(text, names)
+    return QueryError(
+        f"no {what} is named {text!r}",
+        at,
+        expected=", ".join(names[:12]) + (" …" if len(names) > 12 else ""),
+        found=text,
+        fix=f"did you mean {near!r}?" if near else None,
+    )

@@ -22,9 +22,9 @@ from quaver.view.item_statistics import ItemStatistics, statistics_of
 from quaver.view.kept_texts import TextSearch
 from quaver.view.looks import Looks
 from quaver.view.mark_book import MarkBook
+from quaver.view.query_fields import Fields, condition_of
 from quaver.view.query_language import parsed, quoted
 from quaver.view.query_scope import Block, Scope
-from quaver.view.query_terms import Terms, condition_of
 
 _PATIENCE = 1.5
 """Seconds for which a search of texts is waited for."""
@@ -230,9 +230,9 @@ class ViewedStudy:
         shown = np.broadcast_to(condition.holds(Block(scope, slice(0, 0))), (1, index.width))[0]
         return columns_of(index, np.flatnonzero(shown))
 
-    def terms(self, asked: Asked) -> Terms:
-        """The fields of a query with their values."""
-        return Terms(self.scope(asked))
+    def fields(self, asked: Asked) -> Fields:
+        """The fields that a query may name."""
+        return Fields(self.scope(asked))
 
     # ------------------------------------------------------------------------ beside
 
