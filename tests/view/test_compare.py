@@ -83,12 +83,11 @@ def test_changes_can_be_chosen_and_paged(browser: TestClient) -> None:
     assert [row["item"] for row in page] == [row["item"] for row in every[5:8]]
 
 
-def test_prompts_of_two_studies_are_held_against_each_other(browser: TestClient) -> None:
+def test_an_answer_comes_with_the_prompt_of_another_study(browser: TestClient) -> None:
     found = browser.get("api/studies/tones/answer?item=i1&column=3&against=6&against_study=others").json()
-    kinds = {kind for part in found["against"]["diff"] for kind, _ in part["parts"]}
-    assert kinds == {"=", "-", "+"}
-    own = [text for part in found["against"]["diff"] for kind, text in part["parts"] if kind != "+"]
-    assert "".join(own) == "".join(one["content"] for one in found["against"]["prompt"])
+    other = browser.get("api/studies/others/answer?item=i1&column=6").json()
+    assert (found["against"]["study"], found["against"]["column"]) == ("others", other["column"])
+    assert found["against"]["prompt"] == other["prompt"] != found["prompt"]
 
 
 @pytest.mark.parametrize(

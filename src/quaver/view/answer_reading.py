@@ -65,7 +65,7 @@ def stored(index: Index) -> Iterator[sqlite3.Connection | None]:
 def number_of(index: Index, at: int, column: int, follow_up: str = "") -> int:
     """The number of the response in a cell; 0 where there is none."""
     name = f"response-{follow_up}" if follow_up else "response"
-    return index.plane(name, "uint32").cell(at, column)
+    return int(index.plane(name, "uint32").cell(at, column))
 
 
 def facts_of(db: sqlite3.Connection, number: int) -> dict[str, Any] | None:

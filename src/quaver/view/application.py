@@ -24,7 +24,7 @@ from quaver.view.answer_reading import number_of, pieces, stored
 from quaver.view.asked import Given, given_in
 from quaver.view.compare_document import comparison
 from quaver.view.gold_marks import to_gold
-from quaver.view.index_keeper import IndexProcess
+from quaver.view.index_design import error_document
 from quaver.view.mark_import import exported_marks, taken_in
 from quaver.view.query_completion import completions
 from quaver.view.query_language import QueryError
@@ -59,13 +59,10 @@ class Viewer:
 
     Args:
         studies: The open studies by id.
-        processes: What keeps their indexes, by id.
     """
 
-    def __init__(
-        self, studies: Mapping[str, ViewedStudy], processes: Mapping[str, IndexProcess] | None = None
-    ) -> None:
-        self.studies, self.processes = studies, dict(processes or {})
+    def __init__(self, studies: Mapping[str, ViewedStudy]) -> None:
+        self.studies = studies
         self.reports = {study.ticket: f"/reports/{name}" for name, study in studies.items()}
         self.who = account_name() or "me"
 
@@ -100,7 +97,7 @@ class Viewer:
             ("POST", "/marks/import"): self.import_marks,
             ("DELETE", "/marks/{name}"): answer_document.remove_mark,
             ("POST", "/look"): overview_document.look,
-            ("POST", "/verdict"): self.verdict,
+            ("POST", "/verdict"): overview_document.judge,
         }
         every = dict(of_server)
         every["GET", "/reports/{study}"] = self._of_study(report)
@@ -161,12 +158,6 @@ class Viewer:
         """Take in a file of marks."""
         return taken_in(study, given.format, given.content, given.who or self.who)
 
-    def verdict(self, study: ViewedStudy, given: Given) -> dict[str, Any]:
-        """Have the verdict made anew."""
-        if process := self.processes.get(study.id):
-            process.make_verdict()
-        return {}
-
 
 def _endpoint(handler: Handler) -> Callable[[Request], Any]:
     """A route that computes beside the event loop, and whose errors are documents too."""
@@ -176,7 +167,7 @@ def _endpoint(handler: Handler) -> Callable[[Request], Any]:
             given = given_in(request.query_params, request.path_params, await _body(request))
             return await run_in_threadpool(lambda: _response(handler(given)))
         except QuaverError as error:
-            document = overview_document.error_document(error)
+            document = error_document(error)
             if isinstance(error, QueryError):
                 document["at"] = list(error.at)
             return _response({"error": document}, _status(error))

@@ -233,8 +233,7 @@ def about_column(mark: Mark, column: Column) -> bool:
 def reading_of(study: ViewedStudy, evaluator: int, at: int, column: int, modal: int) -> dict[str, Any]:
     """How an answer was read, as far as the index knows."""
     index = study.index
-    raw = index.plane(f"confidence-{evaluator}", "float32")
-    sure = float(raw.rows(at, at + 1)[0, column]) if raw.exists else 0.0
+    sure = index.plane(f"confidence-{evaluator}", "float32").cell(at, column)
     return read_as(index.design, index.labels(evaluator).cell(at, column), sure, modal)
 
 

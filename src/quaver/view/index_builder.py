@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -23,7 +23,7 @@ from quaver.score.annotation import Annotator
 from quaver.study.analysis.annotation_frame import annotator_of, is_current, readable
 from quaver.study.sources.kept_annotations import scan_kept
 from quaver.study.sources.study_source import StudySource
-from quaver.view.index_design import LOOPING, TRUNCATED, legend_codes
+from quaver.view.index_design import CURRENT, LOOPING, TRUNCATED, State, legend_codes, write_json
 from quaver.view.index_parts import (
     READ,
     CallCells,
@@ -37,34 +37,9 @@ from quaver.view.index_parts import (
 )
 from quaver.view.kept_texts import KeptTexts, TextWriter, folded
 
-CURRENT = "current"
-"""The file that names the index in use."""
-
 _AT_ONCE = 5_000
 _ROWS = 500_000
 _REMEMBERED, _LONGEST_REMEMBERED = 200_000, 200
-
-
-class State(NamedTuple):
-    """How far an index has come.
-
-    Attributes:
-        last: The number of the last response in it.
-        done: Answers, or labels, that are in it.
-        of: How many there are.
-        complete: Whether it holds all that there was when it was last continued.
-        frame: Rows of the annotation frame that are in it, where its labels came from there.
-        changed: Counts changes of what was there: answers in the place of errors, new gold labels.
-        seconds: How long it took to make.
-    """
-
-    last: int = 0
-    done: int = 0
-    of: int = 0
-    complete: bool = False
-    frame: int = 0
-    changed: int = 0
-    seconds: float = 0.0
 
 
 class IndexBuilder:
@@ -318,8 +293,3 @@ _CALLS = "SELECT count(*) FROM calls"
 _FACTS = """
     SELECT a.response, a.condition, a.item, a.repeat, r.text, r.thinking, r.tokens IS NOT NULL
     FROM calls a JOIN responses r ON r.id = a.response WHERE a.response > ? ORDER BY a.response LIMIT ?"""
-
-
-def write_json(path: Path, document: Any) -> None:
-    """Write a document whole or not at all."""
-    replace_text(path, json.dumps(document, ensure_ascii=True, default=str))

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
 from quaver.core.records import LabelSet, Variant
+from quaver.core.replaced_file import replace_text
+
+CURRENT = "current"
+"""The file that names the index in use."""
+
+FAILURE = "failure.json"
+"""Where the indexing process writes an error for the server."""
 
 MISSING = 0
 TRUNCATED, LOOPING = 1, 2
@@ -182,3 +191,38 @@ def _entry(code: int, kind: str, name: str, title: str, colour: str, mark: str) 
 
 def _initial(name: str) -> str:
     return next((one for one in name if one.isalnum()), "")
+
+
+class State(NamedTuple):
+    """How far an index has come.
+
+    Attributes:
+        last: The number of the last response in it.
+        done: Answers, or labels, that are in it.
+        of: How many there are.
+        complete: Whether it holds all that there was when it was last continued.
+        frame: Rows of the annotation frame that are in it, where its labels came from there.
+        changed: Counts changes of what was there: answers in the place of errors, new gold labels.
+        seconds: How long it took to make.
+    """
+
+    last: int = 0
+    done: int = 0
+    of: int = 0
+    complete: bool = False
+    frame: int = 0
+    changed: int = 0
+    seconds: float = 0.0
+
+
+def write_json(path: Path, document: Any) -> None:
+    """Write a document whole or not at all."""
+    replace_text(path, json.dumps(document, ensure_ascii=True, default=str))
+
+
+def error_document(error: Exception) -> dict[str, Any]:
+    """An error for the page."""
+    names = ("problem", "where", "expected", "found", "fix")
+    return {name: getattr(error, name, None) for name in names} | (
+        {} if hasattr(error, "problem") else {"problem": str(error)}
+    )

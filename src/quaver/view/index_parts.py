@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from hashlib import blake2b
@@ -278,56 +277,3 @@ class PlaneWriter:
         """Let other processes see what was put."""
         for plane in self._open.values():
             plane.flush()
-
-
-class Plane:
-    """A plane that is read in pieces, so that no more of it than a piece is in memory.
-
-    Args:
-        path: The file; where it is missing, all cells are zero.
-        kind: NumPy's name of what a cell takes.
-        width: How many columns it has.
-    """
-
-    def __init__(self, path: Path, kind: str, width: int) -> None:
-        self._path, self._kind, self.width = path, np.dtype(kind), width
-        self._file: int | None = None
-
-    def __del__(self) -> None:
-        if self._file is not None:
-            os.close(self._file)
-
-    @property
-    def exists(self) -> bool:
-        """Whether anything was put into it; the file then stays open."""
-        if self._file is None:
-            try:
-                self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
-            except FileNotFoundError:
-                return False
-        return True
-
-    def _read(self, count: int, start: int) -> Any:
-        """Some cells, given by their place when all rows stand one behind the other."""
-        size = self._kind.itemsize
-        return np.frombuffer(os.pread(self._file or 0, count * size, start * size), self._kind)
-
-    def rows(self, start: int, stop: int) -> Any:
-        """Consecutive rows."""
-        if not self.exists or not self.width:
-            return np.zeros((stop - start, self.width), self._kind)
-        cells = self._read((stop - start) * self.width, start * self.width)
-        return cells.reshape(stop - start, self.width)
-
-    def some(self, rows: Any) -> Any:
-        """Rows by their numbers, in that order."""
-        found = np.zeros((len(rows), self.width), self._kind)
-        if not self.exists or not self.width:
-            return found
-        for place, row in enumerate(rows):
-            found[place] = self._read(self.width, int(row) * self.width)
-        return found
-
-    def cell(self, row: int, column: int) -> int:
-        """One cell."""
-        return int(self._read(1, row * self.width + column)[0]) if self.exists else 0

@@ -11,9 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quaver.errors import StoreError
-from quaver.view.index_builder import CURRENT, State
-from quaver.view.index_design import IndexDesign, design_of
-from quaver.view.index_parts import Plane
+from quaver.view.index_design import CURRENT, IndexDesign, State, design_of
 from quaver.view.kept_texts import KeptNames, KeptTexts
 
 _CELLS = 1_000_000
@@ -30,6 +28,41 @@ class Columns(NamedTuple):
 
     places: Any
     every: bool
+
+
+class Plane:
+    """A plane, read in pieces so that no more of it is in memory; zeros where there is none."""
+
+    def __init__(self, path: Path, kind: str, width: int) -> None:
+        self._path, self._kind, self.width = path, np.dtype(kind), width
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was put into it."""
+        return self._path.exists()
+
+    def rows(self, start: int, stop: int) -> Any:
+        """Consecutive rows."""
+        return self._read([start], stop - start)[0]
+
+    def some(self, rows: Any) -> Any:
+        """Rows by their numbers, in that order."""
+        return self._read(rows, 1).reshape(-1, self.width)
+
+    def cell(self, row: int, column: int) -> Any:
+        """The number in one cell."""
+        return self.rows(row, row + 1)[0, column].item()
+
+    def _read(self, starts: Any, count: int) -> Any:
+        """Pieces of some rows each."""
+        found = np.zeros((len(starts), count, self.width), self._kind)
+        if not found.size or not self.exists:
+            return found
+        with self._path.open("rb", buffering=0) as file:
+            for place, start in enumerate(starts):
+                file.seek(int(start) * self.width * self._kind.itemsize)
+                file.readinto(found[place])
+        return found
 
 
 class Index:

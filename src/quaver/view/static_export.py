@@ -260,7 +260,7 @@ def _rows(study: ViewedStudy, asked: Asked, cells: list[tuple[int, int, int]]) -
             about, (label, status) = index.design.columns[column], index.design.meanings[code]
             number = number_of(index, item, column) if db is not None else 0
             said = "".join(pieces(db, "responses", "text", number)) if db is not None and number else None
-            sure = _float(confidence, item, column)
+            sure = confidence.cell(item, column)
             if item not in texts:
                 texts = {item: out_of(index.item_text(item))}
             gold = int(index.gold[item])
@@ -286,16 +286,11 @@ def _rows(study: ViewedStudy, asked: Asked, cells: list[tuple[int, int, int]]) -
                     "evaluator": index.design.evaluators[evaluator],
                     "label": label,
                     "status": status,
-                    "confidence": sure,
+                    "confidence": round(sure - 1, 6) if sure else None,
                     "answer": None if said is None else out_of(said),
                 }
             )
     return found
-
-
-def _float(plane: Any, item: int, column: int) -> float | None:
-    known = float(plane.rows(item, item + 1)[0, column]) if plane.exists else 0.0
-    return round(known - 1, 6) if known else None
 
 
 def _csv(path: Path, some: Iterator[pl.DataFrame], empty: pl.DataFrame) -> None:

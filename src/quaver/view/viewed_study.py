@@ -96,6 +96,7 @@ class ViewedStudy:
         self.looks = Looks(self.root)
         self.ticket = secrets.token_urlsafe(24)  # the address of its report, which opens nothing else
         self.failure: QuaverError | None = None
+        self.verdict_wanted = threading.Event()
 
     # ----------------------------------------------------------------------- state
 

@@ -128,13 +128,25 @@ def test_an_answer_has_all_that_is_known_of_it(answer: Any) -> None:
     assert panel.locator(".answers-of li").count() == PROMPTS * REPEATS
 
 
-def test_what_differs_from_another_prompt_is_marked(answer: Any) -> None:
+_WITHOUT = """(kind) => [...document.querySelectorAll(".prompted pre.prompt")].map((one) => {
+  const copy = one.cloneNode(true);
+  copy.querySelectorAll(kind).forEach((part) => part.remove());
+  return copy.textContent;
+})"""
+"""The texts of a prompt in which changes are marked, without those of a kind."""
+
+
+def test_what_differs_from_another_prompt_is_marked(answer: Any, address: str) -> None:
     panel = answer.page.locator(".panel")
     panel.locator(".prompted ins").first.wait_for()
     choose = panel.get_by_label("Marked: what differs from")
     options = choose.locator("option").all_inner_texts()
     assert options[0] == "nothing"
     assert len(options) == PROMPTS  # nothing, and the others
+    prompts = answer.page.request.get(f"{address}api/studies/tones/answer?item=i5&column=4").json()
+    for kind, shown in (("ins", prompts["against"]["prompt"]), ("del", prompts["prompt"])):
+        texts = answer.page.evaluate(_WITHOUT, kind)
+        assert texts == [one["content"] for one in shown]
     choose.select_option("nothing")
     answer.until("!document.querySelector('.panel ins')")
     answer.until("location.hash.includes('against=none')")

@@ -157,8 +157,8 @@ export class AnswerPanel {
     const unmarked = current().given.against === "none";
     const chosen = against && !unmarked ? String(others.find(([at]) => design.columns[Number(at)]?.prompt === against.column.prompt)?.[0] ?? "") : "";
     const choose = others.length ? choice("Marked: what differs from", [["", "nothing"], ...others], chosen, (at) => change({against: at || "none"}, {replace: true})) : null;
-    const diff = against && against.column.prompt !== own.prompt && !unmarked ? against.diff : null;
-    const same = diff?.every((one) => one.parts.every(([kind]) => kind === "="));
+    const diff = against && against.column.prompt !== own.prompt && !unmarked && against.prompt.length ? parts.differing(against.prompt, answer.prompt, answer.item.text) : null;
+    const same = diff?.every((one) => one.every(([kind]) => kind === "same"));
     return made(
       "section",
       {class: "prompted"},

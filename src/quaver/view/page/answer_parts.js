@@ -2,6 +2,7 @@
 
 import { count, fill, made, money, percent, seconds, visible } from "./elements.js";
 import { STATUS_WORDS } from "./colours.js";
+import { difference } from "./text_diff.js";
 
 const SHORT = 20_000; // characters of a text that are shown at once
 
@@ -102,13 +103,18 @@ function agreed(readings) {
 
 /** What differs between two prompts: what is only in the other one, what is only in this. */
 export function marked(parts) {
-  return parts.map(([kind, text]) => (kind === "=" || kind === "same" ? text : made(kind === "-" || kind === "removed" ? "del" : "ins", {}, text)));
+  return parts.map(([kind, text]) => (kind === "same" ? text : made(kind === "removed" ? "del" : "ins", {}, text)));
+}
+
+/** What differs from another prompt, message by message; the item's text is the same in both, or not, as a whole. */
+export function differing(before, after, text) {
+  return after.map((one, at) => difference(before[at]?.content ?? "", one.content, text));
 }
 
 /** The prompt as it was sent, a message at a time. */
 export function prompt(messages, diff) {
   return messages.map((one, at) => {
-    const parts = diff?.[at]?.parts;
+    const parts = diff?.[at];
     const body = parts ? made("pre", {class: "prompt"}, ...marked(parts)) : longText(one.content, {attributes: {class: "prompt"}});
     return made("div", {class: "message"}, made("p", {class: "role"}, one.role === "plain" ? "text" : one.role), body, one.cut ? made("p", {class: "soft"}, `The first part of ${count(one.length)} characters.`) : null);
   });

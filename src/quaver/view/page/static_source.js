@@ -2,7 +2,6 @@
 
 import { quoted, term } from "./query_terms.js";
 import { matcher } from "./static_query.js";
-import { difference } from "./text_diff.js";
 
 const IS = ["flip", "modal", "right", "wrong", "valid", "error", "answered", "missing", "flipped"];
 
@@ -220,7 +219,7 @@ export class StaticSource {
     return typeof answer?.prompt === "number" ? this.data.prompts[study][answer.prompt] : answer?.prompt ?? [];
   }
 
-  /** The prompt that an answer's is compared with, and what differs: the one that was chosen, or the study's own. */
+  /** The prompt that an answer's is compared with: the one that was chosen, or the study's own. */
   #against(study, own, given, column, prompt) {
     const {columns} = own.grid;
     const here = columns[column];
@@ -229,9 +228,7 @@ export class StaticSource {
     const other = columns.find((one) => String(one.column) === String(given.against)) ?? columns.find((one) => beside(one) && one.prompt === original) ?? columns.find(beside);
     const messages = other ? this.#prompt(study, this.data.answers[study][`${given.item}\u0000${other.column}`]) : [];
     if (!messages.length || messages.length !== prompt.length) return null;
-    const kinds = {same: "=", removed: "-", added: "+"};
-    const diff = prompt.map((one, at) => ({role: one.role, parts: difference(messages[at].content, one.content).map(([kind, text]) => [kinds[kind], text])}));
-    return {column: other, prompt: messages, diff};
+    return {column: other, prompt: messages};
   }
 
   async item(study, given) {

@@ -2,17 +2,21 @@
 
 const MOST = 4_000_000; // words of one times words of the other; of more, all between their common ends differs
 
-function words(text) {
+const SHORTEST = 12; // characters of a text that counts as one word
+
+function words(text, whole) {
+  const at = whole.length < SHORTEST ? -1 : text.indexOf(whole);
+  if (at >= 0) return [...words(text.slice(0, at), ""), whole, ...words(text.slice(at + whole.length), "")];
   return text.match(/\s+|[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu) || [];
 }
 
 /**
  * The parts of two texts: pairs of "same", "removed" or "added" and the text.
  *
- * The words that both have in common are a longest common subsequence.
+ * The words that both have in common are a longest common subsequence. `whole`, a text within both, is one word.
  */
-export function difference(before, after) {
-  const [left, right] = [words(before), words(after)];
+export function difference(before, after, whole = "") {
+  const [left, right] = [words(before, whole), words(after, whole)];
   let [start, ends] = [0, 0];
   const shorter = Math.min(left.length, right.length);
   while (start < shorter && left[start] === right[start]) start += 1;
