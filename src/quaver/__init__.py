@@ -3,6 +3,7 @@
 Start here; ``help(quaver.NAME)`` says more of each:
 
 - ``check``: from a table of texts to a verdict on a model's labels, in one call;
+- ``label``: a label for each text, as a check recommends, in a copy of the table;
 - ``Study.open("study.yaml")``: a study, from its file to its report;
 - ``Collection.open("tasks.yaml")``: several studies in one file, run and reported together;
 - ``import_annotations``: a study of labels that you already have; ``measure_agreement``: how far they agree;
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from quaver.study.imports.agreement_import import measure_agreement, read_annotations
     from quaver.study.imports.label_columns import Roles
     from quaver.study.imports.label_import import import_annotations
+    from quaver.study.labelling.labelling import Labelled, label
     from quaver.study.session import Study
 
     __version__: str
@@ -57,6 +59,7 @@ __all__ = [
     "ItemError",
     "Label",
     "LabelSet",
+    "Labelled",
     "MeasureError",
     "ModelError",
     "QuaverError",
@@ -75,6 +78,7 @@ __all__ = [
     "freeze",
     "frozen",
     "import_annotations",
+    "label",
     "measure_agreement",
     "measures",
     "read_annotations",
@@ -91,6 +95,7 @@ _load = lazy_names(
         "Estimate": "quaver.core.records",
         "Label": "quaver.core.records",
         "LabelSet": "quaver.core.records",
+        "Labelled": "quaver.study.labelling.labelling",
         "Roles": "quaver.study.imports.label_columns",
         "Study": "quaver.study.session",
         "Worst": "quaver.comparison.worst_items",
@@ -101,6 +106,7 @@ _load = lazy_names(
         "freeze": "quaver.study.freezing",
         "frozen": "quaver.study.freezing",
         "import_annotations": "quaver.study.imports.label_import",
+        "label": "quaver.study.labelling.labelling",
         "measure_agreement": "quaver.study.imports.agreement_import",
         "measures": "quaver.measures",
         "read_annotations": "quaver.study.imports.agreement_import",

@@ -103,6 +103,7 @@ DOCUMENTS: dict[FileName, Callable[[str], dict[str, Any]]] = {
     },
     "certified.json": lambda text: {"fingerprint": text, "places": []},
     "frozen.json": lambda text: {"format": 1, "frozen": [], "about": text},
+    "labelled.json": lambda text: {"file": text, "sha256": text},
     "accepted.json": lambda text: {"asked": {"text": text}, "found": {}},
     "shard.json": lambda text: {**_SHARD, "study": text},
 }

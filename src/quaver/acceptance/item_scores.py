@@ -70,8 +70,8 @@ def evidence_of(
         pl.len().alias("asked"),
         pl.col("gold", "gold_probability", "gold_drawn", *groups).first(),
     )
-    modal = _modal(frame, labels)
-    sure = _confidence(annotations if confidences is None else confidences, modal, labels)
+    modal = most_frequent(frame, labels)
+    sure = mean_confidence(annotations if confidences is None else confidences, modal, labels)
     found = items.join(modal, on="item", how="left", maintain_order="left")
     found = found.join(sure, on="item", how="left", maintain_order="left")
     drawn, gold = found["gold_drawn"].fill_null(False), found["gold"].fill_null("")
@@ -105,7 +105,7 @@ def _check(annotations: pl.DataFrame) -> None:
     )
 
 
-def _modal(frame: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
+def most_frequent(frame: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
     """Each item's most frequent label, and how often it was given; of equals the first in the label set."""
     order = pl.DataFrame(
         {"label": list(labels), "place": range(len(labels))}, schema_overrides={"label": pl.String}
@@ -120,7 +120,7 @@ def _modal(frame: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
     )
 
 
-def _confidence(frame: pl.DataFrame, modal: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
+def mean_confidence(frame: pl.DataFrame, modal: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
     """The mean probability of each item's label; where an answer has no distribution, from its confidence."""
     if "confidence" not in frame.columns or frame["confidence"].null_count() == frame.height:
         return pl.DataFrame(schema={"item": pl.String, "confidence": pl.Float64})

@@ -71,7 +71,11 @@ def _check_above(flag: str, value: Any, least: float | None) -> None:
 def with_options(record: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Makes a command take the options of a record (`core.options`) beside its own; lists as ``a,b,c``."""
     options = options_in(record)
-    lists = [name for name, (kind, _) in options.items() if Sequence[str] in (kind, *get_args(kind))]
+    lists = [
+        name
+        for name, (kind, _) in options.items()
+        if any(get_origin(one) is Sequence for one in (kind, *get_args(kind)))
+    ]
 
     def decorated(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)

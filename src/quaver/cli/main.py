@@ -22,6 +22,7 @@ from quaver.errors import QuaverError, on_the_command_line
 GROUPS = {
     "Start": (
         "check",
+        "label",
         "demo",
         "init",
         "import",
@@ -65,8 +66,8 @@ GROUPS = {
 
 COMMANDS = tuple(chain.from_iterable(GROUPS.values()))
 EVERYDAY = (
-    *("check", "demo", "init", "import", "plan", "run", "status"),
-    *("measure", "report", "view", "compare", "gold", "bundle", "verify"),
+    *("check", "label", "demo", "init", "import", "plan", "run", "status"),
+    *("report", "view", "compare", "gold", "bundle", "verify"),
 )
 """What ``quaver --help`` shows; ``quaver help --all`` shows every command."""
 _WIDTH = max(map(len, COMMANDS))

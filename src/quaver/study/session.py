@@ -271,6 +271,33 @@ class Study:
         return scan(self.source) if lazy else annotations_of(self.source)
 
     @guarded
+    def labels(
+        self, *, model: str | None = None, variants: Sequence[str] | None = None, evaluator: str | None = None
+    ) -> pl.DataFrame:
+        """One label for each text: the most frequent one of its answers, or the one that a person gave.
+
+        Args:
+            model: Only this model's answers.
+            variants: Only these prompts', by their ids.
+            evaluator: The evaluator that reads them; the study's first if left out.
+
+        Returns:
+            A row for each item: ``item``; ``label``; ``labelled_by`` (``a person`` or ``the model``);
+            ``model_label``, of equally frequent ones the first in the label set; ``agreement``, the share of
+            its answers that give it (answers without a label disagree), null where there is one answer;
+            ``confidence``, the mean probability of that label; and ``needs_person``, the reason for which
+            a person should look, null where there is none: no label, or less than three quarters of the
+            answers give it.
+
+        Raises:
+            StoreError: Nothing is stored yet.
+            UnknownName: No model, prompt or evaluator has that name.
+        """
+        from quaver.study.analysis.text_labels import text_labels
+
+        return text_labels(self.source, model=model, variants=variants, evaluator=evaluator)
+
+    @guarded
     def export(self, path: str | Path) -> int:
         """Write every answered call with its annotations to a file.
 

@@ -62,9 +62,17 @@ def nested(
     return list(variants), notes
 
 
-def sampled(variants: Sequence[Variant], spec: StudySpec) -> tuple[list[Variant], list[str]]:
-    """The variants that the study's ``sample`` draws: the first one and others at random, in order."""
+def sampled(
+    variants: Sequence[Variant], spec: StudySpec, source: Positions
+) -> tuple[list[Variant], list[str]]:
+    """The variants that the study's ``sample`` names, or draws: the first one and others at random."""
     size = spec.sample.variants
+    if isinstance(size, tuple):
+        known = {variant.id: variant for variant in variants}
+        for index, name in enumerate(size):
+            if name not in known:
+                raise UnknownName("variant", name, known, where=source.where("sample", "variants", index))
+        return [variant for variant in variants if variant.id in size], []
     if size is None or size >= len(variants):
         return list(variants), []
     seed = spec.sample.seed if spec.sample.seed is not None else derive(spec.seed, "variants", "sample")
@@ -308,7 +316,7 @@ def variants_of(spec: StudySpec, context: PromptContext, keeper: Keeper, source:
             partial.append((first, asked.only, source.where("variants", index, "only")))
     with source.locating("variants"):
         variants, left_out = nested(cross(context.prompt, factors), partial)
-        variants, drawn = sampled(variants, spec)
+    variants, drawn = sampled(variants, spec, source)
     for variant in variants:
         check_answers(variant, source)
     return StudyVariants(variants, [*notes, *left_out, *drawn], editable(context.prompt, factors))

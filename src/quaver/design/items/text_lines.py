@@ -24,6 +24,11 @@ class Row(dict[str, Any]):
         """The file and the line, or the number of the row."""
         return f"{self._file}:{self._place}"
 
+    @property
+    def number(self) -> int:
+        """The number of its row or line in the file, from 1; of a record of several lines, of its last."""
+        return int(str(self._place).removeprefix(" row "))
+
     def text(self, column: str | None) -> str:
         """A cell's text without white space around it; empty for an empty cell."""
         cell = None if column is None else self.get(column)

@@ -324,7 +324,9 @@ class MeaningSpec(Part):
 class SampleSpec(Part):
     """A sample of the variants, if there are too many."""
 
-    variants: Annotated[int, Field(ge=2)] | None = Field(
-        None, description="Ask this many: the first one and others drawn at random; all if left out."
+    variants: Annotated[int, Field(ge=2)] | Annotated[tuple[Text, ...], Field(min_length=1)] | None = Field(
+        None,
+        description="Ask this many, the first one and others drawn at random, or those with these ids; all "
+        "if left out.",
     )
     seed: int | None = Field(None, description="Seed of the draw; derived from the study's if left out.")

@@ -193,7 +193,7 @@ def prepared_check(data: Any, **options: Unpack[CheckOptions]) -> PreparedCheck:
     check_rows(rows, table.text)
     instruction, prompts = given["instruction"], given["prompts"]
     own = callable(given["model"]) and has_own_prompt(given["model"])
-    asked, functions = _model(given["model"])
+    asked, functions = model_entry(given["model"])
     design = CheckDesign(
         name=source.stem if isinstance(data, str | Path) else home.name,
         instructions=instruction_texts(instruction, 1 if own else instructions_of(prompts)),
@@ -250,7 +250,9 @@ def rows_of(source: Path, written: Mapping[str, str]) -> list[Row]:
     return rows
 
 
-def _model(model: str | Callable[..., Any]) -> tuple[str | dict[str, Any], dict[str, Callable[..., Any]]]:
+def model_entry(
+    model: str | Callable[..., Any],
+) -> tuple[str | dict[str, Any], dict[str, Callable[..., Any]]]:
     """What stands in the study file for a model, and the function that goes with it."""
     if isinstance(model, str):
         made = model_of_name(model, where="--model")

@@ -266,7 +266,7 @@ class Collecting:
             return requests
         experiment = self._study.experiment
         all_of_them = len(experiment.items) * sum(c.model == model for c in experiment.conditions)
-        step = max(1, all_of_them // most)
+        step = max(1, all_of_them // max(1, most))  # none are asked for where only answers are reused
         return islice(requests, 0, step * most, step)
 
     def _budget(self, progress: Progress) -> Budget:

@@ -168,6 +168,11 @@ class _AcceptedAs(TypedDict):
     found: dict[str, Any]
 
 
+class _LabelledFile(TypedDict):
+    file: str
+    sha256: str
+
+
 FileName = Literal[
     "noise.json",
     "rounds.json",
@@ -179,6 +184,7 @@ FileName = Literal[
     "certified.json",
     "frozen.json",
     "accepted.json",
+    "labelled.json",
     "shard.json",
 ]
 
@@ -190,6 +196,7 @@ _FILES: Mapping[FileName, _File] = {
     "occasions.json": _File(_Occasions, "put back a copy of it, or begin anew with quaver watch --renew"),
     "certified.json": _File(_Certified, "move it away; quaver certify makes it again"),
     "accepted.json": _File(_AcceptedAs, "move it away; quaver accept makes it again"),
+    "labelled.json": _File(_LabelledFile, "move it away; quaver label writes it anew"),
     "frozen.json": _File(_Frozen, "put back a copy of it; it cannot be made again for a time that is past"),
     "shard.json": _File(_Shard, "run this shard again, which writes it anew"),
     "study.lock.json": _File(_Lock, "move it away; the next run writes it anew"),

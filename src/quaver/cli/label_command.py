@@ -1,0 +1,117 @@
+"""``quaver label``: a label for each text, in a copy of the table that the texts came in."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typing_extensions import Unpack
+
+from quaver.cli.console import errors, say, screen, table
+from quaver.cli.demo_command import YesOption, offer_weights
+from quaver.cli.label_file_options import separator_of, with_options
+from quaver.cli.run_display import show_outcome, watching
+from quaver.core.number_format import count, duration, percent
+from quaver.study.labelling.label_options import LabelOptions
+from quaver.study.sources.named_functions import function_of
+
+if TYPE_CHECKING:
+    from quaver.study.labelling.label_study import PromptChoice
+    from quaver.study.labelling.labelling import Labelling
+    from quaver.study.session import Study
+
+
+@with_options(LabelOptions)
+def command(
+    file: Annotated[Path, typer.Argument()],
+    *,
+    yes: YesOption = False,
+    function: str | None = None,
+    **options: Unpack[LabelOptions],
+) -> None:
+    """Label all your texts, in a copy of their table.
+
+    Goes on from a check, or makes one first: its verdict says whether these labels can be used, and how many
+    prompts are worth asking. Each text gets their most frequent label, or the one that a person gave it, and
+    a note where a person should look. With --error, people label a sample, and you learn which labels can be
+    accepted. Every answer is kept: after a break, the same command goes on.
+
+    Options:
+      file: Your texts: CSV, XLSX, ODS, JSON Lines or Parquet.
+      function: MODULE:FUNCTION, a Python function to ask instead of a model.
+
+    Examples:
+      quaver label tweets.xlsx --check tweets-check
+      quaver label tweets.csv --labels "for, against" --model openai/gpt-5-mini
+      quaver label tweets.xlsx --error 0.05
+      quaver label tweets.xlsx --error 0.05 --returned round-1-coder.xlsx
+    """
+    from quaver.study.labelling.labelling import Labelling
+
+    options["separator"] = separator_of(options["separator"])
+    if function:
+        options["model"] = function_of(function)
+    work = Labelling(file, options)
+    agreed = yes or bool(options["budget"])
+    if work.prepared is not None:
+        offer_weights(work.options["model"], yes=yes)
+        rows = [(one.role, one.column, one.why) for one in work.prepared.taken]
+        screen.print(table(("taken for", "what", "why"), rows, f"{file.name}:"))
+    _ask(work, work.check, "The check", yes=agreed)
+    screen.print()
+    for line in work.verdict.lines[:2]:
+        say(line)
+    screen.print()
+    _show_choice(work.choice)
+    _ask(work, work.study, "All texts", yes=agreed)
+    if work.second is not None:
+        _ask(work, work.second, "The doubtful texts", yes=agreed)
+    found = work.labelled()
+    screen.print()
+    for path in filter(None, [found.file, *found.sheets]):
+        say(f"Wrote {path}")
+    say(found.state, style="bold")
+    if found.step:
+        say(found.step)
+
+
+def _show_choice(choice: PromptChoice) -> None:
+    """How many prompts are asked about each text, beside what others would be worth."""
+    if choice.forecast:
+        against = "differ from gold" if choice.forecast[0].by_gold else "differ from all prompts"
+        rows = [(one.prompts, percent(one.wrong), one.texts) for one in choice.forecast]
+        screen.print(
+            table(("prompts", against, "texts"), rows, "The most frequent label of so many prompts:")
+        )
+        screen.print()
+    say(f"Each text is asked about with {count(len(choice.variants), 'prompt')}: {choice.reason}.")
+
+
+def _ask(work: Labelling, study: Study, what: str, *, yes: bool) -> None:
+    """Ask what is left of a study, once it is shown and agreed to."""
+    from quaver.study.checking.check_design import consent_missing
+    from quaver.study.labelling.labelling import spends
+
+    plan = study.plan(compare=())
+    (one,) = plan.models
+    left = plan.calls - plan.stored
+    if not left:
+        say(f"{what}: all {plan.calls:,} calls are answered already.")
+        return
+    costs = spends(study)
+    cost = "" if not costs else f" for {'an unknown price' if one.cost is None else one.cost}"
+    time = "" if plan.seconds is None or plan.seconds < 1 else f", in about {duration(plan.seconds)}"
+    say(f"{what}: {left:,} of {plan.calls:,} calls are left to ask of {one.model}{cost}{time}.")
+    if costs and not yes:
+        if not sys.stdin.isatty():
+            raise consent_missing(plan)
+        if not typer.confirm("Ask them?", default=False, err=True):
+            say("Nothing was asked. The same command goes on later.", on=errors)
+            raise typer.Exit(1)
+    with watching(study) as watch:
+        outcome = study.run(watch=watch, batch=work.options["batch"])
+    show_outcome(outcome, study)
+    if outcome.ended != "finished":
+        raise typer.Exit(130 if outcome.ended == "interrupted" else 1)

@@ -1,0 +1,1 @@
+"""Labels written back into the file that the texts came from."""

@@ -1,0 +1,141 @@
+"""One label for each text, and for which texts a person should look: what people came for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import polars as pl
+from polars.expr.whenthen import ChainedThen, Then
+
+from quaver.acceptance.accepted_labels import Acceptance
+from quaver.acceptance.item_scores import mean_confidence, most_frequent
+from quaver.errors import StoreError, UnknownName
+from quaver.report.findings.recommendation import Recommendation
+from quaver.study.analysis.annotation_frame import gold_labels, scan
+from quaver.study.sources.study_source import StudySource
+
+DISAGREEMENT: Final = 0.75
+"""Answers disagree about a text where less than this share of them gives its label."""
+
+_STATUS_WORDS: Final[Mapping[str, str]] = {
+    "error": "the calls failed",
+    "refused": "the model refused",
+    "ambiguous": "the answer names several labels",
+}
+"""Why a text has no label, by the most frequent status of its answers."""
+
+PERSON: Final = "a person"
+MODEL: Final = "the model"
+"""Who labelled a text."""
+
+UNSURE: Final = "not sure enough for the promise"
+DISAGREE: Final = "answers disagree"
+"""Reasons for which a text needs a person."""
+
+
+def text_labels(
+    study: StudySource,
+    *,
+    model: str | None = None,
+    variants: Sequence[str] | None = None,
+    evaluator: str | None = None,
+    recommended: Recommendation | None = None,
+    acceptance: Acceptance | None = None,
+    answers: pl.DataFrame | None = None,
+) -> pl.DataFrame:
+    """One label for each text (see `Study.labels`).
+
+    Args:
+        study: The study.
+        model: Only this model's answers.
+        variants: Only these prompts', by their ids.
+        evaluator: The evaluator that reads them.
+        recommended: A recommendation whose classes and groups are excepted.
+        acceptance: Which labels are accepted.
+        answers: The annotations to take in place of the study's.
+    """
+    frame = _chosen(study, model, variants, evaluator) if answers is None else answers
+    codes = study.experiment.labels.codes
+    modal = most_frequent(frame.select(pl.col("item", "label").cast(pl.String)), codes)
+    sure = mean_confidence(frame, modal, codes)
+    items = pl.DataFrame(
+        {"item": [item.id for item in study.experiment.items], "person": gold_labels(study)},
+        schema={"item": pl.String, "person": pl.String},
+    )
+    said = frame.group_by(pl.col("item").cast(pl.String)).agg(
+        pl.len().alias("answers"),
+        pl.col("truncated").mean().alias("cut_off"),
+        pl.col("status").cast(pl.String).mode().sort().first(),
+    )
+    table = items.join(said, on="item", how="left", maintain_order="left")
+    table = table.join(modal, on="item", how="left", maintain_order="left")
+    table = table.join(sure, on="item", how="left", maintain_order="left")
+    by_hand = pl.col("person").is_not_null()
+    return table.select(
+        "item",
+        pl.coalesce("person", "label").alias("label"),
+        pl.when(by_hand)
+        .then(pl.lit(PERSON))
+        .when(pl.col("label").is_not_null())
+        .then(pl.lit(MODEL))
+        .alias("labelled_by"),
+        pl.col("label").alias("model_label"),
+        pl.when(pl.col("answers") > 1)
+        .then(pl.col("times").fill_null(0) / pl.col("answers"))
+        .alias("agreement"),
+        "confidence",
+        pl.when(~by_hand).then(_reason(study, recommended, acceptance)).alias("needs_person"),
+    )
+
+
+def _chosen(
+    study: StudySource, model: str | None, variants: Sequence[str] | None, evaluator: str | None
+) -> pl.DataFrame:
+    """The annotations that are asked for, of one evaluator."""
+    frame = scan(study)
+    columns = frame.collect_schema().names()
+    kept = ["item", "label", "status", "truncated", "confidence", "probabilities", "model", "variant"]
+    chosen: dict[str, tuple[Sequence[str], Sequence[str]]] = {
+        "model": ([model] if model else [], [one.name for one in study.spec.models]),
+        "variant": (variants or [], [one.id for one in study.experiment.variants]),
+        "evaluator": ([evaluator] if evaluator else [], [one.title for one in study.spec.evaluators]),
+    }
+    for column, (named, known) in chosen.items():
+        for name in named:
+            if name not in known:
+                raise UnknownName(column, name, known, where=column)
+    chosen["evaluator"] = (chosen["evaluator"][0] or chosen["evaluator"][1][:1], ())
+    for column, (named, _) in chosen.items():
+        if named and column in columns:
+            frame = frame.filter(pl.col(column).cast(pl.String).is_in(list(named)))
+    found = frame.select(name for name in kept if name in columns).collect()
+    if found.is_empty():
+        raise StoreError(
+            "there are no answers to take labels from",
+            where=study.where,
+            expected="answers of these prompts and this model",
+            found="none",
+            fix="collect them first: quaver run",
+        )
+    return found
+
+
+def _reason(study: StudySource, recommended: Recommendation | None, acceptance: Acceptance | None) -> pl.Expr:
+    """Why a text needs a person; null where it needs none."""
+    status = pl.col("status").replace_strict(_STATUS_WORDS, default="no label", return_dtype=pl.String)
+    unasked = pl.when(pl.col("answers").is_null()).then(pl.lit("not asked yet"))
+    no_label = unasked.when(pl.col("cut_off") >= 0.5).then(pl.lit("cut off at max_tokens")).otherwise(status)
+    reason: Then | ChainedThen = pl.when(pl.col("label").is_null()).then(no_label)
+    for code in recommended.classes if recommended else ():
+        words = f"labels “{code}” are not vouched for"
+        reason = reason.when(pl.col("label") == code).then(pl.lit(words))
+    for column, level in recommended.groups if recommended else ():
+        own = [item.id for item in study.experiment.items if item.groups.get(column) == level]
+        words = f"labels of {column} {level} are not vouched for"
+        reason = reason.when(pl.col("item").is_in(own)).then(pl.lit(words))
+    if acceptance is not None:
+        accepted = acceptance.table.filter(pl.col("decision") == "accept")["item"]
+        return reason.when(~pl.col("item").is_in(accepted.to_list())).then(pl.lit(UNSURE))
+    split = pl.col("times") / pl.col("answers") < DISAGREEMENT
+    return reason.when(split).then(pl.lit(DISAGREE))

@@ -1,0 +1,445 @@
+"""``quaver.label``: from a table of texts to the same table with a label for each text."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+import scipy
+from typing_extensions import Unpack
+
+from quaver.acceptance.accepted_labels import Acceptance
+from quaver.collect.run.progress import Price
+from quaver.core.arguments import guarded, taking
+from quaver.core.number_format import count, percent, with_interval
+from quaver.core.options import options_in, with_defaults
+from quaver.core.rows import Rows
+from quaver.design.items.table_files import read_rows
+from quaver.design.prompts.rendering import PromptWriter
+from quaver.errors import QuaverError, StoreError
+from quaver.gold.coder_sheet import Sheet, SheetRow
+from quaver.labelling.labelled_file import TableFile, free_names, labelled_path, write_labelled
+from quaver.labelling.spreadsheet_edits import Cell
+from quaver.report.findings.verdict_card import Card
+from quaver.study.analysis.study_acceptance import accept
+from quaver.study.analysis.text_labels import DISAGREEMENT, PERSON, text_labels
+from quaver.study.checking.check_design import PreparedCheck, consent_missing, model_entry, prepared_check
+from quaver.study.checking.check_options import CheckOptions
+from quaver.study.gold_sample.coder_sheets import read_returned, write_sheets
+from quaver.study.labelling.label_options import LabelOptions
+from quaver.study.labelling.label_study import PromptChoice, chosen_prompts, label_study, study_of_doubtful
+from quaver.study.session import Study
+from quaver.study.sources.gold_files import GoldFiles
+from quaver.study.sources.study_file_source import asking
+
+_WRITTEN: Final = "labelled.json"
+"""What is kept of the labelled file, so that nobody's edits of it are written over."""
+
+_APART: Final = "texts that needed a person"
+_CONFIDENCE: Final = 0.95
+_STAGE: Final = "asked of"
+"""The column that says which model labelled a text, of two."""
+
+_REGRESSIONS: Final = (
+    "A regression of these labels takes their errors for truth. With the labels of a sample that was drawn, "
+    "`conclusions:` in the study file corrects for them (docs/corrected.md)."
+)
+_NOTES: Final = "How labelled"
+"""The sheet that says how the labels were made."""
+
+
+def spends(study: Study) -> bool:
+    """Whether asking a study's models costs money, or may."""
+    prices = asking(study.source).prices
+    functions = {one.name for one in study.spec.models if one.use == "function"}
+    return any(price != Price(0.0, 0.0, 0.0) for name, price in prices.items() if name not in functions)
+
+
+def sample_for(error: float) -> int:
+    """How many texts people label so that a promise is likely kept where half as many labels are wrong.
+
+    >>> sample_for(0.05)
+    153
+    """
+    size = 1
+    while scipy.stats.binom.cdf(int(size * error / 2), size, error) > 1 - _CONFIDENCE:
+        size += 1
+    return size
+
+
+@dataclass(frozen=True)
+class Labelled(Rows):
+    """Labelled texts.
+
+    Attributes:
+        table: A row for each text, as `Study.labels` gives it.
+        file: The labelled copy of the table; None where the texts came without a file.
+        notes: How the labels were made, each line as its heading and its text.
+        study: The study that labelled them.
+        verdict: What the check found.
+        acceptance: Which labels are accepted; None where no promise was asked for, or none can be made yet.
+        sheets: Files for people to label.
+        state: Where the labelling stands, in a sentence.
+        step: What to do next, in a sentence; empty where nothing is left to do.
+    """
+
+    table: pl.DataFrame
+    file: Path | None
+    notes: tuple[tuple[str, str], ...]
+    study: Study
+    verdict: Card
+    acceptance: Acceptance | None
+    sheets: tuple[Path, ...]
+    state: str
+    step: str
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each text."""
+        return self.table.to_dicts()
+
+    def __str__(self) -> str:
+        return " ".join(part for part in (self.state, self.step) if part)
+
+    __repr__ = __str__
+
+
+class Labelling:
+    """The way from a check to a labelled table, step by step.
+
+    Args:
+        data: The texts: a table's path, a data frame, or a list.
+        options: Those of `LabelOptions`.
+    """
+
+    def __init__(self, data: Any, options: LabelOptions) -> None:
+        self.options: LabelOptions = with_defaults(LabelOptions, options)
+        self.error = _share(self.options["error"])
+        if self.options["then"]:
+            model_entry(self.options["then"])
+        self.prepared: PreparedCheck | None = None
+        folder = self.options["check"] or _usual_check(data, self.options)
+        if folder is not None:
+            self.check = Study.open(folder)
+        else:
+            given: Mapping[str, Any] = options
+            wanted: Any = {name: given[name] for name in options_in(CheckOptions) if name in given}
+            self.prepared = prepared_check(data, **wanted)
+            self.check = self.prepared.study
+        self.source = _table_of(data, self.check)
+
+    @cached_property
+    def verdict(self) -> Card:
+        """What the check found."""
+        return self.check.verdict()
+
+    @cached_property
+    def choice(self) -> PromptChoice:
+        """The prompts that are asked about each text."""
+        return chosen_prompts(self.check, self.verdict, self.options["votes"], anyway=self.options["anyway"])
+
+    @cached_property
+    def study(self) -> Study:
+        """The study of all texts, with the check's answers taken over."""
+        model = self.choice.recommended.model
+        study = label_study(self.check, self.choice, self.options["budget"], model)
+        study.run(requests=0)
+        return study
+
+    def doubtful(self) -> list[str]:
+        """The texts that have no label, or on which the first model's answers disagree.
+
+        What people labelled changes nothing here: their labels judge the second model's too.
+        """
+        split = pl.col("model_label").is_null() | (pl.col("agreement") < DISAGREEMENT)
+        return text_labels(self.study.source).filter(split)["item"].to_list()
+
+    @cached_property
+    def second(self) -> Study | None:
+        """The study that asks the second model about the doubtful texts; None where nobody is to be asked."""
+        model = self.options["then"]
+        doubtful = self.doubtful() if model else []
+        return study_of_doubtful(self.study, doubtful, model, self.options["budget"]) if doubtful else None
+
+    def labelled(self) -> Labelled:
+        """Take back what people labelled, say which labels hold, and write the copy of the table."""
+        sheets = self._take_back()
+        acceptance = self._acceptance()
+        table = self._table(acceptance)
+        unlabelled = table.filter(pl.col("needs_person").is_not_null())
+        if acceptance is not None and self.options["returned"] and not unlabelled.is_empty():
+            sheets += self._sheet_of(acceptance, unlabelled)
+        state, step = self._state(table, acceptance, sheets)
+        notes = tuple(self._notes(table, acceptance, state))
+        file = self._written(table, notes)
+        return Labelled(table, file, notes, self.study, self.verdict, acceptance, tuple(sheets), state, step)
+
+    # ---------------------------------------------------------------- people's labels
+
+    def _take_back(self) -> list[Path]:
+        """Take back files of labels, and draw a sample where a promise needs one that is not there yet."""
+        gold = self.study.gold
+        for path in map(Path, self.options["returned"]):
+            state = gold.state
+            drawn = set() if state.draw is None else {*state.draw.filter("drawn")["item"]}
+            of_sample = all(row.item in drawn for row in read_returned(path))
+            gold.take(path, apart=None if of_sample else _APART, replace=not of_sample)
+        if self.error is None or gold.state.draw is not None:
+            return []
+        size = self.options["by_hand"] or sample_for(self.error)
+        return list(gold.draw(n=min(size, len(self.study.experiment.items))).files)
+
+    def _acceptance(self) -> Acceptance | None:
+        """Which labels are accepted; None before anybody has labelled the sample."""
+        error, gold = self.error, self.study.gold
+        if error is None or not len(gold.state.settled.gold):
+            return None
+        if self.second is None:
+            return gold.accept(error=error)
+        return accept(self.study.source, error=error, frame=self._answers())
+
+    def _answers(self) -> pl.DataFrame:
+        """The annotations that count: the second model's of the texts that it was asked about."""
+        first = self.study.annotations()
+        if self.second is None:
+            return first
+        again = self.second.annotations()
+        asked = again["item"].cast(pl.String).unique()
+        known = first.select(pl.col("item").cast(pl.String), "gold", "gold_probability", "gold_drawn").unique(
+            "item"
+        )
+        text = [pl.col(pl.Categorical).cast(pl.String)]
+        again = again.with_columns(*text).drop("gold", "gold_probability", "gold_drawn")
+        again = again.join(known.with_columns(*text), on="item", how="left")
+        first = first.with_columns(*text).filter(~pl.col("item").is_in(asked.to_list()))
+        return pl.concat(
+            [first, again.select(c for c in first.columns if c in again.columns)], how="diagonal"
+        )
+
+    def _table(self, acceptance: Acceptance | None) -> pl.DataFrame:
+        """A row for each text."""
+        recommended = self.choice.recommended
+        answers = None if self.second is None else self._answers()
+        return text_labels(self.study.source, recommended=recommended, acceptance=acceptance, answers=answers)
+
+    def _sheet_of(self, acceptance: Acceptance, unlabelled: pl.DataFrame) -> list[Path]:
+        """A sheet of the texts that still need a person, the most doubtful first."""
+        order = unlabelled.join(acceptance.table.select("item", "score"), on="item", how="left").sort("score")
+        design = self.study.experiment
+        writer, by_id = PromptWriter(design.variants[0], design.labels), {one.id: one for one in design.items}
+        rows = [SheetRow(item, writer.text(by_id[item])) for item in order["item"]]
+        sheet = Sheet("person", rows, design.labels, design.variants[0].instruction)
+        return write_sheets(GoldFiles(self.study.folder), [sheet], "to-label", "xlsx")
+
+    # ------------------------------------------------------------------------ words
+
+    def _state(
+        self, table: pl.DataFrame, acceptance: Acceptance | None, sheets: Sequence[Path]
+    ) -> tuple[str, str]:
+        """Where the labelling stands, and what to do next."""
+        people = int(table["needs_person"].is_not_null().sum())
+        by_hand = int((table["labelled_by"] == PERSON).sum())
+        given = int(table["label"].is_not_null().sum())
+        state = f"{given:,} of {count(table.height, 'text')} have a label, {by_hand:,} of them from a person"
+        state += f"; {people:,} need a person." if people else "; none needs a person any more."
+        again = f"`quaver label {self.source.path if self.source else 'FILE'} --check {self.check.folder}"
+        error, then = self.error, self.options["then"]
+        again += f" --then {then}" if then else ""
+        if error is None:
+            way = "--error 5% says which labels can be accepted with at most 5% wrong among them"
+            return state, f"{again} {way}`." if people else ""
+        again += f" --error {percent(error)}"
+        waiting = self.study.gold.status()
+        if acceptance is not None:
+            promised = f"at most {percent(error)} wrong among them, with {percent(_CONFIDENCE)} confidence"
+            state = f"{count(acceptance.accepted, 'label')} can be accepted, {promised}. {state}"
+        if waiting.labelled < waiting.drawn or (sheets and people):
+            names = ", ".join(str(path) for path in sheets) or str(self.study.folder / "gold")
+            left = waiting.drawn - waiting.labelled
+            what = f"{count(left, 'text')} of the sample" if left else f"{count(people, 'text')}"
+            return state, f"Label {what} by hand ({names}), then: {again} --returned FILE`."
+        return state, f"Next: {again} --returned FILE`, with more of them labelled." if people else ""
+
+    def _notes(
+        self, table: pl.DataFrame, acceptance: Acceptance | None, state: str
+    ) -> Iterator[tuple[str, str]]:
+        """How the labels were made, for whoever opens the file."""
+        design, choice = self.study.experiment, self.choice
+        yield "Made", f"{datetime.now(UTC):%Y-%m-%d}, by Quaver {version('quaver')}"
+        models = [one.identity for one in self.study.spec.models if hasattr(one, "identity")]
+        yield "Model", ", ".join(models or [one.name for one in self.study.spec.models])
+        if self.second is not None:
+            asked = len(self.second.experiment.items)
+            yield "Second model", f"{self.options['then']}, asked about {count(asked, 'doubtful text')}"
+        yield "Prompts", f"{count(len(design.variants), 'prompt')}; {choice.reason}"
+        for instruction in dict.fromkeys(variant.instruction for variant in design.variants):
+            yield "", instruction
+        how = "the most frequent label of the prompts" if len(design.variants) > 1 else "the answer's label"
+        yield "Label", f"{how}; where a person labelled the text, that person's label"
+        yield "Verdict", " ".join(self.verdict.lines[:2])
+        if choice.recommended.kind == "do not use":
+            yield "Warning", "The check says “do not use”. These labels were made in spite of it."
+        yield "State", state
+        for one in self._shares(table, acceptance):
+            yield "Share", one
+        yield "Regressions", _REGRESSIONS
+        yield (
+            "Cite",
+            f"Quaver {version('quaver')}; `quaver paper {self.study.folder}` writes a methods paragraph",
+        )
+
+    def _shares(self, table: pl.DataFrame, acceptance: Acceptance | None) -> Iterator[str]:
+        """Each label's share: corrected by a sample that was drawn, else as it was counted."""
+        if self.study.gold.state.settled.gold and self.second is None:
+            for one in self.study.measure("corrected_share"):
+                if one.value is not None and one.cell.get("label"):
+                    yield f"{one.cell['label']}: {with_interval(one)}, corrected by the people's labels"
+            return
+        counts = Counter(table["label"].drop_nulls().to_list())
+        for code in self.study.experiment.labels.codes:
+            yield f"{code}: {percent(counts[code] / max(1, counts.total()))} of the labels, not corrected"
+
+    # ------------------------------------------------------------------------- file
+
+    def _written(self, table: pl.DataFrame, notes: Sequence[tuple[str, str]]) -> Path | None:
+        """Write the labelled copy of the table, unless that would undo somebody's edits."""
+        if self.source is None:
+            return None
+        source = self.source
+        target = Path(self.options["out"] or labelled_path(source.path))
+        if target.exists():
+            kept = self.study.source.files.read(_WRITTEN)
+            if target.samefile(source.path) or kept.get("sha256") != _digest(target):
+                raise QuaverError(
+                    "this file would be written over",
+                    where=str(target),
+                    expected="a labelled copy as it was written last, or no file",
+                    found="a file that was changed since, or that something else wrote",
+                    fix="move it away, or name another one with --out",
+                )
+        rows = read_rows(source.path, source.encoding, source.separator, sheet=source.sheet)
+        column = self.study.spec.items.id
+        numbers = {row.text(column) if column else str(at): row.number for at, row in enumerate(rows, 1)}
+        columns = ["label", "labelled by", "agreement", "confidence", "needs a person"]
+        names = ["label", "labelled_by", "agreement", "confidence", "needs_person"]
+        kept_names = [
+            name for name in names if name != "confidence" or table[name].null_count() < table.height
+        ]
+        heads = [columns[names.index(name)] for name in kept_names]
+        cells: dict[int, Sequence[Cell]] = {
+            numbers[item]: values
+            for item, *values in table.select("item", *kept_names).iter_rows()
+            if item in numbers
+        }
+        existing = list(rows[0]) if rows else []
+        write_labelled(source, target, free_names(heads, existing), cells, (_NOTES, notes))
+        self.study.source.files.write(_WRITTEN, {"file": target.name, "sha256": _digest(target)})
+        return target
+
+
+def _share(given: Any) -> float | None:
+    """A share of wrong labels: ``0.05``, or ``5%``."""
+    if given is None:
+        return None
+    text = str(given).strip()
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        raise QuaverError(
+            "this is no share of wrong labels", where="error", expected="such as 5% or 0.05", found=text
+        )
+    return share
+
+
+def _digest(path: Path) -> str:
+    return sha256(path.read_bytes()).hexdigest()
+
+
+def _usual_check(data: Any, options: LabelOptions) -> Path | None:
+    """The check of these texts in its usual folder, where no option asks for another one."""
+    if not isinstance(data, str | Path):
+        return None
+    folder = Path(options["to"] or Path(data).parent / f"{Path(data).stem}-check")
+    given = [
+        name
+        for name, (_, option) in options_in(CheckOptions).items()
+        if name not in ("to", "budget") and options[name] != option.default  # type: ignore[literal-required]
+    ]
+    return folder if (folder / "study.yaml").is_file() and not given else None
+
+
+def _table_of(data: Any, check: Study) -> TableFile | None:
+    """The file of the texts, as the study reads it; None where they came without one."""
+    if not isinstance(data, str | Path):
+        return None
+    items = check.spec.items
+    path = Path(data)
+    if not path.is_file() or not os.path.samefile(path, check.source.positions.path_of(items.source)):
+        raise QuaverError(
+            "these are not the texts of the check",
+            where=str(path),
+            expected=str(check.source.positions.path_of(items.source)),
+            found="another file" if path.exists() else "no such file",
+            fix="name the file that the check was made of, or leave out --check",
+        )
+    return TableFile(path, items.encoding or "utf-8", items.separator, items.sheet)
+
+
+@guarded
+@taking(LabelOptions)
+def label(data: Any, *, yes: bool = False, **options: Unpack[LabelOptions]) -> Labelled:
+    """Label all texts of a table, as a check recommends, and write the labels into a copy of it.
+
+    Goes on from a check, or makes one first. Asks what is left to ask: whatever was asked is kept and not
+    asked again. Each text gets the most frequent label of as many prompts as the check shows to be worth it;
+    where a person labelled it, that person's label. With ``error``, a sample is drawn for people to label,
+    and the labels that can be accepted are those of which at most that share is wrong.
+
+    Args:
+        data: The texts: a table's path, a data frame, or a list.
+        yes: Whether to ask a model that costs money.
+        **options: Those of `LabelOptions`: ``check``, ``error``, ``returned`` …, and of `CheckOptions`.
+
+    Returns:
+        The labels, where they were written, and what to do next.
+
+    Raises:
+        QuaverError: The check says that these labels should not be used, a column, a label or a model is not
+            there, or the model costs money and neither ``yes`` nor ``budget`` agrees to it.
+    """
+    work = Labelling(data, options)
+    agreed = yes or bool(work.options["budget"])
+    for study in studies_of(work):
+        plan = study.plan(compare=())
+        if plan.stored == plan.calls:
+            continue
+        if spends(study) and not agreed:
+            raise consent_missing(plan)
+        outcome = study.run(batch=work.options["batch"])
+        if outcome.ended != "finished":
+            raise StoreError(
+                "not all texts have been asked about",
+                where=str(study.folder),
+                expected="a run that goes to its end",
+                found=f"a run that ended: {outcome.ended}",
+                fix="call it again; what was asked is kept",
+            )
+    return work.labelled()
+
+
+def studies_of(work: Labelling) -> Iterator[Study]:
+    """What is asked, in its order: the check, all texts, the doubtful ones. Each decides what comes next."""
+    yield work.check
+    yield work.study
+    if work.second is not None:
+        yield work.second

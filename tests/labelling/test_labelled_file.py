@@ -1,0 +1,86 @@
+"""The labelled copy of a table, in each format: what was there stays, and each label stands in its row."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from quaver.design.items.table_files import read_rows
+from quaver.labelling.labelled_file import TableFile, free_names, labelled_path, write_labelled
+
+NOTES = ("How labelled", [("Made", "today"), (None, "by hand")])
+
+
+def labelled(table: TableFile, labels: list[str | None]) -> Path:
+    """The copy with a label in every row of the table, as the rows are numbered where they are read."""
+    rows = read_rows(table.path, table.encoding, table.separator, sheet=table.sheet)
+    numbers = [row.number for row in rows]
+    target = labelled_path(table.path)
+    heads = free_names(["label"], list(rows[0]))
+    write_labelled(table, target, heads, {n: (one,) for n, one in zip(numbers, labels, strict=True)}, NOTES)
+    return target
+
+
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_csv_keeps_its_quotes_lines_and_byte_order_mark(tmp_path: Path, start: bytes, end: str) -> None:
+    lines = ['id;"text";n', '1;"two', 'lines, and ""quotes""";01.50', "", "2; plain ;", '3;=1+1;"x"']
+    path = tmp_path / "t.csv"
+    path.write_bytes(start + end.join(lines).encode() + end.encode())
+    found = labelled(TableFile(path, separator=";"), ["a;b", None, "=2"])
+    expected = ['id;"text";n;label', '1;"two', 'lines, and ""quotes""";01.50;"a;b"', "", '2; plain ;;""']
+    assert found.read_bytes() == start + end.join([*expected, '3;=1+1;"x";\'=2', ""]).encode()
+    assert "Made: today" in found.with_suffix(".txt").read_text()
+
+
+def test_a_last_line_without_an_end_gets_its_label_too(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text("text\tn\none\t1\ntwo\t2", encoding="utf-8")
+    assert labelled(TableFile(path), ["a", "b"]).read_text() == "text\tn\tlabel\none\t1\ta\ntwo\t2\tb"
+
+
+def test_csv_in_another_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes("text\ncafé\n".encode("cp1252"))
+    assert labelled(TableFile(path, encoding="cp1252"), ["é"]).read_bytes() == "text,label\ncafé,é\n".encode(
+        "cp1252"
+    )
+
+
+def test_json_lines_keep_their_spelling(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(
+        '{"text": "caf\\u00e9", "n": 1.50}\n\n{ "text":"two","tags": [1, 2] }\n', encoding="utf-8"
+    )
+    found = labelled(TableFile(path), ["é", None]).read_text()
+    first, _, second, _ = found.split("\n")
+    assert first == '{"text": "caf\\u00e9", "n": 1.50, "label": "é"}'
+    assert second == '{ "text":"two","tags": [1, 2], "label": null}'
+    assert [json.loads(line)["label"] for line in found.splitlines() if line] == ["é", None]
+
+
+def test_parquet_gains_columns(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    frame = pl.DataFrame({"text": ["one", "two"], "day": pl.Series([1, 2]).cast(pl.Date)})
+    frame.write_parquet(path)
+    found = pl.read_parquet(labelled(TableFile(path), ["a", None]))
+    assert found.drop("label").equals(frame)
+    assert found["label"].to_list() == ["a", None]
+
+
+def test_lines_of_text_become_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    path.write_text("one, and\n\n=two\n", encoding="utf-8")
+    found = labelled(TableFile(path), ["a", "b"])
+    assert found.name == "t-labelled.csv"
+    assert list(csv.reader(found.open(newline=""))) == [["text", "label"], ["one, and", "a"], ["'=two", "b"]]
+
+
+def test_a_column_that_is_called_label_stays(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("text,LABEL\none,mine\n", encoding="utf-8")
+    assert labelled(TableFile(path), ["a"]).read_text() == "text,LABEL,label (Quaver)\none,mine,a\n"

@@ -1,0 +1,146 @@
+"""Columns and a sheet written into a spreadsheet, and everything that was there left as it was."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Sequence
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import fastexcel
+import polars as pl
+import pytest
+import xlsxwriter
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.spreadsheets import write_ods, write_xlsx
+
+from quaver.errors import ItemError
+from quaver.labelling.spreadsheet_edits import Addition, Cell, write_spreadsheet
+
+HEADS = ("label", "agreement")
+ROWS: dict[int, Sequence[Cell]] = {2: ("=1+1", 0.75), 3: ("a <b> & “c”\nd  e", None), 5: (" קול", 1)}
+TABLE = [
+    ("id", "day", "text"),
+    (1, date(2024, 2, 29), "=SUM(A1:A2)"),
+    (12345678901234, None, "ثلاثة"),
+    (None, None, None),
+    (3, date(1999, 12, 31), "two\nlines"),
+]
+OTHER = [("keep", "me"), (0.1, datetime(2020, 1, 2, 3, 4))]
+
+
+def cells(path: Path, sheet: str) -> list[tuple[Any, ...]]:
+    """Every cell of a sheet, as another program reads it."""
+    frame = fastexcel.read_excel(path).load_sheet(sheet, header_row=None, dtypes="string").to_polars()
+    return frame.rows()
+
+
+def edited(source: Path, addition: Addition) -> Path:
+    target = source.with_stem("edited")
+    write_spreadsheet(source, target, addition)
+    return target
+
+
+@pytest.mark.parametrize("write", [write_xlsx, write_ods])
+def test_new_columns_stand_beside_the_others_and_nothing_else_changes(write: Any, tmp_path: Path) -> None:
+    ending = "xlsx" if write is write_xlsx else "ods"
+    source = write(tmp_path / f"t.{ending}", {"Données": TABLE, "other": OTHER})
+    found = edited(
+        source, Addition("Données", HEADS, ROWS, ("How labelled", [("Made", "today"), (None, "=2")]))
+    )
+    before, after = cells(source, "Données"), cells(found, "Données")
+    assert [row[:3] for row in after] == before
+    new = [row[3:] for row in after]
+    assert new == [HEADS, ("=1+1", "0.75"), ("a <b> & “c”\nd  e", None), (None, None), (" קול", "1")]
+    assert cells(found, "other") == cells(source, "other")
+    assert cells(found, "How labelled") == [("Made", "today"), (None, "=2")]
+    assert fastexcel.read_excel(found).sheet_names == ["Données", "other", "How labelled"]
+
+
+def test_parts_that_nothing_is_added_to_are_copied_byte_for_byte(tmp_path: Path) -> None:
+    source = tmp_path / "t.xlsx"
+    with xlsxwriter.Workbook(str(source)) as book:
+        sheet = book.add_worksheet("data")
+        sheet.write_row(0, 0, ["text", "number"], book.add_format({"bold": True}))
+        sheet.write_row(1, 0, ["one", 1])
+        sheet.write_formula(2, 1, "=B2+1")
+        sheet.merge_range("A4:B5", "merged")
+        sheet.data_validation("A2:A9", {"validate": "list", "source": ["one", "two"]})
+        sheet.set_column(0, 0, 40)
+        sheet.freeze_panes(1, 0)
+        book.add_chart({"type": "line"})
+        book.define_name("Answer", "=data!$B$2")
+    found = edited(source, Addition(None, ("label",), {2: ("x",)}))
+    with zipfile.ZipFile(source) as was, zipfile.ZipFile(found) as now:
+        assert was.namelist() == now.namelist()
+        changed = [name for name in was.namelist() if was.read(name) != now.read(name)]
+        assert changed == ["xl/worksheets/sheet1.xml"]
+        content = now.read(changed[0]).decode()
+    for kept in ("<f>B2+1</f>", '<mergeCell ref="A4:B5"/>', "<dataValidation ", "<pane ", 'width="40'):
+        assert kept in content
+
+
+def test_a_label_is_never_a_formula(tmp_path: Path) -> None:
+    source = write_xlsx(tmp_path / "t.xlsx", [("text",), ("one",)])
+    found = edited(source, Addition(None, ("label",), {2: ("=HYPERLINK(1)",)}))
+    with zipfile.ZipFile(found) as archive:
+        assert b"<f>" not in archive.read("xl/worksheets/sheet1.xml")
+
+
+def test_the_first_sheet_that_holds_something_is_the_table(tmp_path: Path) -> None:
+    for source in (
+        write_xlsx(tmp_path / "t.xlsx", {"empty": [], "data": [("text",), ("one",)]}),
+        write_ods(tmp_path / "t.ods", {"empty": [], "data": [("text",), ("one",)]}),
+    ):
+        found = edited(source, Addition(None, ("label",), {2: ("x",)}))
+        assert cells(found, "data") == [("text", "label"), ("one", "x")]
+
+
+def test_a_sheet_that_has_the_notes_name_stays(tmp_path: Path) -> None:
+    for write, name in ((write_xlsx, "t.xlsx"), (write_ods, "t.ods")):
+        source = write(tmp_path / name, {"data": [("text",), ("one",)], "notes": [("mine",)]})
+        found = edited(source, Addition("data", ("label",), {2: ("x",)}, ("Notes", [("made", "today")])))
+        assert fastexcel.read_excel(found).sheet_names == ["data", "notes", "Notes 2"]
+        assert cells(found, "notes") == [("mine",)]
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"not a zip archive"])
+def test_a_file_that_is_no_spreadsheet_is_one_error(tmp_path: Path, content: bytes) -> None:
+    for name in ("t.xlsx", "t.ods"):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(ItemError):
+            edited(tmp_path / name, Addition(None, ("label",), {}))
+    with zipfile.ZipFile(tmp_path / "t.xlsx", "w") as archive:
+        archive.writestr("xl/workbook.xml", "<workbook>")
+    with pytest.raises(ItemError):
+        edited(tmp_path / "t.xlsx", Addition(None, ("label",), {}))
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=20)
+VALUES = (
+    st.none() | st.integers(-9, 10**9) | TEXTS.filter(lambda text: "\x00" not in text and text.isprintable())
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=6),
+    st.dictionaries(st.integers(2, 7), st.tuples(TEXTS | st.none()), max_size=6),
+)
+def test_any_table_and_any_labels(tmp_path: Path, rows: list[Any], new: dict[int, Any]) -> None:
+    """Control characters, which no spreadsheet can hold, become U+FFFD; all else comes back as it was."""
+    for write, name in ((write_xlsx, "t.xlsx"), (write_ods, "t.ods")):
+        source = write(tmp_path / name, [("a", "b"), *rows])
+        found = cells(edited(source, Addition(None, ("label",), new)), "Sheet1")
+        before = cells(source, "Sheet1")
+        width = len(before[0])
+        assert [row[:width] for row in found[: len(before)]] == before
+        for number, row in enumerate(found[1 : len(rows) + 1], start=2):
+            label = new.get(number, (None,))[0]
+            assert (row[width] or "") == written(label or ""), number
+
+
+def written(text: str) -> str:
+    return pl.Series([text]).str.replace_all(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x{fffe}\x{ffff}]", "\ufffd").item()

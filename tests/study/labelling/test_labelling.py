@@ -1,0 +1,274 @@
+"""``quaver.label`` and ``quaver label``: from a table to the same table with labels, and the promise kept."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import quaver
+from quaver.cli.main import main
+from quaver.design.items.table_files import read_rows
+from quaver.errors import QuaverError, UnknownName
+from quaver.study.labelling.labelling import sample_for
+
+LABELS = ("favor", "against", "none")
+ASKED: list[str] = []
+
+
+def truth(text: str) -> str:
+    return text.split("@")[1]
+
+
+def share(text: str) -> float:
+    return int(hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:8], 16) / 2**32
+
+
+def good(text: str, prompt: str) -> str:
+    """Right on nearly all texts; on a tenth of them the prompts disagree."""
+    ASKED.append(text)
+    label = truth(text)
+    if share(text) < 0.1 and share(text + prompt) < 0.4:
+        return LABELS[(LABELS.index(label) + 1) % 3]
+    return label
+
+
+def dear(text: str, prompt: str) -> str:
+    ASKED.append(f"dear {text}")
+    return truth(text)
+
+
+def bad(text: str, prompt: str) -> str:
+    return LABELS[int(3 * share(text + prompt))]
+
+
+def silent(text: str, prompt: str) -> str:
+    return "tone" if share(text) < 0.2 else truth(text)
+
+
+@pytest.fixture
+def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three hundred texts, forty of them labelled by hand."""
+    monkeypatch.chdir(tmp_path)
+    draw = random.Random(2)
+    rows = []
+    for n in range(300):
+        label = draw.choice(LABELS)
+        rows.append((f"k{n}", f"Tweet {n} about the reform, tone @{label}@", label if n % 8 == 0 else ""))
+    path = tmp_path / "texts.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("id", "tweet", "stance"), *rows])
+    ASKED.clear()
+    return path
+
+
+def labelled(path: Path | str, model: Any = good, **options: Any) -> quaver.Labelled:
+    return quaver.label(
+        path, **{"model": model, "gold": "stance", "prompts": 4, "n": 80, "repeats": 1, **options}
+    )
+
+
+def cells(path: Path) -> pl.DataFrame:
+    return pl.read_csv(path, infer_schema=False)
+
+
+def by_hand(sheet: Path, most: int = 10**6) -> Path:
+    """A coder's sheet with the true labels, as it comes back."""
+    rows = read_rows(sheet, sheet="Labels")
+    back = Path(sheet.stem + ".csv")
+    with back.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        for at, row in enumerate(rows):
+            writer.writerow({**row, "label": truth(row.text("text")) if at < most else ""})
+    return back
+
+
+# ------------------------------------------------------------------- one label a text
+
+
+def test_each_text_gets_a_label_and_the_table_stays_as_it_was(texts: Path) -> None:
+    found = labelled(texts)
+    assert found.file is not None
+    assert found.file.name == "texts-labelled.csv"
+    after, before = cells(found.file), cells(texts)
+    assert after.select(before.columns).equals(before)
+    assert after["label"].null_count() == 0
+    right = after["label"] == after["tweet"].str.extract("@(.*?)@")
+    assert right.mean() > 0.95
+    own = after.filter(pl.col("stance").is_not_null())
+    assert (own["label"] == own["stance"]).all()
+    assert set(own["labelled by"]) == {"a person"}
+    assert set(after.filter(pl.col("stance").is_null())["labelled by"]) == {"the model"}
+
+
+def test_what_was_asked_is_not_asked_again(texts: Path) -> None:
+    labelled(texts)
+    assert len(ASKED) == len(set(ASKED)) or len(ASKED) <= 4 * 300
+    before = len(ASKED)
+    again = labelled(texts)
+    assert len(ASKED) == before
+    assert again.table.height == 300
+
+
+def test_texts_on_which_prompts_disagree_need_a_person(texts: Path) -> None:
+    table = labelled(texts, votes=4).table
+    doubtful = table.filter(pl.col("needs_person").is_not_null())
+    assert 0 < doubtful.height < 40
+    assert (doubtful["agreement"] < 0.75).all()
+    assert set(doubtful["needs_person"]) == {"answers disagree"}
+
+
+def test_texts_without_a_label_need_a_person(texts: Path) -> None:
+    table = labelled(texts, silent, anyway=True).table
+    none = table.filter(pl.col("label").is_null())
+    assert none.height > 20
+    assert set(none["needs_person"]) == {"no label"}
+
+
+def test_labels_that_should_not_be_used_are_an_error_unless_one_insists(texts: Path) -> None:
+    with pytest.raises(QuaverError, match="should not be used"):
+        labelled(texts, bad)
+    found = labelled(texts, bad, anyway=True)
+    assert dict(found.notes)["Warning"]
+    assert "in spite of it" in Path("texts-labelled.txt").read_text()
+
+
+def test_edits_of_the_labelled_copy_are_not_written_over(texts: Path) -> None:
+    found = labelled(texts)
+    assert found.file is not None
+    found.file.write_text("mine", encoding="utf-8")
+    with pytest.raises(QuaverError, match="written over"):
+        labelled(texts)
+    other = labelled(texts, out="other.csv")
+    assert (found.file.read_text(), other.file) == ("mine", Path("other.csv"))
+    with pytest.raises(QuaverError, match="written over"):
+        labelled(texts, out=texts)
+
+
+def test_texts_without_a_file_come_back_as_a_table(texts: Path) -> None:
+    frame = pl.read_csv(texts)
+    found = labelled(frame)
+    assert found.file is None
+    assert found.table["item"].to_list() == frame["id"].to_list()
+
+
+def test_labels_of_any_study_by_model_and_prompt(texts: Path) -> None:
+    study = labelled(texts, votes=4).study
+    whole, one = study.labels(), study.labels(variants=[study.experiment.variants[1].id])
+    assert whole.columns == [
+        "item",
+        "label",
+        "labelled_by",
+        "model_label",
+        "agreement",
+        "confidence",
+        "needs_person",
+    ]
+    assert one["agreement"].null_count() == 300, "one answer has nothing to agree with"
+    assert whole["agreement"].null_count() == 0
+    with pytest.raises(UnknownName):
+        study.labels(model="nobody")
+    with pytest.raises(UnknownName):
+        study.labels(variants=["nothing"])
+
+
+# ------------------------------------------------------------------------- the promise
+
+
+def test_the_sample_is_as_large_as_a_promise_takes() -> None:
+    """With half as many wrong as promised, the test passes at 5%: binom.cdf(3, 153, 0.05) = 0.0495."""
+    assert sample_for(0.05) == 153
+    assert sample_for(0.1) < 100 < sample_for(0.02)
+
+
+def test_the_loop_ends_with_a_label_for_every_text(texts: Path) -> None:
+    found = labelled(texts, error="10%", by_hand=80)
+    (sheet,) = found.sheets
+    assert found.acceptance is None
+    assert "--returned" in found.step
+    found = labelled(texts, error=0.1, returned=[by_hand(sheet)])
+    assert found.acceptance is not None
+    assert found.acceptance.accepted > 100
+    wrong = found.table.filter(pl.col("labelled_by") == "the model", pl.col("needs_person").is_null())
+    known = dict(zip(*cells(texts).select("id", pl.col("tweet").str.extract("@(.*?)@")), strict=True))
+    assert sum(known[item] != label for item, label in wrong.select("item", "label").iter_rows()) <= 0.1 * 300
+    if found.sheets:
+        found = labelled(texts, error=0.1, returned=[by_hand(found.sheets[0])])
+    assert found.table["needs_person"].null_count() == 300
+    assert found.step == ""
+
+
+def test_a_sheet_half_done_leaves_the_rest_to_label(texts: Path) -> None:
+    (sheet,) = labelled(texts, error=0.1, by_hand=80).sheets
+    found = labelled(texts, error=0.1, returned=[by_hand(sheet, most=30)])
+    assert "of the sample by hand" in found.step
+
+
+@pytest.mark.parametrize("error", ["0", "5", "100%", "many", -0.1])
+def test_no_share_of_wrong_labels_is_an_error(texts: Path, error: Any) -> None:
+    with pytest.raises(QuaverError, match="share"):
+        labelled(texts, error=error)
+
+
+# ------------------------------------------------------------------------- the cascade
+
+
+def test_a_second_model_is_asked_about_the_doubtful_texts_alone(texts: Path) -> None:
+    first = labelled(texts, votes=4).table
+    doubtful = first.filter(pl.col("agreement") < 0.75)["item"].to_list()
+    assert not any(text.startswith("dear") for text in ASKED)
+    found = labelled(texts, votes=4, then=dear)
+    assert sum(text.startswith("dear") for text in ASKED) == len(doubtful)
+    assert found.table["needs_person"].null_count() == 300
+    known = dict(zip(*cells(texts).select("id", pl.col("tweet").str.extract("@(.*?)@")), strict=True))
+    again = found.table.filter(pl.col("item").is_in(doubtful))
+    assert all(known[item] == label for item, label in again.select("item", "model_label").iter_rows())
+
+
+def test_what_people_label_changes_nothing_about_whom_the_second_model_is_asked(texts: Path) -> None:
+    (sheet,) = labelled(texts, votes=4, then=dear, error=0.1, by_hand=80).sheets
+    asked = len(ASKED)
+    found = labelled(texts, votes=4, then=dear, error=0.1, returned=[by_hand(sheet)])
+    assert len(ASKED) == asked
+    assert found.acceptance is not None
+    assert found.acceptance.accepted > 150
+
+
+# ------------------------------------------------------------------------- the command
+
+
+def test_the_command_goes_on_from_a_check(
+    texts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("own.py").write_text("def answer(text, prompt):\n    return text.split('@')[1]\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    monkeypatch.setattr(
+        sys,
+        "argv",
+        [
+            "quaver",
+            "label",
+            "texts.csv",
+            "--function",
+            "own:answer",
+            "--gold",
+            "stance",
+            "--n",
+            "60",
+            "--prompts",
+            "4",
+        ],
+    )
+    with pytest.raises(SystemExit) as end:
+        main()
+    said = capsys.readouterr().out
+    assert end.value.code == 0
+    assert "Wrote texts-labelled.csv" in said
+    assert cells(Path("texts-labelled.csv"))["label"].null_count() == 0
