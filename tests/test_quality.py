@@ -10,7 +10,7 @@ import pytest
 from tests.cli.commands import here
 from tests.studies import written
 
-from quaver.report.findings.quality_gate import quality_lines
+from quaver.report.findings.key_results import quality_lines
 from quaver.study.session import Study
 
 MODEL = """

@@ -134,7 +134,7 @@ def quality_in_passing(study: Study, status: StudyStatus) -> Quality | None:
 
 def say_quality(quality: Quality | None, on: Console = screen) -> None:
     """Print a line for each thing that is wrong with the answers."""
-    from quaver.report.findings.quality_gate import quality_lines
+    from quaver.report.findings.key_results import quality_lines
 
     for line in quality_lines(quality) if quality else ():
         say(line, on=on)

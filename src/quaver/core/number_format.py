@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import time
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
@@ -111,17 +111,17 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def with_interval(one: Estimate) -> str:
-    """A share with its interval; the share alone if it has none.
+def with_interval(one: Estimate, written: Callable[[float], str] = percent) -> str:
+    """A share, or a number written in another way, with its interval; alone if it has none.
 
     >>> from quaver.core.records import Estimate
-    >>> with_interval(Estimate("accuracy", 0.5, 0.4, 0.6))
-    '50% [40% to 60%]'
+    >>> with_interval(Estimate("accuracy", 0.5, 0.4, 0.6)), with_interval(Estimate("kappa", 0.5), rounded)
+    ('50% [40% to 60%]', '0.50')
     """
     if one.value is None:
         return "not defined"
-    ends = "" if one.low is None or one.high is None else f" [{percent(one.low)} to {percent(one.high)}]"
-    return percent(one.value) + ends
+    ends = "" if one.low is None or one.high is None else f" [{written(one.low)} to {written(one.high)}]"
+    return written(one.value) + ends
 
 
 def enumeration(names: Iterable[str]) -> str:

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import jinja2
+from markupsafe import Markup
 
 from quaver.core.column_names import in_words
-from quaver.core.number_format import count, enumeration, percent, with_interval
-from quaver.report.page_words import completeness, slug
+from quaver.core.number_format import count, enumeration, percent, points, with_interval
+from quaver.core.records import AND_PROMPT, Estimate
+from quaver.report.page_words import (
+    capital,
+    completeness,
+    interval,
+    number,
+    percent_measure,
+    shortened,
+    slug,
+    value_and_interval,
+)
+from quaver.report.page_words import points as in_points
+
+_LONGEST = 60
+"""Characters of a name that are shown."""
 
 
 @cache
@@ -28,17 +45,58 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
+        "by_share": _by_share,
+        "capital": capital,
         "completeness": completeness,
+        "correct": _correct,
         "count": count,
         "ends": _ends,
         "enumeration": enumeration,
         "grouped": "{:,}".format,
+        "in_percent": percent_measure,
+        "in_points": in_points,
         "in_words": in_words,
+        "interval": interval,
+        "mirrored": _mirrored,
+        "number": number,
         "percent": percent,
+        "points": points,
+        "quoted": quoted,
+        "resampled": _resampled,
+        "shortened": shortened,
         "slug": slug,
+        "value": value_and_interval,
         "with_interval": with_interval,
     }
     return environment
+
+
+def quoted(name: object) -> str:
+    r"""A name in quotation marks, on one line and not too long.
+
+    >>> quoted("for\\nor against")
+    '“for or against”'
+    """
+    return f"“{shortened(name, _LONGEST)}”"
+
+
+def _correct(wrong: Estimate | None) -> str:
+    """The share of correct labels, from that of wrong ones."""
+    if wrong is None:
+        return "enough"
+    low, high = (None if end is None else 1 - end for end in (wrong.high, wrong.low))
+    return with_interval(replace(wrong, value=1 - (wrong.value or 0.0), low=low, high=high))
+
+
+def _mirrored(one: Estimate) -> Estimate:
+    """An estimate on the other side of 0."""
+    low, high = (None if end is None else -end for end in (one.high, one.low))
+    return replace(one, value=-(one.value or 0.0), low=low, high=high)
+
+
+def _resampled(unit: str) -> str:
+    """The column whose values an interval resamples."""
+    return unit.removesuffix(AND_PROMPT)
 
 
 def _ends(values: list[float]) -> str:
@@ -49,3 +107,24 @@ def _ends(values: list[float]) -> str:
 def paragraph(name: str, **facts: Any) -> str:
     """A text of a template, on one line: in the template it may be broken anywhere."""
     return " ".join(template(name).render(facts).split())
+
+
+def phrases(name: str, **facts: Any) -> Callable[..., str]:
+    """What says the phrases of a template, its macros: by their names, and what each is about."""
+    macros = template(name).make_module(facts)
+
+    def say(phrase: str, *about: Any) -> str:
+        return " ".join(getattr(macros, phrase)(*about).split())
+
+    return say
+
+
+def marked_phrases(name: str, **facts: Any) -> Callable[..., Markup]:
+    """The same of a template of HTML."""
+    say = phrases(name, **facts)
+    return lambda phrase, *about: Markup(say(phrase, *about))
+
+
+def _by_share(shares: Mapping[str, float]) -> list[tuple[str, float]]:
+    """Names with their shares, the smallest first."""
+    return sorted(shares.items(), key=lambda pair: pair[1])

@@ -54,6 +54,11 @@ def shortened(text: object, length: int) -> str:
     return line[:head] + "…" + line[-tail:]
 
 
+def capital(text: str) -> str:
+    """The text with a capital letter."""
+    return text[:1].upper() + text[1:]
+
+
 def slug(text: object) -> str:
     """A file name made of it: lower-case letters, digits and hyphens, never a path.
 

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from tests.report.findings.test_verdicts import CASES, answers, estimates
 
 from quaver.core.records import Estimate
 from quaver.report.findings.decision import recommendations
-from quaver.report.findings.recommendation import Recommendation, Recommended
-from quaver.report.findings.verdict_words import best_of
+from quaver.report.findings.recommendation import (
+    RECOMMENDED,
+    STEPS,
+    NextStep,
+    Reason,
+    Recommendation,
+    Recommended,
+)
+from quaver.report.findings.verdict_card import WORDS, best_of
 
 EXPECTED: dict[str, Recommended] = {
     "constant": "do not use",
@@ -30,6 +37,12 @@ def test_what_is_recommended_follows_from_the_truth(name: str) -> None:
     (found,) = recommendations(estimates(answers(answer, **how)))
     assert found.kind == EXPECTED[name]
     assert all(one.value is not None for one in found.evidence)
+
+
+def test_every_kind_step_and_reason_has_its_words() -> None:
+    assert set(WORDS["kinds"]) == set(RECOMMENDED)
+    assert set(WORDS["steps"]) == set(get_args(NextStep))
+    assert set(STEPS) == set(get_args(Reason))
 
 
 def test_without_answers_nothing_is_said() -> None:

@@ -9,8 +9,7 @@ import pytest
 from markupsafe import Markup
 
 from quaver.core.records import Estimate
-from quaver.report.findings.effect_sentences import clear, largest_effects
-from quaver.report.findings.key_results import section_sentences
+from quaver.report.findings.key_results import clear, largest_effects, section_sentences
 from quaver.report.findings.verdict_card import card
 from quaver.report.findings.verdicts import Quality, Verdict, quality, verdicts
 

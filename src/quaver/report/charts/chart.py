@@ -153,11 +153,6 @@ def cell_name(one: Estimate, columns: Sequence[str], results: Results, default: 
     return " · ".join(names(one, columns, results)) or default
 
 
-def capital(text: str) -> str:
-    """The text with a capital letter."""
-    return text[:1].upper() + text[1:]
-
-
 def largest(estimates: Sequence[Estimate], most: int) -> list[Estimate]:
     """All estimates in their order; of too many, only the largest, the largest first."""
     if len(estimates) <= most:

@@ -12,12 +12,12 @@ from typing import Any
 
 from quaver.core.records import Estimate
 from quaver.core.rows import Presentation
-from quaver.report.charts.chart import BARS, MOST_SERIES, Figure, capital, cell_name, cut, names
+from quaver.report.charts.chart import BARS, MOST_SERIES, Figure, cell_name, cut, names
 from quaver.report.charts.forest import Forest, Mark, Reference, draw_forest
 from quaver.report.charts.plane import Guide, Plane, Spot, draw_plane
 from quaver.report.charts.theme import about
 from quaver.report.estimate_index import Results, varying
-from quaver.report.page_words import ALL, in_words, presentation_of, printed, section_of, slug
+from quaver.report.page_words import ALL, capital, in_words, presentation_of, printed, section_of, slug
 
 _COLUMNS = {"share": "share of the items"}
 """Columns whose names say too little."""

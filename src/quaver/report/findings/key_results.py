@@ -1,180 +1,267 @@
-"""The sentences of the report's sections: what a study measured, in plain words with its numbers."""
+"""The sentences of the report's sections: what a study measured, in plain words with its numbers.
+
+What is said is decided here; the words stand in ``templates/sentences.html``, and those about the answers'
+quality, which commands print too, in ``templates/quality.txt``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-from quaver.core.column_names import in_words as name_of_column
-from quaver.core.number_format import count, enumeration, percent
-from quaver.core.number_format import points as in_points
+from quaver.core.number_format import count, percent, rounded
 from quaver.core.records import Estimand, Estimate
 from quaver.core.rows import Section
 from quaver.report.estimate_index import NO_LABEL, Results, varying
-from quaver.report.findings.effect_sentences import FEW, clear, coder_sentences, effect_sentences, points_of
-from quaver.report.findings.quality_gate import quality_lines
-from quaver.report.findings.verdicts import STEADY, Verdict, beyond_chance, quality, verdicts
+from quaver.report.findings.verdicts import STEADY, Clusters, Quality, Verdict, quality, verdicts
+from quaver.report.page_templates import marked_phrases, phrases
 from quaver.report.page_words import in_words, number, percent_measure, points, printed, value_and_interval
-from quaver.report.table_rows import (
-    by_chance,
-    corrected_conclusions,
-    in_true_labels,
-    joint_conclusions,
-)
+from quaver.report.table_rows import by_chance, corrected_conclusions, in_true_labels, joint_conclusions
+
+FEW = 3
+"""As many estimates are reported one by one, each with its interval; and as many models."""
 
 _ONE_PROMPT = "for this prompt"
-
-
-_MODELS = 3
-"""As many models have their labels' movement reported one by one."""
 
 _LEVELS_LISTED = 6
 """As many levels are named one by one."""
 
+_RANGE = 0.1
+"""Where the share without a label differs by this much between a factor's levels, these are named."""
+
+_ALL = "all"
+_MOST_NAMED = 5
+
 
 def section_sentences(results: Results) -> dict[Section, list[Markup]]:
     """A sentence or more for each thing that the study measured, by the section that it belongs to."""
-    estimates = [*results.audit, *results.estimates]
-    found: dict[Section, list[Markup]] = {
-        "readiness": _readiness(results),
+    estimates, said = [*results.audit, *results.estimates], _Said(results)
+    return {
+        "readiness": list(said.readiness()),
         "answers": [escape(line) for line in quality_lines(quality(estimates))],
-        "factors": _movement(results, verdicts(estimates)),
+        "factors": list(said.movement(verdicts(estimates))),
+        "stability": list(said.stability()),
+        "sensitivity": list(said.sensitivity()),
+        "accuracy": [*said.accuracy(), *said.differences(), *said.effects()],
+        "coders": coder_sentences(results),
+        "conclusions": list(said.conclusions()),
     }
-    for section, parts in _PARTS.items():
-        found[section] = [sentence for part in parts for sentence in part(results)]
-    return found
 
 
-def _movement(results: Results, found: Sequence[Verdict]) -> list[Markup]:
-    """How often labels change, which way they move, and how many are wrong, model by model."""
-    sentences: list[Markup] = []
-    judged = [one for one in found if one.kind not in ("no answers", "failed", "unreadable")]
-    for one in sorted(judged, key=lambda verdict: results.models.index(verdict.model))[:_MODELS]:
-        own = [*_flips(one), *_shifts(results, one), *_wrong(results, one)]
-        if len(found) > 1 and own:
-            own[0] = Markup("“{}”: {}").format(one.model, own[0])
-        sentences += own
-    return sentences
+def quality_lines(quality: Quality) -> list[str]:
+    """A sentence for each thing that is wrong with a model's answers, and for items that come in groups.
+
+    >>> from quaver.core.records import Estimate
+    >>> from quaver.report.findings.verdicts import quality
+    >>> counts = {"times": 30, "calls": 100}
+    >>> quality_lines(quality([Estimate("failed_calls", 0.3, 0.2, 0.4, cell={"model": "m"}, details=counts)]))
+    ['30% [20% to 40%] of the calls ended in an error (30 of 100).']
+    """
+    say = phrases("quality.txt", RANGE=_RANGE, percent=percent, rounded=rounded)
+    several = len(quality.models) > 1
+    lines = [say(one.kind, one.estimate, f" of “{one.model}”" if several else "") for one in quality.issues]
+    return lines + [say("clusters", one) for one in quality.clusters]
 
 
-def _flips(one: Verdict) -> list[Markup]:
-    """How often labels change: from prompt to prompt, by chance, and from repeat to repeat."""
-    prompts, chance, repeats = (
-        one.evidence[name] for name in ("flips_prompts", "flips_chance", "flips_repeats")
-    )
-    sentences = []
-    if prompts.value is not None:
-        seen = prompts.details.get("prompts", 2)
-        words = Markup("{} changes the label in {} of cases")
-        other = f"Another of these {seen} prompts" if seen > 2 else "The other prompt"
-        sentences.append(words.format(other, value_and_interval(prompts)))
-        if chance.value:
-            words = Markup("; if labels had nothing to do with the texts, it would change it in {}")
-            sentences[0] += words.format(number(chance.value, percent=True))
-        sentences[0] += Markup(".")
-    if repeats.value is not None:
-        words = Markup("Asking again with the same prompt changes it in {}.")
-        sentences.append(words.format(value_and_interval(repeats)))
-    return sentences
+def cluster_line(one: Clusters) -> str:
+    """The finding in words: what is alike, what it does to intervals, and what to do.
+
+    >>> from quaver.report.findings.verdicts import clusters
+    >>> details = {"effect": 4.0, "quantity": "accuracy", "groups": 15, "clustered": True}
+    >>> like = Estimate("item_clusters", 0.33, 0.2, 0.6, n=150, cell={"column": "author"}, details=details)
+    >>> print(cluster_line(clusters([like])[0]))  # doctest: +NORMALIZE_WHITESPACE
+    Items of one author are labelled alike: the intraclass correlation of their accuracy is 0.33 [0.20 to
+    0.60], 150 items in 15 groups. Its intervals are too narrow where items are resampled, by a factor of
+    about 2.0. To resample these groups, put `group: author` under items.
+    """
+    return quality_lines(Quality(clusters=(one,)))[0]
 
 
-def _shifts(results: Results, one: Verdict) -> list[Markup]:
-    """Which way the labels move, if any."""
-    clear = [shift for shift in one.shifts if beyond_chance(shift)]
-    top = one.shift or max(clear, key=lambda shift: shift.value or 0.0, default=None)
-    if top is None:
-        known = max(one.shifts, key=lambda shift: shift.value or 0.0, default=None)
-        if known is None or not known.value or "floor_high" not in known.details:
-            return []
-        words = Markup(
-            "No part of the prompt moves the share of a label further than chance would: the largest "
-            "difference is {} ({}), and chance alone gives up to {}."
+def coder_sentences(results: Results) -> list[Markup]:
+    """How well people agree with each other and with each model, and with which prompts clearly less."""
+    said = _Said(results)
+    return [*said.gaps(), *said.replacements()]
+
+
+class _Said:
+    """What a study measured, section by section."""
+
+    def __init__(self, results: Results) -> None:
+        self.results = results
+        self._say: Callable[..., Markup] = marked_phrases(
+            "sentences.html",
+            label=self._label,
+            span=_span,
+            difference_of=_points_of,
+            STEADY=STEADY,
+            MOST_LEVELS=_LEVELS_LISTED,
+            FEW=FEW,
         )
-        ends = (
-            points(known.value),
-            name_of_column(known.cell["factor"]),
-            in_points(known.details["floor_high"]),
+
+    def movement(self, found: Sequence[Verdict]) -> Iterator[Markup]:
+        """How often labels change, which way they move, and how many are wrong, model by model."""
+        judged = [one for one in found if one.kind not in ("no answers", "failed", "unreadable")]
+        for one in sorted(judged, key=lambda verdict: self.results.models.index(verdict.model))[:FEW]:
+            own = list(self._moved(one))
+            if len(found) > 1 and own:
+                own[0] = Markup("“{}”: {}").format(one.model, own[0])
+            yield from own
+
+    def _moved(self, one: Verdict) -> Iterator[Markup]:
+        prompts, repeats, wrong = (
+            one.evidence[name] for name in ("flips_prompts", "flips_repeats", "wrong_labels")
         )
-        return [words.format(*ends)]
-    shares = dict(sorted(top.details["shares"].items(), key=lambda pair: pair[1]))
-    levels = [Markup("{} ({})").format(percent(share), level) for level, share in shares.items()]
-    factor, label = name_of_column(top.cell["factor"]), named(results, top.cell["label"])
-    if len(levels) > _LEVELS_LISTED:
-        words = Markup("By {}, the share of {} among the labels runs from {} to {}")
-        sentence = words.format(factor, label, levels[0], levels[-1])
-    else:
-        words = Markup("By {}, the share of {} among the labels is {} and {}")
-        sentence = words.format(factor, label, Markup(", ").join(levels[:-1]), levels[-1])
-    sentence += Markup("; chance would move it by up to {}.").format(in_points(top.details["floor_high"]))
-    others = [shift for shift in clear if shift is not top]
-    if others:
-        each = (
-            Markup("{} ({})").format(name_of_column(s.cell["factor"]), points(s.value or 0.0)) for s in others
-        )
-        sentence += Markup(" Also beyond chance: {}.").format(Markup(", ").join(each))
-    return [sentence]
+        if prompts.value is not None:
+            yield self._say("other_prompt", prompts, one.evidence["flips_chance"])
+        if repeats.value is not None:
+            yield self._say("same_prompt", repeats)
+        largest = max(one.shifts, key=lambda shift: shift.value or 0.0, default=None)
+        if one.top is not None:
+            yield self._say("shift", one.top, [other for other in one.clear if other is not one.top])
+        elif largest is not None and largest.value and "floor_high" in largest.details:
+            yield self._say("no_shift", largest)
+        if wrong.value is not None:
+            yield self._say("wrong", wrong)
 
-
-def _wrong(results: Results, one: Verdict) -> list[Markup]:
-    """How many labels are wrong, and which label the wrong ones are."""
-    wrong = one.evidence["wrong_labels"]
-    if wrong.value is None:
-        return []
-    sentence = Markup("{} of the labels differ from the gold labels").format(value_and_interval(wrong))
-    if wrong.value:
-        share, label = wrong.details["share"], named(results, wrong.details["label"])
-        sentence += Markup("; {} of these are {}").format(percent(share), label)
-    return [sentence + Markup(".")]
-
-
-def named(results: Results, label: str) -> Markup:
-    """A label in quotation marks, or that there is none."""
-    return escape(NO_LABEL) if label == NO_LABEL else Markup("“{}”").format(results.label_name(label))
-
-
-def _readiness(results: Results) -> list[Markup]:
-    """Whether each profiled model is ready, how many criteria its profile meets, and which it misses."""
-    profiles = _profiles(results)
-    if not profiles:
-        return []
-    clauses = []
-    for verdict in ("ready", "not ready", "undecided"):
-        own = [name for name, one in profiles if one.details["verdict"] == verdict]
-        if own:
-            models = f"{len(own)} of {len(profiles)}" if len(own) > FEW else enumeration(own)
-            verb = "is" if len(own) == 1 else "are"
-            words = "whether {} {} ready is undecided" if verdict == "undecided" else "{} {} " + verdict
-            clauses.append(Markup(words).format(models, verb))
-    headline = Markup("By the thresholds of the study, {}.").format(Markup("; ").join(clauses))
-    clauses = []
-    for name, one in profiles:
-        missed = [
-            in_words(other.measure.removeprefix("readiness_"))
-            for other in results.estimates
-            if other.measure.startswith("readiness_")
-            and other.cell == one.cell
-            and other.details.get("verdict") == "not met"
+    def readiness(self) -> Iterator[Markup]:
+        """Whether each profiled model is ready, how many criteria its profile meets, and which it misses."""
+        some = [
+            one for one in self.results.in_order(self.results.of("readiness")) if "verdict" in one.details
         ]
-        why = f" (not met: {', '.join(missed)})" if missed else ""
-        words = Markup("{} meets {} of {} criteria{}")
-        clauses.append(words.format(name, one.details["met"], one.details["criteria"], why))
-    sentence = Markup("; ").join(clauses[: 2 * FEW])
-    return [headline, Markup("{}.").format(sentence[:1].upper() + sentence[1:])]
+        columns = varying(some)
+        profiles, clauses = [], dict[str, list[str]]()
+        for one in some:
+            name = " · ".join(one.cell[column] for column in columns if column in one.cell)
+            profiles.append((f"“{name}”" if name else "the model", one, self._missed(one)))
+        for verdict in ("ready", "not ready", "undecided"):
+            own = [name for name, one, _ in profiles if one.details["verdict"] == verdict]
+            clauses |= {verdict: own} if own else {}
+        if profiles:
+            yield self._say("ready", clauses, len(profiles))
+            yield self._say("criteria", profiles[: 2 * FEW])
 
+    def _missed(self, profile: Estimate) -> list[str]:
+        """The criteria that a profile does not meet."""
+        prefix = "readiness_"
+        return [
+            in_words(one.measure.removeprefix(prefix))
+            for one in self.results.estimates
+            if one.measure.startswith(prefix)
+            and one.cell == profile.cell
+            and one.details.get("verdict") == "not met"
+        ]
 
-def _profiles(results: Results) -> list[tuple[str, Estimate]]:
-    """Each profile with the name of what it is of."""
-    some = [one for one in results.in_order(results.of("readiness")) if "verdict" in one.details]
-    columns = varying(some)
-    names = (" · ".join(one.cell[column] for column in columns if column in one.cell) for one in some)
-    return [(f"“{name}”" if name else "the model", one) for name, one in zip(names, some, strict=True)]
+    def stability(self) -> Iterator[Markup]:
+        """How far labels agree when asked again, and from prompt to prompt."""
+        again, other, alike = map(self.results.coarsest, ("intra_pss", "inter_pss", "strict_stability"))
+        if again or other:
+            yield self._say("stability", again, other)
+        if alike:
+            yield self._say("always_alike", alike)
 
+    def sensitivity(self) -> Iterator[Markup]:
+        """How readily labels change, and how alike those of a class are."""
+        of, alike = self.results.coarsest("sensitivity"), self.results.coarsest("consistency")
+        if of or alike:
+            yield self._say("sensitivity", of, alike)
 
-def _few(some: Sequence[Estimate]) -> str | None:
-    """The column that tells a few estimates apart; None where there are too many, or no such column."""
-    columns = varying(some)
-    return columns[0] if 1 < len(some) <= FEW and len(columns) == 1 else None
+    def accuracy(self) -> Iterator[Markup]:
+        """How often labels are correct, with other prompts, and beside what guessing gives."""
+        known = self.results.known("accuracy")
+        known = [one for one in known if one.estimand == "fixed"] or known
+        if not known:
+            return
+        details = known[0].details
+        others, following = (self._of_other_prompts(kind) for kind in ("population", "next"))
+        baselines = {"majority_label": str(details.get("majority_label", "the most frequent label"))}
+        shares = {name: details.get(name) for name in ("majority", "chance")}
+        compared = all(isinstance(share, float) for share in shares.values())
+        yield self._say("accuracy", known, others, following, {**baselines, **shares} if compared else {})
+
+    def _of_other_prompts(self, estimand: Estimand) -> list[Estimate]:
+        """Accuracy over all prompts, with intervals that hold for others than these."""
+        results, first = self.results, next(iter(self.results.evaluators), None)
+        for every in (results.of("accuracy"), results.audit):
+            some = [one for one in every if (one.measure, one.estimand) == ("accuracy", estimand)]
+            if some:
+                known = [one for one in some if one.low is not None]
+                return results.in_order(one for one in known if one.cell.get("evaluator", first) == first)
+        return []
+
+    def differences(self) -> Iterator[Markup]:
+        """The largest difference of paired accuracies whose interval does not reach zero."""
+        every = self.results.main("differences")
+        known = [one for one in every if clear(one)]
+        if not known:
+            return
+        top = max(known, key=lambda one: (abs(one.value or 0.0), one.value or 0.0))
+        against = str(top.details.get("against", "the others"))
+        if len(every) == 2 and against.startswith("the mean"):
+            (against,) = (self._of(one) for one in every if one is not top)
+        yield self._say("difference", top, self._of(top), against)
+
+    def _of(self, one: Estimate) -> str:
+        levels = [value for column, value in one.cell.items() if column not in ("evaluator", "model")]
+        if not levels:
+            return f"“{one.cell.get('model', '')}”"
+        several = len(self.results.models) > 1 and "model" in one.cell
+        return f"“{' · '.join(levels)}”" + (f" (model {one.cell['model']})" if several else "")
+
+    def effects(self) -> list[Markup]:
+        """The largest effect of a factor's level on accuracy, model by model; else on compliance."""
+        for kind, what in (("accuracy", "accuracy"), ("compliance", "the share of answers with a label")):
+            effects = self.results.main(f"factor_effects_{kind}_difference")
+            models = list(dict.fromkeys(one.cell.get("model", "") for one in effects))[:FEW]
+            sentences = []
+            for model in models:
+                found = largest_effects([one for one in effects if one.cell.get("model", "") == model])
+                of = f" of “{model}”" if len(models) > 1 else ""
+                sentences += [] if found is None else [self._say("largest_effect", found, f"{what}{of}")]
+            if sentences:
+                return sentences
+        return []
+
+    def gaps(self) -> Iterator[Markup]:
+        """How far people and each model agree, over all prompts and with each."""
+        every = [one for one in coder_gaps(self.results) if one.cell.get("coder") == _ALL]
+        pooled = [one for one in every if "variant" not in one.cell]
+        several = len({one.cell.get("model") for one in pooled}) > 1
+        for one in pooled:
+            named = several and "model" in one.cell
+            yield self._say("gap", one, f"“{one.cell['model']}”" if named else "the model")
+        each = [one for one in every if "variant" in one.cell]
+        if len(each) < 2:
+            return
+        further = [one for one in each if one.low is not None and one.low > 0]
+        names = list(dict.fromkeys(self.results.variant_name(one.cell["variant"]) for one in further))
+        alone = len({(one.cell.get("model"), one.cell.get("decoding")) for one in each}) == 1
+        asked = count(len(each), "prompt") if alone else f"{len(each):,} pairs of model and prompt"
+        listed = alone and len(names) <= _MOST_NAMED
+        yield self._say("further", len(further), asked, names if listed else [])
+
+    def replacements(self) -> Iterator[Markup]:
+        """Whether each model may take a coder's place, by the alternative annotator test."""
+        means = self.results.anywhere("alternative_annotator")
+        for one in self.results.anywhere("alternative_annotator_won"):
+            of_first = one.cell.get("evaluator") in (*self.results.evaluators[:1], None)
+            if one.value is not None and "variant" not in one.cell and of_first:
+                same = (mean for mean in means if mean.cell == one.cell and mean.value is not None)
+                yield self._say("replacement", one, next(same, None))
+
+    def conclusions(self) -> Iterator[Markup]:
+        """Under how many specifications each of a few conclusions holds, and how many would by chance."""
+        estimates = self.results.estimates
+        joint, true = joint_conclusions(estimates), corrected_conclusions(estimates)
+        for name, one in list(true.items())[:FEW]:
+            yield self._say("in_true_labels", name, in_true_labels(one))
+        for one in joint[:FEW]:
+            yield self._say("conclusion", one, len(joint) == 1 and bool(true), by_chance(one))
+
+    def _label(self, code: str) -> str:
+        """A label in quotation marks, or that there is none."""
+        return code if code == NO_LABEL else f"“{self.results.label_name(code)}”"
 
 
 def _span(estimates: Sequence[Estimate]) -> Markup:
@@ -193,148 +280,90 @@ def _span(estimates: Sequence[Estimate]) -> Markup:
 
 
 def _bare_span(estimates: Sequence[Estimate]) -> Markup:
-    if column := _few(estimates):
-        values = [
-            Markup("{} ({})").format(value_and_interval(one), one.cell.get(column, "")) for one in estimates
-        ]
-        return Markup(" and ").join([Markup(", ").join(values[:-1]), values[-1]])
+    columns = varying(estimates)
+    if 1 < len(estimates) <= FEW and len(columns) == 1:
+        named = Markup("{} ({})").format
+        *most, last = (named(value_and_interval(one), one.cell.get(columns[0], "")) for one in estimates)
+        return Markup("{} and {}").format(Markup(", ").join(most), last)
     known = sorted((one for one in estimates if one.value is not None), key=lambda one: one.value or 0.0)
     if len(known) == 1:
         return value_and_interval(known[0])
     percent = percent_measure(known[0].measure)
-    ends = [known[0].value or 0.0, known[-1].value or 0.0]
-    if printed(ends[0], percent) == printed(ends[1], percent):
-        return Markup("{} in each of {} conditions").format(number(ends[0], percent), len(known))
-    return Markup("{} to {} over {} conditions").format(*(number(end, percent) for end in ends), len(known))
+    low, high = known[0].value or 0.0, known[-1].value or 0.0
+    if printed(low, percent) == printed(high, percent):
+        return Markup("{} in each of {} conditions").format(number(low, percent), len(known))
+    ends = (number(end, percent) for end in (low, high))
+    return Markup("{} to {} over {} conditions").format(*ends, len(known))
 
 
-def _stability(results: Results) -> list[Markup]:
-    sentences: list[Markup] = []
-    for measure, words in (
-        ("intra_pss", "Asked again with the same prompt, labels agree at α = {}."),
-        ("inter_pss", "From prompt to prompt, labels agree at α = {}."),
-    ):
-        known = results.coarsest(measure)
-        if known:
-            sentences.append(Markup(words).format(_span(known)))
-    if not sentences:
-        return []
-    scale = Markup(
-        "α is 1 if no label changes and 0 if they agree by chance; below {}, do not build on them."
-    ).format(STEADY)
-    return [Markup(" ").join([*sentences, scale])]
+def _points_of(one: Estimate, plain: bool = False) -> Markup:
+    """A difference of shares with its interval, in points; without its sign where the words have it."""
+    ends = [one.value or 0.0, one.low or 0.0, one.high or 0.0]
+    if plain:
+        ends = [abs(end) for end in (ends if ends[0] > 0 else (ends[0], ends[2], ends[1]))]
+    value, *bounds = (points(end) for end in ends)
+    return Markup("{} [{} to {}]").format(value, *(bound.removesuffix(" points") for bound in bounds))
 
 
-def _always_alike(results: Results) -> list[Markup]:
-    known = results.coarsest("strict_stability")
-    return (
-        [Markup("Items that keep the same label whenever they are asked again: {}.").format(_span(known))]
-        if known
-        else []
-    )
+def clear(one: Estimate) -> bool:
+    """Whether the whole interval is on one side of 0; one that touches it is not.
+
+    >>> clear(Estimate("d", -0.06, -0.17, 0.0)), clear(Estimate("d", -0.23, -0.33, -0.1))
+    (False, True)
+    """
+    return one.low is not None and one.high is not None and (one.low > 0 or one.high < 0)
 
 
-def _sensitivity(results: Results) -> list[Markup]:
-    of, alike = results.coarsest("sensitivity"), results.coarsest("consistency")
-    sentences = []
-    if of:
-        sentence = Markup("Sensitivity is {}; it is 0 if another prompt never changes a label.")
-        sentences.append(sentence.format(_span(of)))
-    if alike:
-        sentence = Markup("Consistency is {}; it is 1 if all items of a class get the same labels.")
-        sentences.append(sentence.format(_span(alike)))
-    return [Markup(" ").join(sentences)] if sentences else []
+class Largest(NamedTuple):
+    """Of several effects the one with the largest estimate, and what may be said of it.
+
+    Attributes:
+        top: It.
+        clear: Whether its interval lies on one side of 0.
+        next: The next largest, of another hypothesis; None where there is one only.
+        separated: Whether the two intervals are apart, in size.
+        others: Those that are clear of 0 where the largest is not, the largest first.
+    """
+
+    top: Estimate
+    clear: bool
+    next: Estimate | None
+    separated: bool
+    others: tuple[Estimate, ...]
 
 
-def _accuracy(results: Results) -> list[Markup]:
-    every = [one for one in results.in_order(results.main("accuracy")) if one.value is not None]
-    known = [one for one in every if one.estimand == "fixed"] or every
-    if not known:
-        return []
-    sentence = Markup("Accuracy is {}").format(_span(known))
-    if others := _of_other_prompts(results, "population"):
-        sentence = Markup("Accuracy is {}").format(_span(others))
-        following = _of_other_prompts(results, "next")
-        if len(others) == len(following) == 1:
-            low, high = (number(end or 0.0, percent=True) for end in (following[0].low, following[0].high))
-            words = Markup(
-                "; that of the next prompt lies between {} and {}, by the same level of confidence"
+def largest_effects(effects: Sequence[Estimate]) -> Largest | None:
+    """The largest of some effects; None where there is none."""
+    known: dict[object, Estimate] = {}
+    for one in effects:
+        if one.value:
+            known.setdefault(
+                one.details.get("hypothesis", (one.cell.get("factor"), one.cell.get("level"))), one
             )
-            sentence += words.format(low, high)
-        if known[0].estimand == "fixed":
-            sentence += Markup(". Prompt by prompt it is {}").format(_span(known))
-    details = known[0].details
-    majority, chance = details.get("majority"), details.get("chance")
-    if isinstance(majority, float) and isinstance(chance, float):
-        sentence += Markup("; always answering {} would be correct {} of the time, guessing {}").format(
-            named(results, str(details.get("majority_label", "the most frequent label"))),
-            number(majority, percent=True),
-            number(chance, percent=True),
-        )
-    return [sentence + Markup(".")]
+    ranked = sorted(known.values(), key=lambda one: -abs(one.value or 0.0))
+    if not ranked:
+        return None
+    top, *rest = ranked
+    second = rest[0] if rest else None
+    apart = second is not None and clear(top) and _size(top)[0] > _size(second)[1]
+    others = () if clear(top) else tuple(one for one in rest if clear(one))
+    return Largest(top, clear(top), second, apart, others)
 
 
-def _has(estimates: Sequence[Estimate], estimand: Estimand) -> bool:
-    return any((one.measure, one.estimand) == ("accuracy", estimand) for one in estimates)
+def _size(one: Estimate) -> tuple[float, float]:
+    """The ends of the interval of an effect's size, whichever way it goes."""
+    ends = sorted(abs(end) for end in (one.low, one.high) if end is not None)
+    if len(ends) < 2:
+        return 0.0, float("inf")
+    return (ends[0] if clear(one) else 0.0), ends[1]
 
 
-def _of_other_prompts(results: Results, estimand: Estimand) -> list[Estimate]:
-    """Accuracy over all prompts, with intervals that hold for others than these."""
-    first = results.evaluators[0] if results.evaluators else None
-    every = results.of("accuracy"), results.audit
-    return [
+def coder_gaps(results: Results) -> list[Estimate]:
+    """The gaps between people and each model, over all prompts and of each, by the first evaluator."""
+    first = results.evaluators[:1]
+    found = [
         one
-        for one in results.in_order(next((some for some in every if _has(some, estimand)), ()))
-        if (one.measure, one.estimand) == ("accuracy", estimand)
-        and one.low is not None
-        and one.cell.get("evaluator", first) == first
+        for one in results.anywhere("coder_agreement_gap")
+        if one.value is not None and one.cell.get("evaluator") in (*first, None)
     ]
-
-
-def _differences(results: Results) -> list[Markup]:
-    """The largest difference of paired accuracies whose interval does not reach zero."""
-    every = results.main("differences")
-    known = [one for one in every if clear(one)]
-    if not known:
-        return []
-    top = max(known, key=lambda one: (abs(one.value or 0.0), one.value or 0.0))
-    against = str(top.details.get("against", "the others"))
-    if len(every) == 2 and against.startswith("the mean"):
-        (against,) = (_of(results, one) for one in every if one is not top)
-    where = "above" if (top.value or 0.0) > 0 else "below"
-    sentence = Markup("Accuracy of {} is {} {} that of {}, on the same items.")
-    return [sentence.format(_of(results, top), points_of(top, plain=True), where, against)]
-
-
-def _of(results: Results, one: Estimate) -> str:
-    levels = [value for column, value in one.cell.items() if column not in ("evaluator", "model")]
-    if not levels:
-        return f"“{one.cell.get('model', '')}”"
-    several = len(results.models) > 1 and "model" in one.cell
-    return f"“{' · '.join(levels)}”" + (f" (model {one.cell['model']})" if several else "")
-
-
-def _conclusions(results: Results) -> list[Markup]:
-    """Under how many specifications each of a few conclusions holds, and how many would by chance."""
-    joint, true = joint_conclusions(results.estimates), corrected_conclusions(results.estimates)
-    said = [Markup("“{}” {}.").format(name, in_true_labels(one)) for name, one in list(true.items())[:FEW]]
-    words = Markup("In these labels, {} holds under {} of {}. {}")
-    again = Markup("it") if len(joint) == 1 and true else None
-    return said + [
-        words.format(
-            again or Markup("“{}”").format(one.cell["conclusion"]),
-            one.details["count"],
-            count(one.n, one.unit),
-            by_chance(one),
-        ).rstrip()
-        for one in joint[:FEW]
-    ]
-
-
-_PARTS: Mapping[Section, tuple[Callable[[Results], list[Markup]], ...]] = {
-    "stability": (_stability, _always_alike),
-    "sensitivity": (_sensitivity,),
-    "accuracy": (_accuracy, _differences, effect_sentences),
-    "coders": (coder_sentences,),
-    "conclusions": (_conclusions,),
-}
+    return results.in_order(found)

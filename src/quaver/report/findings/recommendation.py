@@ -1,6 +1,6 @@
 """What a recommendation is: its kind, the reason that decided, and the next step, which follows from it.
 
-``findings.decision`` makes it of estimates, and ``findings.verdict_words`` says it.
+``findings.decision`` makes it of estimates, and ``findings.verdict_card`` says it.
 """
 
 from __future__ import annotations
@@ -129,6 +129,24 @@ class Recommendation:
     unvouched: tuple[Estimate, ...] = ()
     elsewhere: bool = False
     needed: int = 0
+
+    def known(self, name: str) -> Estimate | None:
+        """An estimate of the recommendation or its verdict; None where it has no value."""
+        own = (one for one in self.evidence if one.measure == name)
+        found = next(own, self.verdict.evidence.get(name))
+        return found if found is not None and found.value is not None else None
+
+    @property
+    def on_a_scale(self) -> Estimate | None:
+        """What prompts agree, where labels have an order, so that a step between neighbours weighs little."""
+        agreement = self.known("flips_agreement")
+        nominal = agreement is None or agreement.details.get("level", "nominal") == "nominal"
+        return None if nominal else agreement
+
+    @property
+    def grouped(self) -> list[str]:
+        """The columns of items that are labelled alike, which the evidence allows for."""
+        return [str(one.details["grouped"]) for one in self.evidence if "grouped" in one.details]
 
     @property
     def subject(self) -> str:

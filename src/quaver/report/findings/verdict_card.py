@@ -1,34 +1,53 @@
-"""The verdict on a study as a card: what to do with its labels, why, what moves them, what to do next."""
+"""The verdict on a study as a card: what to do with its labels, why, what moves them, what to do next.
+
+Which clauses there are is decided here; their words stand in ``verdict_words.toml`` and in
+``templates/verdict.txt``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
-from quaver.core.number_format import enumeration
+import polars as pl
+
+from quaver.core.number_format import enumeration, percent, rounded, with_interval
 from quaver.core.records import Estimate
 from quaver.core.rows import Rows
-from quaver.report.estimate_index import Results
+from quaver.report.estimate_index import NO_LABEL, Results
 from quaver.report.findings.decision import recommendations
-from quaver.report.findings.movement_words import movement
-from quaver.report.findings.recommendation import NextStep, Recommendation, Recommended
-from quaver.report.findings.verdict_words import (
-    advice,
-    best_of,
-    gold_command,
-    headline,
-    limits,
-    next_step,
-    reasons,
-    three_lines,
-    unanswered,
+from quaver.report.findings.recommendation import RECOMMENDED, NextStep, Recommendation, Recommended
+from quaver.report.page_templates import phrases, quoted
+from quaver.report.page_words import capital, shortened
+
+WORDS: Final[Mapping[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("verdict_words.toml").read_text(encoding="utf-8")
 )
-from quaver.report.page_words import shortened
+"""The words of verdicts that need no numbers: kinds and next steps."""
 
 _NAMED = 3
-"""As many models are named."""
+"""As many models, and prompts, are named."""
+
+_COPIES: Final = "near_duplicates"
+"""The column of groups of texts that are nearly the same."""
+
+_BEST: Final = (*RECOMMENDED[:3], "cannot tell", "do not use")
+"""The kinds, those first that let the most be used."""
+
+_APART = 0.1
+"""Where the share of missing answers differs by this much between levels, these are named."""
+
+_WITHOUT_LABELS: Final = frozenset({"failed", "unreadable", "cut off", "empty field"})
+"""Reasons that are about answers rather than labels."""
+
+_SAID: Final = frozenset({"unsteady", "unclear", "moved by order", "moved by format"})
+"""Reasons that say already how often another prompt changes a label."""
+
+_UNSEEN: Final = "What moves the labels cannot be seen from these answers."
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +123,200 @@ def card(results: Results) -> Card:
     )
     if unanswered(results):  # the answers that are missing may be all that it takes
         found = [replace(one, next_step="run") if one.kind == "cannot tell" else one for one in found]
-    return Card(
-        headline(results, found),
-        advice(found) + ".",
-        " ".join(line for line in (reasons(results, found), limits(results, found)) if line),
-        movement(results, found),
-        next_step(results, found),
-        three_lines(results, found),
-        tuple(found),
-        gold_command(results, best_of(found)),
-        tuple(_facts(results)),
+    return _Said(results, found).card()
+
+
+def best_of(found: Sequence[Recommendation]) -> Recommendation:
+    """That of the model whose labels can best be used, the first of several; an empty field comes first."""
+    empty = [one for one in found if one.reason == "empty field"]
+    return empty[0] if empty else min(found, key=lambda one: _BEST.index(one.kind))
+
+
+class _Said:
+    """The recommendations of a study in words."""
+
+    def __init__(self, results: Results, found: Sequence[Recommendation]) -> None:
+        self.results, self.found, self.best = results, found, best_of(found)
+        self.alone = len(found) == 1
+        decodings = results.lock.get("decodings", {})
+        self._say = phrases(
+            "verdict.txt",
+            results=results,
+            label=self._label,
+            prompt_names=lambda some: [quoted(results.variant_name(name)) for name in some],
+            cold=bool(decodings) and not any(one.get("temperature") for one in decodings.values()),
+            rounded=rounded,
+            NAMED=_NAMED,
+            COPIES=_COPIES,
+            **WORDS,
+        )
+
+    def card(self) -> Card:
+        """All of it."""
+        (first, *_), limits = self.found, self._limits()
+        advised, reasons, moves, step = self._advised(), self._reasons(), self._movement(), self._next_step()
+        bare = f": {self._say('because', _without_intervals(first))}" if self.alone else ""
+        why = f": {self._say('because', first)}." if self.alone else f". {reasons}"
+        return Card(
+            headline=f"{advised}{bare}.",
+            recommendation=f"{self._advice()}.",
+            verdict=f"{reasons} {limits}".strip(),
+            moves=moves,
+            next_step=step,
+            lines=(f"{advised}{why} {limits}".strip(), moves, step),
+            recommendations=tuple(self.found),
+            command=self._command(),
+            facts=tuple(_facts(self.results)),
+        )
+
+    def _advised(self) -> str:
+        """What to do with the labels; of one model also for which classes and groups not."""
+        (one, *others) = self.found
+        if others or not one.exceptions:
+            return self._advice()
+        labels = [self._label(code) for code in one.classes]
+        groups = [f"texts whose {column} is {quoted(level)}" for column, level in one.groups]
+        return self._say("excepted", one, [*labels, *groups])
+
+    def _advice(self) -> str:
+        """What to do with the labels, as a clause; of several models, a clause for each kind of advice."""
+        kinds = {one.kind for one in self.found}
+        if len(kinds) == 1:
+            said = {self._say("advice", one) for one in self.found}
+            return said.pop() if len(said) == 1 else str(WORDS["kinds"][kinds.pop()]["advice"])
+        clauses = []
+        for kind in _BEST:
+            models = [one.subject for one in self.found if one.kind == kind]
+            if models:
+                clauses.append(self._say("counted", kind, models, len(self.found)))
+        return capital("; ".join(clauses))
+
+    def _reasons(self) -> str:
+        """Why: a sentence for each of a few models; of many, for the one whose labels can best be used."""
+        if self.alone:
+            return _sentence(self._say("because", self.best))
+        shown = self.found if len(self.found) <= _NAMED else [self.best]
+        return " ".join(f"{quoted(one.subject)}: {self._say('because', one)}." for one in shown)
+
+    def _limits(self) -> str:
+        """What the recommendation for the model whose labels can best be used does not vouch for."""
+        one, parts = self.best, self.best.unvouched
+        few = [part for part in parts if part.measure == "class_found"]
+        broken = [part for part in parts if part.measure == "broken_prompts"]
+        others = [part for part in parts if part not in few and part not in broken]
+        clauses = [self._say("beside", part) for part in (*one.exceptions, *others)]
+        if len(few) > _NAMED:
+            clauses.append(self._say("too_few", len(few)))
+        else:
+            clauses += [self._say("beside", part) for part in few]
+        clauses += [self._say("clustered", column) for column in one.grouped[:1]]
+        clauses += [self._say("beside", part) for part in broken]
+        return _sentence("; ".join(clauses)) if clauses else ""
+
+    def _movement(self) -> str:
+        """What moves the labels: another prompt, asking again, and which part of the prompt."""
+        seen = [one for one in self.found if one.known("flips_prompts") or one.known("flips_repeats")]
+        if not seen:
+            return _UNSEEN
+        return self._moved(seen[0]) if self.alone else _compared(seen)
+
+    def _moved(self, one: Recommendation) -> str:
+        """What moves one model's labels, without what the first sentence has said already."""
+        if one.reason in _WITHOUT_LABELS:
+            details = one.evidence[0].details
+            shares = sorted(details.get("shares", {}).items(), key=lambda pair: pair[1])
+            if shares and shares[-1][1] - shares[0][1] >= _APART:
+                return self._say("missing", shares[0], shares[-1], str(details["by"]))
+        prompts, repeats = one.known("flips_prompts"), one.known("flips_repeats")
+        clauses = []
+        if prompts is not None and (one.reason not in _SAID or one.on_a_scale):
+            however = ", near or far" if one.on_a_scale else ""
+            clauses.append(f"another prompt changes {with_interval(prompts)} of the labels{however}")
+        if repeats is None and not clauses:
+            clauses.append("no prompt was asked twice, so part of that may be chance")
+        elif repeats is not None and one.reason != "repetition":
+            of = "" if clauses else " of the labels"
+            clauses.append(f"asking again with the same prompt changes {with_interval(repeats)}{of}")
+        top = one.verdict.top
+        if top is not None:
+            shares = sorted(top.details["shares"].items(), key=lambda pair: pair[1])
+            clauses.append(self._say("factor", shares[0], shares[-1], top.cell))
+        said = "; ".join(clauses)
+        return _sentence(said or "chance, when the same prompt is asked again; only one prompt was tried")
+
+    def _next_step(self) -> str:
+        """What to do next, for the model whose labels can best be used."""
+        examples = self._examples() if self.best.next_step == "define the classes" else []
+        waiting = _awaited(self.results)
+        return self._say("next_step", self.best, unanswered(self.results), waiting, examples, self._command())
+
+    def _examples(self) -> list[str]:
+        """Two texts of an excepted class that got another label, by their ids."""
+        frame = self.results.annotations
+        if not self.best.classes or "gold" not in frame.columns:
+            return []
+        gold, label = (pl.col(name).cast(pl.String) for name in ("gold", "label"))
+        wrong = frame.filter(gold.is_in(self.best.classes) & (label != gold))["item"]
+        return [quoted(item) for item in wrong.unique(maintain_order=True).head(2).to_list()]
+
+    def _command(self) -> str:
+        """What draws the gold labels that are missing; empty where that is not the next step."""
+        if self.best.next_step != "label more by hand" or not self.best.needed:
+            return ""
+        return "gold" if _awaited(self.results) else f"gold --n {self.best.needed} --design simple"
+
+    def _label(self, code: str) -> str:
+        """A label in quotation marks, or that there is none."""
+        return code if code == NO_LABEL else quoted(self.results.label_name(code))
+
+
+def _sentence(clause: str) -> str:
+    return f"{capital(clause)}."
+
+
+def _without_intervals(one: Recommendation) -> Recommendation:
+    bare = {name: replace(own, low=None, high=None) for name, own in one.verdict.evidence.items()}
+    evidence = tuple(replace(own, low=None, high=None) for own in one.evidence)
+    return replace(one, verdict=replace(one.verdict, evidence=bare), evidence=evidence)
+
+
+def _compared(seen: Sequence[Recommendation]) -> str:
+    """How far another prompt, and asking again, move the labels of each of several models."""
+    judged = [one for one in seen if one.reason not in _WITHOUT_LABELS] or list(seen)
+    prompts, repeats = (
+        {one.model: own for one in judged if (own := one.known(name))}
+        for name in ("flips_prompts", "flips_repeats")
     )
+    clauses = []
+    if 0 < len(prompts) <= _NAMED:
+        each = (f"{with_interval(own)} of the labels of {quoted(model)}" for model, own in prompts.items())
+        clauses.append(f"another prompt changes {enumeration(each)}")
+    elif prompts:
+        clauses.append(
+            f"another prompt changes {_range(prompts.values())} of the labels, depending on the model"
+        )
+    if repeats:
+        clauses.append(f"asking again with the same prompt changes {_range(repeats.values())}")
+    return _sentence("; ".join(clauses)) if clauses else _UNSEEN
+
+
+def _range(some: Iterable[Estimate]) -> str:
+    values = [one.value or 0.0 for one in some]
+    return " to ".join(dict.fromkeys((percent(min(values)), percent(max(values)))))
+
+
+def unanswered(results: Results) -> int:
+    """How many calls of the design have no answer yet."""
+    collection = results.lock.get("collection", {})
+    return max(0, int(collection.get("total", 0)) - int(collection.get("answered", 0)))
+
+
+def _awaited(results: Results) -> int:
+    """How many texts of a gold sample have been drawn and are not labelled yet."""
+    frame = results.annotations
+    if "gold_drawn" not in frame.columns:
+        return 0
+    return frame.filter(pl.col("gold_drawn") & pl.col("gold").is_null())["item"].n_unique()
 
 
 def _facts(results: Results) -> Iterator[tuple[str, str]]:

@@ -30,11 +30,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import Any, Final, Literal, get_args
 
 from quaver.core.records import Estimate
 from quaver.core.rows import Rows, short_lines
-from quaver.report.findings.effect_sentences import Clusters, clusters
 
 Kind = Literal[
     "no answers",
@@ -66,6 +66,39 @@ _WRONG = 0.1
 _NOTED, _CAUTION = 0.01, 0.05
 _CHANCE = 0.05
 _ISSUES: Final = ("failed_calls", "unlabelled_answers", "truncated_answers")
+
+
+_COPIES = "near_duplicates"
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """Groups of items that are labelled alike, and that no interval resamples.
+
+    Attributes:
+        kind: ``columns``: items share a value of a column. ``copies``: their texts are nearly the same.
+        column: What to declare as the study's group.
+        estimate: The intraclass correlation, and in its details the design effect (``effect``), the
+            ``quantity`` of the items that it is about, and some of the study's estimates with both intervals
+            (``again``).
+    """
+
+    kind: Literal["columns", "copies"]
+    column: str
+    estimate: Estimate
+
+    @property
+    def wider(self) -> float:
+        """By what factor intervals over the groups are wider, roughly: the root of the design effect."""
+        return sqrt(float(self.estimate.details["effect"]))
+
+
+def clusters(estimates: Iterable[Estimate]) -> tuple[Clusters, ...]:
+    """The groups that are real, those that matter most first."""
+    real = [one for one in estimates if one.measure == "item_clusters" and one.details.get("clustered")]
+    columns = {one.cell["column"]: one for one in real}  # the audit's and the study's own are the same
+    found = [Clusters("copies" if name == _COPIES else "columns", name, one) for name, one in columns.items()]
+    return tuple(sorted(found, key=lambda one: -one.wider))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +178,16 @@ class Verdict:
     def shift(self) -> Estimate | None:
         """That of the factor."""
         return next((one for one in self.shifts if one.cell["factor"] == self.factor), None)
+
+    @property
+    def clear(self) -> list[Estimate]:
+        """The shifts that go further than chance."""
+        return [one for one in self.shifts if beyond_chance(one)]
+
+    @property
+    def top(self) -> Estimate | None:
+        """The shift to speak of: that of the factor, else the largest that goes further than chance."""
+        return self.shift or max(self.clear, key=lambda one: one.value or 0.0, default=None)
 
 
 def quality(estimates: Iterable[Estimate]) -> Quality:

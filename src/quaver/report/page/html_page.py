@@ -25,8 +25,8 @@ from quaver.report.charts.plane import inline_svg
 from quaver.report.estimate_index import Results
 from quaver.report.findings.causes import Cause, causes
 from quaver.report.findings.key_results import section_sentences
-from quaver.report.findings.recommendation import Reason, Recommendation, Recommended
-from quaver.report.findings.verdict_card import card
+from quaver.report.findings.recommendation import Reason, Recommendation
+from quaver.report.findings.verdict_card import WORDS, card
 from quaver.report.findings.verdicts import STEADY, Issue, quality
 from quaver.report.page.figure_data import Behind, download, figure_data
 from quaver.report.page.method import departures, measured, noise_in_words, references, rules
@@ -46,14 +46,6 @@ from quaver.report.page_templates import template
 from quaver.report.page_words import slug, visible
 from quaver.report.table_rows import Table, estimates_table
 from quaver.report.tables.written_tables import write_estimates, write_tables
-
-_BADGES: Final[Mapping[Recommended, tuple[str, str, str]]] = {
-    "use": ("good", "✓", "Use these labels"),
-    "use except for": ("good", "✓", "Use, with exceptions"),
-    "use one prompt only": ("good", "✓", "Use with this prompt"),
-    "do not use": ("bad", "✕", "Do not use"),
-    "cannot tell": ("open", "?", "Cannot tell yet"),
-}
 
 _MOST_BADGES = 6
 """Of more models, the first ones have a badge."""
@@ -152,7 +144,8 @@ def _alarm(one: Issue, several: bool) -> str:
 
 def _badge(results: Results, one: Recommendation, several: bool) -> Badge:
     prompt = results.variant_name(one.prompt) if one.prompt else ""
-    return Badge(*_BADGES[one.kind], one.model if several else "", prompt)
+    tone, sign, words = WORDS["kinds"][one.kind]["badge"]
+    return Badge(tone, sign, words, one.model if several else "", prompt)
 
 
 _MOST_PROMPTS = 400

@@ -12,7 +12,7 @@ from typing import Any
 from quaver.core.records import AND_PROMPT, Estimate
 from quaver.core.rows import measure_of
 from quaver.report.estimate_index import Results
-from quaver.report.findings.effect_sentences import clusters
+from quaver.report.findings.verdicts import clusters
 from quaver.report.page_templates import paragraph
 from quaver.report.table_rows import Table
 

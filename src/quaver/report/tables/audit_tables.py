@@ -11,7 +11,7 @@ from markupsafe import Markup
 from quaver.core.number_format import percent
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results, varying
-from quaver.report.findings.effect_sentences import coder_gaps
+from quaver.report.findings.key_results import coder_gaps
 from quaver.report.page_words import interval, number
 from quaver.report.table_rows import Table, shortened_table
 

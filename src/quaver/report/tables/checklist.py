@@ -16,7 +16,7 @@ import polars as pl
 from quaver.core.number_format import count
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
-from quaver.report.page_templates import template
+from quaver.report.page_templates import phrases
 from quaver.report.table_rows import Table
 
 CHECKLISTS: Final[Mapping[str, Mapping[str, Any]]] = tomllib.loads(
@@ -41,44 +41,40 @@ _AUDIT: Final[Mapping[str, str]] = {
 }
 """The rows of Quaver's own checklist."""
 
-Answered = Callable[[str], tuple[str, str]]
-"""The state of an answer, and its words, by its name and what else it is given."""
-
 
 def checklist(results: Results, raw_kept: bool, paid: Table | None = None) -> Table:
     """What readers of an audit ask for, with the study's answers."""
-    answer = _answers(results, raw_kept, paid)
-    rows = tuple((item, *answer(name)) for item, name in _AUDIT.items())
+    answers = _Answers(results, raw_kept, paid)
+    rows = tuple((item, *answers.to(name)) for item, name in _AUDIT.items())
     return Table(("item", "reported", "how, or what is missing"), rows, name="checklist")
 
 
 def field_checklists(results: Results, *, raw_kept: bool, paid: Table | None = None) -> dict[str, Table]:
     """Each checklist as a table, by its name."""
-    answer = _answers(results, raw_kept, paid)
+    answers = _Answers(results, raw_kept, paid)
     heads = ("where", "what is asked", "reported", "how, or what is missing")
     made = {}
     for name, one in CHECKLISTS.items():
-        rows = tuple((place, item, *answer(said)) for place, item, said in one["rows"])
+        rows = tuple((place, item, *answers.to(said)) for place, item, said in one["rows"])
         note = f"After {one['source']}; in Quaver’s words."
         made[name] = Table(heads, rows, note=note, name=f"checklist-{name}")
     return made
 
 
-def _answers(results: Results, raw_kept: bool, paid: Table | None) -> Answered:
-    """What fills in a row: the macro that it names, or that it is for the authors to write."""
-    macros = template("checklist_answers.txt").make_module(
-        {"raw": raw_kept, **_paid(paid), **_facts(results)}
-    )
+class _Answers:
+    """What a study answers to the rows of checklists."""
 
-    def answered(said: str) -> tuple[str, str]:
+    def __init__(self, results: Results, raw_kept: bool, paid: Table | None) -> None:
+        facts = {"raw": raw_kept, **_paid(paid), **_facts(results)}
+        self._say = phrases("checklist_answers.txt", **facts)
+
+    def to(self, said: str) -> tuple[str, str]:
+        """The state of an answer and its words; of what the authors write, what it is about."""
         name, _, more = said.partition(" ")
         if name == "yours:":
             return "yours", f"write about {more}"
-        text = " ".join(getattr(macros, name)(*more.split()).split())
-        state, _, words = text.partition(": ")
+        state, _, words = self._say(name, *more.split()).partition(": ")
         return state, words
-
-    return answered
 
 
 def _paid(paid: Table | None) -> dict[str, Any]:

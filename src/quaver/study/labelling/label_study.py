@@ -18,8 +18,7 @@ from quaver.design.items.item_data import items_from, written_items
 from quaver.design.spec.yaml_file import read_yaml
 from quaver.errors import QuaverError
 from quaver.report.findings.recommendation import Recommendation
-from quaver.report.findings.verdict_card import Card
-from quaver.report.findings.verdict_words import best_of
+from quaver.report.findings.verdict_card import Card, best_of
 from quaver.study.checking.check_design import model_entry
 from quaver.study.labelling.prompts_worth_asking import PromptVotes, Votes
 from quaver.study.session import Study

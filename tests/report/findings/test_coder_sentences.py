@@ -7,7 +7,8 @@ import pytest
 
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
-from quaver.report.findings.effect_sentences import cluster_line, clusters, coder_sentences
+from quaver.report.findings.key_results import cluster_line, coder_sentences
+from quaver.report.findings.verdicts import clusters
 
 
 def gap(value: float, low: float | None, high: float | None, **cell: str) -> Estimate:
