@@ -38,6 +38,7 @@ from quaver.study.sources.study_source import StudySource
 if TYPE_CHECKING:
     from quaver.report.findings.verdict_card import Card
     from quaver.report.page.paper_parts import Paper
+    from quaver.study.analysis.labeller import Labeller
     from quaver.study.analysis.study_certification import StudyCertificate
     from quaver.study.gold_sample.study_gold import StudyGold
 
@@ -296,6 +297,27 @@ class Study:
         from quaver.study.analysis.text_labels import text_labels
 
         return text_labels(self.source, model=model, variants=variants, evaluator=evaluator)
+
+    @guarded
+    def labeller(self, *, variants: Sequence[str] | None = None, keep: str | Path | None = None) -> Labeller:
+        """Its prompts, model and evaluator as a function, for texts that keep coming.
+
+        ``labeller(texts)``, or ``await labeller.label(texts)`` in an application, gives each text's label,
+        the agreement of the prompts, and whether it is accepted: by the rule of ``gold.accept`` where that
+        was asked for, whose promise holds for texts like those of the study. ``labeller.drift`` says whether
+        they still are, by the share that needs a person; a drift is also logged once.
+
+        Args:
+            variants: The prompts to ask, by their ids; all if left out.
+            keep: A file of JSON Lines to which each answer is added.
+
+        Raises:
+            StoreError: This source asks no model, or nothing is stored yet.
+            UnknownName: No prompt has that id.
+        """
+        from quaver.study.analysis.labeller import Labeller
+
+        return Labeller(asking(self.source), variants, keep)
 
     @guarded
     def export(self, path: str | Path) -> int:

@@ -82,7 +82,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def design(study: Study, *names: str) -> dict[str, Any]:
-    return annotation_frame._design(study.source, study.source.plugins.evaluators(names or None))
+    return annotation_frame._design(study.source.experiment, study.source.plugins.evaluators(names or None))
 
 
 def scored(study: Study, kept: Path, asked: dict[str, Any], processes: int) -> pl.DataFrame:

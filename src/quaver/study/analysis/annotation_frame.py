@@ -12,6 +12,7 @@ import polars as pl
 from quaver.collect.store.response_store import Store
 from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS, with_added_columns
 from quaver.core.records import Item
+from quaver.design.calls.experiment import Experiment
 from quaver.errors import QuaverError, StoreError
 from quaver.gold.gold_draw import with_gold
 from quaver.score.annotation import Annotator, annotate
@@ -58,7 +59,7 @@ def rescored(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.
     of = readable(study, study.plugins.follow_ups(evaluators))
     gold = GoldFiles(study.folder)
     digest = gold.digest()
-    design = _design(study, study.plugins.evaluators(evaluators), of)
+    design = _design(study.experiment, study.plugins.evaluators(evaluators), of)
     design |= {"gold": _gold_columns(study, gold) if digest else None}
     with study.answers() as store:
         if store.read_only:
@@ -95,17 +96,19 @@ def _with_gold_of(study: StudySource, frame: pl.DataFrame, files: GoldFiles) -> 
 
 
 def annotator_of(
-    study: StudySource, evaluators: Mapping[str, Evaluator], of: Mapping[str, str] | None = None
+    study: StudySource,
+    evaluators: Mapping[str, Evaluator],
+    of: Mapping[str, str] | None = None,
+    design: Experiment | None = None,
 ) -> Annotator:
-    """What reads the answers of a study's design; ``of`` names the follow-ups that evaluators read."""
-    return Annotator(**_design(study, evaluators, of))
+    """What reads the answers of a study's design, or of another; ``of`` names follow-ups that are read."""
+    return Annotator(**_design(design or study.experiment, evaluators, of))
 
 
 def _design(
-    study: StudySource, evaluators: Mapping[str, Evaluator], of: Mapping[str, str] | None = None
+    experiment: Experiment, evaluators: Mapping[str, Evaluator], of: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """The arguments of the same, which another process can be given."""
-    experiment = study.experiment
     return {
         "conditions": experiment.conditions,
         "items": [Item(item.id, {}, item.gold, item.groups) for item in experiment.items],

@@ -30,11 +30,12 @@ def accept(
     by: str | None = None,
     evaluator: str | None = None,
     frame: pl.DataFrame | None = None,
+    keep: bool = True,
 ) -> Acceptance:
     """Which labels of a study may be accepted (see `Study.accept`), kept in its folder where it has one."""
     frame = measurable(study) if frame is None else frame
     found = _accepted(study, frame, error, confidence_level, score, by, evaluator)
-    if study.owns_folder:
+    if keep and study.owns_folder:
         asked = (error, confidence_level, score, by, evaluator)
         study.files.write(FILE, {"asked": dict(zip(_ASKED, asked, strict=True)), "found": found.document()})
     return found

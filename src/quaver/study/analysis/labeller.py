@@ -1,0 +1,318 @@
+"""A checked prompt as a function: for those whose texts keep coming."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from queue import Empty, Queue
+from types import TracebackType
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import polars as pl
+import scipy
+
+from quaver.acceptance.item_scores import mean_confidence, most_frequent
+from quaver.core.annotations import Row
+from quaver.core.arguments import excerpt
+from quaver.core.line_file import LineFile
+from quaver.core.number_format import percent
+from quaver.core.records import Item, Request
+from quaver.design.calls.call_plan import Plan
+from quaver.design.prompts.templates import names_in
+from quaver.errors import ItemError, MeasureError, QuaverError
+from quaver.study.analysis.annotation_frame import annotator_of
+from quaver.study.analysis.study_acceptance import FILE, accept
+from quaver.study.analysis.text_labels import DISAGREEMENT, text_labels
+from quaver.study.sources.study_file_source import StudyFile
+
+_LOG: Final = logging.getLogger("quaver")
+
+_ALARM: Final = 20.0
+"""Evidence of a drift from which it is said: reached by chance in at most one of twenty labellers, ever."""
+
+
+class LabelledText(NamedTuple):
+    """What a labeller says of one text.
+
+    Attributes:
+        label: The most frequent label of the prompts; None where none gave one.
+        agreement: The share of the answers that give it.
+        confidence: The mean probability of that label, where an evaluator reads probabilities.
+        accepted: Whether the study's rule of acceptance takes it; without such a rule, whether it has a label
+            that three quarters of the answers give. If not, a person should look.
+    """
+
+    label: str | None
+    agreement: float
+    confidence: float | None
+    accepted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """Whether a labeller's texts are still like those of its study, by the share that needs a person.
+
+    Attributes:
+        texts: Texts so far.
+        doubtful: Of these, the ones that need a person.
+        expected: The share of such texts in the study.
+        evidence: A betting martingale against any share that the study's texts leave possible (Waudby-Smith &
+            Ramdas 2024, section 4; a uniform mixture of bets): by chance it reaches 20 in at most one of
+            twenty labellers, however often you look.
+    """
+
+    texts: int
+    doubtful: int
+    expected: float
+    evidence: float
+
+    @property
+    def found(self) -> bool:
+        """Whether the texts have changed."""
+        return self.evidence >= _ALARM
+
+    def __str__(self) -> str:
+        share = percent(self.doubtful / self.texts) if self.texts else "none"
+        changed = "the texts are no longer like those of the study" if self.found else "no drift is shown"
+        usual = percent(self.expected)
+        return f"{share} of {self.texts:,} texts need a person, {usual} in the study: {changed}."
+
+
+class Labeller:
+    """Labels texts with a study's prompts, decoding, model and evaluator (see `Study.labeller`).
+
+    Texts that come in while others are asked about are asked about together, next.
+
+    Args:
+        study: The study.
+        variants: The prompts to ask, by their ids; all if left out.
+        keep: A file of JSON Lines to which each answer is added.
+    """
+
+    def __init__(
+        self, study: StudyFile, variants: Sequence[str] | None = None, keep: str | Path | None = None
+    ) -> None:
+        if study.experiment.follow_ups:
+            raise QuaverError(
+                "a study with follow-ups has no labeller",
+                where=study.where,
+                expected="labels that are read from the answers themselves",
+                found=", ".join(study.experiment.follow_ups),
+            )
+        table = text_labels(study, variants=variants)
+        self._study, self._keep = study, LineFile(Path(keep)) if keep else None
+        design = study.experiment
+        wanted = {variant.id for variant in design.variants} if variants is None else {*variants}
+        conditions = [one for one in design.conditions if one.variant in wanted]
+        self._design = replace(design, conditions=conditions)
+        self._evaluator = study.spec.evaluators[0].title
+        self._columns = {name for one in design.variants for name in names_in(one.text)} - {"item"}
+        self.promise, self.least = _rule(study) if variants is None else (None, DISAGREEMENT)
+        sure = table["agreement"].fill_null(1.0).to_numpy() >= self.least
+        doubtful = ~(sure & table["model_label"].is_not_null().to_numpy())
+        self._known = (int(doubtful.sum()), table.height)
+        self._seen = [0, 0]
+        self._waiting: Queue[_Batch | None] = Queue()
+        self._alarmed = False
+        self._worker = threading.Thread(target=self._work, name="quaver labeller", daemon=True)
+        self._worker.start()
+
+    def __call__(self, texts: Sequence[str | Mapping[str, Any]]) -> list[LabelledText]:
+        """Label texts.
+
+        Args:
+            texts: Texts, or rows with the columns that the study's text is made of.
+
+        Returns:
+            A label for each, in their order.
+
+        Raises:
+            ItemError: A text is empty, or a row lacks a column.
+            ModelError: The model cannot be asked.
+        """
+        batch = _Batch([self._fields(text, at) for at, text in enumerate(texts)])
+        if not batch.rows:
+            return []
+        if not self._worker.is_alive():
+            raise QuaverError("this labeller is closed", where=self._study.where, fix="make another one")
+        with _span(len(batch.rows)):
+            self._waiting.put(batch)
+            batch.done.wait()
+        if batch.error is not None:
+            raise batch.error
+        return batch.found
+
+    async def label(self, texts: Sequence[str | Mapping[str, Any]]) -> list[LabelledText]:
+        """The same, without holding up the event loop."""
+        return await asyncio.to_thread(self, texts)
+
+    def __enter__(self) -> Labeller:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the model's weights and connections."""
+        self._waiting.put(None)
+        self._worker.join()
+        for model in self._study.models.values():
+            model.close()
+
+    @property
+    def drift(self) -> Drift:
+        """Whether the texts so far are like those of the study, for which alone the promise holds."""
+        (texts, doubtful), (known, of) = self._seen, self._known
+        return Drift(texts, doubtful, known / of, _evidence(doubtful, texts, known, of))
+
+    def __repr__(self) -> str:
+        rule = f"accepts where {percent(self.least)} of the answers agree"
+        if self.promise is not None:
+            rule += f", at most {percent(self.promise)} wrong among texts like those of the study"
+        return f"<Labeller of {self._study.spec.name!r}: {rule}>"
+
+    def _fields(self, text: str | Mapping[str, Any], at: int) -> Mapping[str, Any]:
+        """The columns of a text."""
+        if isinstance(text, Mapping):
+            if missing := sorted(self._columns - text.keys()):
+                raise ItemError("this row lacks a column", where=f"texts[{at}]", expected=missing[0])
+            return text
+        if not isinstance(text, str) or not text.strip() or len(self._columns) > 1:
+            columns = ", ".join(sorted(self._columns))
+            raise ItemError(
+                "this is no text to label",
+                where=f"texts[{at}]",
+                expected=f"a text, or a row with {columns}"
+                if len(self._columns) < 2
+                else f"a row with {columns}",
+                found=excerpt(text),
+            )
+        return dict.fromkeys(self._columns, text)
+
+    def _work(self) -> None:
+        """Answer what waits, all of it together, until the labeller is closed."""
+        while (first := self._waiting.get()) is not None:
+            batches = [first]
+            with suppress(Empty):
+                while (more := self._waiting.get_nowait()) is not None:
+                    batches.append(more)
+                self._waiting.put(None)  # it was closed meanwhile
+            self._answer(batches)
+
+    def _answer(self, batches: Sequence[_Batch]) -> None:
+        rows = [row for batch in batches for row in batch.rows]
+        try:
+            found = self._labelled(rows)
+        except Exception as error:
+            for batch in batches:
+                batch.error = error
+                batch.done.set()
+            return
+        at = 0
+        for batch in batches:
+            batch.found = found[at : at + len(batch.rows)]
+            at += len(batch.rows)
+            batch.done.set()
+        self._seen[0] += len(found)
+        self._seen[1] += sum(not one.accepted for one in found)
+        if not self._alarmed and self.drift.found:
+            self._alarmed = True
+            _LOG.warning("%s The promise holds for texts like those of the study.", self.drift)
+
+    def _labelled(self, rows: Sequence[Mapping[str, Any]]) -> list[LabelledText]:
+        """Ask about texts, read the answers, and take the most frequent labels."""
+        study = self._study
+        items = [Item(str(at), row) for at, row in enumerate(rows)]
+        design = replace(self._design, items=items)
+        plan = Plan(design, {name: str(facts["identity"]) for name, facts in study.served.items()})
+        answers: list[Row] = []
+        for name, model in study.models.items():
+            model.prepare(1)
+            for request, responses in model.answer(plan.requests(name)):
+                self._note(request, rows, [one.text for one in responses])
+                for call, response in zip(request.calls, responses, strict=True):
+                    answers.append((call.condition, call.item, call.repeat, response, None))
+        annotator = annotator_of(study, study.plugins.evaluators([self._evaluator]), design=design)
+        frame = annotator.frame(answers)
+        codes = design.labels.codes
+        modal = most_frequent(frame.select(pl.col("item", "label").cast(pl.String)), codes)
+        sure = mean_confidence(frame, modal, codes)
+        labels = {
+            item: (label, times) for item, label, times in modal.select("item", "label", "times").iter_rows()
+        }
+        confidences = dict(sure.iter_rows())
+        asked = sum(one.repeats for one in design.conditions)
+        found = []
+        for item in items:
+            label, times = labels.get(item.id, (None, 0))
+            share = times / asked
+            accepted = label is not None and share >= self.least
+            found.append(LabelledText(label, share, confidences.get(item.id), accepted))
+        return found
+
+    def _note(self, request: Request, rows: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> None:
+        """Keep what came back, where it is wanted."""
+        if self._keep is None:
+            return
+        conditions = self._design.conditions
+        self._keep.append(
+            {"variant": conditions[call.condition].variant, "model": request.model, "answer": text}
+            | {"text": {name: str(rows[call.item].get(name, "")) for name in sorted(self._columns)}}
+            for call, text in zip(request.calls, texts, strict=True)
+        )
+
+
+class _Batch:
+    """Texts that somebody waits for."""
+
+    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        self.rows = rows
+        self.found: list[LabelledText] = []
+        self.error: BaseException | None = None
+        self.done = threading.Event()
+
+
+def _rule(study: StudyFile) -> tuple[float | None, float]:
+    """The promise that labels were accepted for, and the share of answers that must agree for it.
+
+    New texts can be ordered by agreement as the study's were, and by nothing that was learned from these.
+    """
+    asked = study.files.read(FILE).get("asked")
+    if asked is None or asked["by"]:
+        return None, DISAGREEMENT
+    try:
+        (found,) = accept(study, error=asked["error"], score="agreement", keep=False).found
+    except MeasureError:
+        return None, DISAGREEMENT
+    return asked["error"], np.inf if found.threshold is None else found.threshold
+
+
+def _evidence(doubtful: int, texts: int, known: int, of: int) -> float:
+    """How much a uniform mixture of bets has won against every share that the study's texts allow."""
+    if not texts:
+        return 1.0
+    low = scipy.stats.beta.ppf(0.025, known, of - known + 1) if known else 0.0
+    high = scipy.stats.beta.ppf(0.975, known + 1, of - known) if known < of else 1.0
+    nearest = min(max(doubtful / texts, low), high)  # the share that explains the texts best
+    won = scipy.special.betaln(doubtful + 1, texts - doubtful + 1)
+    likely = scipy.special.xlogy(doubtful, nearest) + scipy.special.xlog1py(texts - doubtful, -nearest)
+    return float(np.exp(min(won - likely, 700.0)))
+
+
+def _span(texts: int) -> AbstractContextManager[Any]:
+    """A span of OpenTelemetry, where that is installed."""
+    try:
+        from opentelemetry import trace
+    except ImportError:
+        return nullcontext()
+    return trace.get_tracer("quaver").start_as_current_span(
+        "quaver.label", attributes={"quaver.texts": texts}
+    )

@@ -1,0 +1,188 @@
+"""A checked prompt as a function: it labels new texts as its study did, and notices when they change."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from quaver import Study
+from quaver.errors import ItemError, QuaverError, UnknownName
+from quaver.study.analysis.labeller import Drift, Labeller, _evidence
+
+CALLS: list[str] = []
+
+
+def annotate(text: str, prompt: str) -> str:
+    """Reads words; of texts with a question mark, one prompt of four reads another label."""
+    CALLS.append(text)
+    label = "yes" if "good" in text else "no"
+    if "?" in text and "surely" in prompt:
+        return "yes" if label == "no" else "no"
+    if "??" in text and "please" in prompt:
+        return "silence"
+    return label
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
+    monkeypatch.chdir(tmp_path)
+    draw = random.Random(3)
+    rows = []
+    for n in range(400):
+        good, odd = draw.random() < 0.5, draw.choice(["", "", "", "", "", "", "", "", "?", "??"])
+        rows.append(
+            {"id": str(n), "post": f"{'good' if good else 'poor'} {n}{odd}", "true": "yes" if good else "no"}
+        )
+    found = Study.open(
+        {
+            "name": "posts",
+            "task": {"labels": ["yes", "no"]},
+            "items": {"source": rows, "id": "id", "text": "{{ post }}", "gold": "true"},
+            "prompt": {"instruction": "Is it good?"},
+            "variants": [{"use": "instructions", "texts": {"b": "please", "c": "surely", "d": "now"}}],
+            "models": [{"name": "m", "use": "function"}],
+        },
+        functions={"m": annotate},
+    )
+    found.run()
+    CALLS.clear()
+    return found
+
+
+@pytest.fixture
+def labeller(study: Study) -> Iterator[Labeller]:
+    with study.labeller() as made:
+        yield made
+
+
+def test_new_texts_are_labelled_as_the_studys_were(study: Study, labeller: Labeller) -> None:
+    texts = [str(item.fields["post"]) for item in study.experiment.items[:50]]
+    found, known = labeller(texts), study.labels().head(50)
+    assert [one.label for one in found] == known["model_label"].to_list()
+    assert [one.agreement for one in found] == known["agreement"].to_list()
+    assert [one.accepted for one in found] == [agreement >= 0.75 for agreement in known["agreement"]]
+    assert len(CALLS) == 200
+
+
+def test_without_a_promise_three_quarters_must_agree(labeller: Labeller) -> None:
+    sure, split, torn = labeller(["good", "good?", "good??"])
+    assert (sure.label, sure.agreement, sure.accepted) == ("yes", 1.0, True)
+    assert (split.agreement, split.accepted) == (0.75, True)
+    assert (torn.agreement, torn.accepted) == (0.5, False)
+    assert labeller.promise is None
+
+
+def test_the_studys_rule_of_acceptance_holds_for_new_texts(study: Study) -> None:
+    study.gold.draw(n=200, design="simple")
+    study.gold.take_known()
+    accepted = study.gold.accept(error=0.05, score="agreement").table
+    least = accepted.filter(accepted["decision"] == "accept")["agreement"].min()
+    with study.labeller() as labeller:
+        assert (labeller.promise, labeller.least) == (0.05, least)
+        assert labeller(["good"])[0].accepted
+    first = study.experiment.variants[0].id
+    with study.labeller(variants=[first]) as labeller:
+        assert labeller.promise is None, "the rule is about the agreement of all prompts"
+
+
+def test_texts_of_many_callers_are_asked_about_together(study: Study, labeller: Labeller) -> None:
+    texts = [f"{'good' if n % 2 else 'poor'} {n}" for n in range(40)]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda text: labeller([text])[0].label, texts))
+    assert found == ["yes" if n % 2 else "no" for n in range(40)]
+
+    async def together() -> list[Any]:
+        return await asyncio.gather(*(labeller.label([text]) for text in texts))
+
+    assert [one[0].label for one in asyncio.run(together())] == found
+
+
+def test_rows_with_the_columns_of_the_text_will_do(labeller: Labeller) -> None:
+    assert labeller([{"post": "good", "other": 1}])[0].label == "yes"
+    assert labeller([]) == []
+    for wrong in ("", "  ", None, 3, {"other": "x"}):
+        with pytest.raises(ItemError) as error:
+            labeller(["fine", wrong])  # type: ignore[list-item]
+        assert error.value.where == "texts[1]"
+
+
+def test_an_error_of_the_model_reaches_the_caller_and_the_next_text_is_answered(study: Study) -> None:
+    with study.labeller() as labeller:
+        labeller(["good"])
+        model = study.source.models["m"]  # type: ignore[attr-defined]
+        model.answer, whole = _failing, model.answer
+        with pytest.raises(QuaverError, match="gone"):
+            labeller(["good"])
+        model.answer = whole
+        assert labeller(["good"])[0].label == "yes"
+    with pytest.raises(QuaverError, match="closed"):
+        labeller(["good"])
+
+
+def _failing(requests: Any) -> Any:
+    raise QuaverError("gone")
+
+
+def test_answers_are_kept_where_that_is_wanted(study: Study) -> None:
+    with study.labeller(keep="answers.jsonl") as labeller:
+        labeller(["good\u2028and more"])
+    lines = [json.loads(line) for line in Path("answers.jsonl").read_bytes().splitlines()]
+    assert len(lines) == 4
+    assert {line["answer"] for line in lines} == {"yes"}
+    assert all(line["text"] == {"post": "good\u2028and more"} for line in lines)
+
+
+def test_a_prompt_that_is_not_there_is_an_error(study: Study) -> None:
+    with pytest.raises(UnknownName):
+        study.labeller(variants=["nothing"])
+
+
+# ------------------------------------------------------------------------------ drift
+
+
+def test_harder_texts_are_noticed(labeller: Labeller, caplog: pytest.LogCaptureFixture) -> None:
+    labeller([f"good {n}" for n in range(40)])
+    assert not labeller.drift.found
+    labeller([f"good {n}??" for n in range(40)])
+    assert labeller.drift.found
+    assert len(caplog.records) == 1
+    assert "no longer" in str(labeller.drift)
+
+
+def test_the_evidence_is_that_of_a_uniform_mixture() -> None:
+    """By hand: 3 doubtful texts of 3 where the study allows up to 0.5 or so: (1/4) / p^3."""
+    assert _evidence(0, 0, 1, 10) == 1.0
+    high = 0.4450  # of 1 in 10, Clopper and Pearson's upper limit at 97.5%
+    assert _evidence(3, 3, 1, 10) == pytest.approx(0.25 / high**3, rel=1e-3)
+    assert _evidence(1, 10, 1, 10) < 1
+
+
+def test_texts_like_those_of_the_study_rarely_alarm() -> None:
+    """800 labellers of 300 texts each, looked at after every text: at most 5%, and the study's own error."""
+    draw, alarms = np.random.default_rng(8), 0
+    for _ in range(800):
+        share = draw.uniform(0.02, 0.4)
+        known = int(draw.binomial(200, share))
+        seen = np.cumsum(draw.random(300) < share)
+        alarms += any(_evidence(int(seen[n - 1]), n, known, 200) >= 20 for n in range(10, 301, 10))
+    assert alarms <= 0.05 * 800
+
+
+def test_twice_as_many_doubtful_texts_are_found_soon() -> None:
+    draw, found = np.random.default_rng(9), 0
+    for _ in range(200):
+        seen = np.cumsum(draw.random(500) < 0.3)
+        found += any(_evidence(int(seen[n - 1]), n, 75, 500) >= 20 for n in range(10, 501, 10))
+    assert found >= 180
+
+
+def test_a_drift_says_what_it_is_about() -> None:
+    assert str(Drift(0, 0, 0.1, 1.0)).startswith("none of 0 texts")
