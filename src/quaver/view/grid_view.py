@@ -188,8 +188,9 @@ def _ordered(scope: Scope, rows: Any, sort: str) -> Any:
     if sort == "item":
         return np.arange(len(rows))
     if sort == "id":
-        names = [index.ids[int(row)] for row in rows]
-        return np.array(sorted(range(len(names)), key=lambda at: names[at]), np.int64)
+        ranks = np.zeros(index.design.items, np.int64)
+        ranks[index.ids.in_order()] = np.arange(len(ranks))
+        return np.argsort(ranks[rows])
     unlabelled = made.answered[rows] - made.valid[rows]
     keys: dict[str, Any] = {
         "instability": (-unlabelled.astype(np.int64), -_known(made.instability[rows], 0.0)),

@@ -35,7 +35,7 @@ from quaver.view.index_parts import (
     write_gold,
     write_items,
 )
-from quaver.view.kept_texts import KeptTexts, TextWriter, folded
+from quaver.view.kept_texts import TextWriter, folded
 
 _AT_ONCE = 5_000
 _ROWS = 500_000
@@ -58,7 +58,7 @@ class IndexBuilder:
     def __init__(self, study: StudySource, root: Path) -> None:
         self.study = study
         self._seen: dict[str, dict[str, int]] = {"answers": {}, "thinking": {}}
-        self._texts: dict[str, TextWriter] = {}
+        self._texts: TextWriter | None = None
         self._annotator: Annotator | None = None
         self._calls: CallCells | None = None
         self._noted = 0.0
@@ -80,7 +80,8 @@ class IndexBuilder:
         """Begin an index where there is none, and have it be the one in use."""
         noted = self.folder / "state.json"
         if not noted.exists():
-            self.folder.mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(self.folder, ignore_errors=True)  # what a process that was killed has left
+            self.folder.mkdir(parents=True)
             write_items(self.folder, self.study, self.design)
             write_gold(self.folder, self.study, self.design)
             write_json(self.folder / "design.json", self.design.document())
@@ -214,10 +215,9 @@ class IndexBuilder:
 
     def _kept(self, name: str, texts: Sequence[str]) -> Any:
         """The numbers of texts among those that are searched, from 1; 0 for an empty one."""
-        if name not in self._texts:
-            path = self.folder / name
-            self._texts[name] = TextWriter(path, len(KeptTexts(path)))
-        writer, seen = self._texts[name], self._seen[name]
+        if self._texts is None:
+            self._texts = TextWriter(self.folder)
+        seen, last = self._seen[name], self._texts.last(name)
         if len(seen) > _REMEMBERED:
             seen.clear()
         new: list[str] = []
@@ -226,11 +226,11 @@ class IndexBuilder:
             number = seen.get(text) if text else 0
             if number is None:
                 new.append(folded(text))
-                number = writer.size + len(new)
+                number = last + len(new)
                 if len(text) <= _LONGEST_REMEMBERED:
                     seen[text] = number
             numbers.append(number)
-        writer.add(new)
+        self._texts.add(name, new, last + 1)
         return np.array(numbers, np.uint32)
 
     # ------------------------------------------------------------------ notes
@@ -252,8 +252,8 @@ class IndexBuilder:
         """Write down how far the index has come."""
         if every and time.monotonic() - self._noted < every:
             return
-        for writer in self._texts.values():
-            writer.flush()
+        if self._texts is not None:
+            self._texts.commit()
         self.state, self._noted = state, time.monotonic()
         write_json(self.folder / "state.json", state._asdict())
 

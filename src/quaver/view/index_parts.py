@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from hashlib import blake2b
 from pathlib import Path
@@ -21,9 +22,9 @@ from quaver.score.distinct_readings import mark_of_rules
 from quaver.study.analysis.annotation_frame import gold_labels
 from quaver.study.sources.study_source import StudySource
 from quaver.view.index_design import IndexDesign
-from quaver.view.kept_texts import TextWriter, folded, write_names
+from quaver.view.kept_texts import TextWriter, folded
 
-_FORM = 1
+_FORM = 2
 """Changes with what the files of an index mean."""
 
 _MOST_VALUES = 65_535
@@ -87,21 +88,19 @@ def placed_in(store: Store | None) -> str:
 def write_items(folder: Path, study: StudySource, design: IndexDesign) -> None:
     """Write the items: ids, gold labels, groups, fields, texts."""
     items = study.experiment.items
-    write_names(folder / "ids", (item.id for item in items))
     for at, (name, values) in enumerate(design.groups.items()):
         of = {value: place for place, value in enumerate(values, start=1)}
         codes = np.array([of.get(item.groups.get(name, ""), 0) for item in items], np.uint16)
         np.save(folder / f"group-{at}.npy", codes)
-    if not design.has["texts"]:
-        return
-    fields, shown, sought = (TextWriter(folder / name) for name in ("fields", "shown", "texts"))
-    for item, text in zip(items, _texts(study, items), strict=True):
-        fields.add([json.dumps(dict(item.fields), ensure_ascii=False, default=str)])
+    with closing(TextWriter(folder)) as writer:
+        writer.add("ids", (item.id for item in items))
+        if not design.has["texts"]:
+            return
+        fields = (json.dumps(dict(item.fields), ensure_ascii=False, default=str) for item in items)
+        writer.add("fields", fields)
+        writer.add("texts", map(folded, _texts(study, items)))
         if not design.text_field:
-            shown.add([text])
-        sought.add([folded(text)])
-    for writer in (fields, shown, sought):
-        writer.close()
+            writer.add("shown", _texts(study, items))
 
 
 def write_gold(folder: Path, study: StudySource, design: IndexDesign) -> bool:

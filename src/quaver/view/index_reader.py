@@ -12,7 +12,7 @@ import numpy as np
 
 from quaver.errors import StoreError
 from quaver.view.index_design import CURRENT, IndexDesign, State, design_of
-from quaver.view.kept_texts import KeptNames, KeptTexts
+from quaver.view.kept_texts import KeptTexts
 
 _CELLS = 1_000_000
 """As many cells are looked at together."""
@@ -78,7 +78,7 @@ class Index:
         self._gold: tuple[int, Any] = (0, None)
         self._texts: dict[str, KeptTexts] = {}
         self._planes: dict[str, Plane] = {}
-        self.ids = KeptNames(folder / "ids")
+        self.ids = self.texts("ids")
         self.width = len(self.design.columns)
 
     @property
@@ -101,8 +101,8 @@ class Index:
         return {name: np.load(self.folder / f"group-{at}.npy") for at, name in names}
 
     def texts(self, name: str) -> KeptTexts:
-        """Kept texts: ``fields``, ``shown``; to be searched ``texts`` (items'), ``answers``, ``thinking``."""
-        return self._texts.setdefault(name, KeptTexts(self.folder / name))
+        """One of the tables of texts."""
+        return self._texts.setdefault(name, KeptTexts(self.folder, name))
 
     def labels(self, evaluator: int) -> Plane:
         """The legend codes of an evaluator's readings."""

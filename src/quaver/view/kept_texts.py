@@ -1,24 +1,34 @@
-"""Many texts in two files, read one at a time and searched as a stream, whatever their number and length."""
+"""The texts of an index in one SQLite file: read one at a time, searched without any of them in memory."""
 
 from __future__ import annotations
 
-import os
-import sys
+import sqlite3
 import threading
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-_END = b"\xff"
-"""Ends each text; no byte of UTF-8."""
+from quaver.errors import StoreError
 
-_PIECE = 4 << 20
-_FEW = 4096
-"""A piece with more places than this is searched for all of them at once."""
+FILE = "texts.db"
+_TABLES = """
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = NORMAL;
+    CREATE TABLE IF NOT EXISTS ids (n INTEGER PRIMARY KEY, text BLOB UNIQUE);
+    CREATE TABLE IF NOT EXISTS fields (n INTEGER PRIMARY KEY, text BLOB);
+    CREATE TABLE IF NOT EXISTS shown (n INTEGER PRIMARY KEY, text BLOB);
+    CREATE TABLE IF NOT EXISTS texts (n INTEGER PRIMARY KEY, text BLOB);
+    CREATE TABLE IF NOT EXISTS answers (n INTEGER PRIMARY KEY, text BLOB);
+    CREATE TABLE IF NOT EXISTS thinking (n INTEGER PRIMARY KEY, text BLOB);
+"""
+"""``ids``, and what is shown of the items: ``fields`` and ``shown``. The others are there to be searched."""
+
+_AT_ONCE = 20_000
+"""So many texts are searched before what was found is shown."""
 
 
 def folded(text: str) -> str:
@@ -26,87 +36,99 @@ def folded(text: str) -> str:
     return text.lower() if text.isascii() else text.casefold()
 
 
+def _bytes(text: str) -> bytes:
+    """A text as it is kept, halves of surrogate pairs and zeros included."""
+    return text.encode("utf-8", "surrogatepass")
+
+
 class TextWriter:
-    """Appends texts to ``NAME.bin`` and the places where they end to ``NAME.ends``.
+    """Adds texts to the tables of an index.
 
     Args:
-        path: The two files, without an ending.
-        size: How many texts there are already; what a killed process wrote beyond them is cut off.
+        folder: The index.
     """
 
-    def __init__(self, path: Path, size: int = 0) -> None:
-        ends = path.with_suffix(".ends")
-        self._texts = path.with_suffix(".bin").open("ab")
-        self._ends = ends.open("ab")
-        self._ends.truncate(8 * size)
-        self._end = int(np.fromfile(ends, np.int64, 1, offset=8 * (size - 1))[0]) if size else 0
-        self._texts.truncate(self._end)
-        self.size = size
+    def __init__(self, folder: Path) -> None:
+        self._db = sqlite3.connect(folder / FILE, check_same_thread=False)
+        self._db.executescript(_TABLES)
 
-    def add(self, texts: Iterable[str]) -> None:
-        """Append some texts."""
-        written = [text.encode("utf-8", "surrogatepass") + _END for text in texts]
-        ends = self._end + np.cumsum([len(one) for one in written], dtype=np.int64)
-        self._texts.write(b"".join(written))
-        self._ends.write(ends.tobytes())
-        if written:
-            self._end = int(ends[-1])
-        self.size += len(written)
+    def last(self, table: str) -> int:
+        """The last number in a table; 0 where there is none."""
+        return int(self._db.execute(f"SELECT ifnull(max(n), 0) FROM {table}").fetchone()[0])
 
-    def flush(self) -> None:
-        """Hand what was added to the operating system."""
-        self._texts.flush()
-        self._ends.flush()
+    def add(self, table: str, texts: Iterable[str], first: int = 0) -> None:
+        """Add some texts, numbered from the first on."""
+        self._db.executemany(f"INSERT INTO {table} VALUES (?, ?)", enumerate(map(_bytes, texts), first))
+
+    def commit(self) -> None:
+        """Have other processes see what was added."""
+        self._db.commit()
 
     def close(self) -> None:
-        """Close both files."""
-        self._texts.close()
-        self._ends.close()
+        """Commit, and close the file."""
+        self._db.commit()
+        self._db.close()
 
 
 class KeptTexts:
-    """Texts that a `TextWriter` wrote, or is writing.
+    """One table of an index's texts.
 
     Args:
-        path: The two files, without an ending.
+        folder: The index.
+        table: Its name.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._texts, self._ends = path.with_suffix(".bin"), path.with_suffix(".ends")
-        self._open: dict[Path, int] = {}
+    def __init__(self, folder: Path, table: str) -> None:
+        self.path, self._table = folder / FILE, table
+        self._db: sqlite3.Connection | None = None
+        self._lock = threading.Lock()
 
     def __del__(self) -> None:
-        for file in self._open.values():
-            os.close(file)
-
-    def _read(self, path: Path, size: int, start: int) -> bytes:
-        """A piece of a file, which stays open."""
-        if path not in self._open:
-            self._open[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        return os.pread(self._open[path], size, start)
+        if self._db is not None:
+            self._db.close()
 
     def __len__(self) -> int:
-        return self._ends.stat().st_size // 8 if self._ends.exists() else 0
+        return int(self._rows("SELECT count(*) FROM {}")[0][0])
 
-    def __getitem__(self, at: int) -> str:
-        start, end = self._place(at)
-        return self._read(self._texts, end - start - 1, start).decode("utf-8", "surrogatepass")
+    def __getitem__(self, n: int) -> str:
+        return str(self._rows("SELECT text FROM {} WHERE n = ?", n)[0][0].decode("utf-8", "surrogatepass"))
 
-    def begin(self, at: int, length: int) -> str:
+    def begin(self, n: int, length: int) -> str:
         """The first characters of a text."""
-        start, end = self._place(at)
-        some = self._read(self._texts, min(end - start - 1, 4 * length), start)
-        return some.decode("utf-8", "ignore")[:length]
+        some = self._rows("SELECT substr(text, 1, ?) FROM {} WHERE n = ?", 4 * length, n)[0][0]
+        return str(some.decode("utf-8", "ignore")[:length])
 
-    def _place(self, at: int) -> tuple[int, int]:
-        if at == 0:
-            return 0, int.from_bytes(self._read(self._ends, 8, 0), sys.byteorder)
-        both = self._read(self._ends, 16, 8 * (at - 1))
-        return int.from_bytes(both[:8], sys.byteorder), int.from_bytes(both[8:], sys.byteorder)
+    def find(self, text: str) -> int | None:
+        """The number of a text; None where there is no such text."""
+        found = self._rows("SELECT n FROM {} WHERE text = ?", _bytes(text))
+        return int(found[0][0]) if found else None
+
+    def in_order(self) -> Any:
+        """The numbers of all texts in the order of the alphabet."""
+        return np.array(self._rows("SELECT n FROM {} ORDER BY text"), np.int64).ravel()
+
+    def places_in(self, other: KeptTexts) -> Any:
+        """For each of these texts its number among others; -1 where it is not there."""
+        found = np.full(len(self), -1, np.int64)
+        with closing(_opened(self.path)) as db:
+            db.execute("ATTACH ? AS other", (_address(other.path),))
+            shared = f"SELECT a.n, b.n FROM main.{self._table} a JOIN other.{other._table} b USING (text)"
+            pairs = np.array(db.execute(shared).fetchall(), np.int64).reshape(-1, 2)
+        found[pairs[:, 0]] = pairs[:, 1]
+        return found
 
     def search(self, wanted: str) -> TextSearch:
-        """A search for a text, whatever its case, not yet begun."""
-        return TextSearch(self._texts, self._ends, folded(wanted).encode("utf-8", "surrogatepass"))
+        """A search for a part of texts, not yet begun."""
+        return TextSearch(self.path, self._table, _bytes(wanted))
+
+    def _rows(self, sql: str, *given: Any) -> list[Any]:
+        with self._lock:
+            if self._db is None:
+                self._db = _opened(self.path)
+            try:
+                return self._db.execute(sql.format(self._table), given).fetchall()
+            except sqlite3.DatabaseError as error:
+                raise _damaged(self.path, error) from error
 
 
 @dataclass
@@ -114,14 +136,14 @@ class TextSearch:
     """A search that goes on in the background, so that nobody has to wait for its end.
 
     Attributes:
-        found: Which texts hold what is sought, as far as they have been read.
+        found: Which texts hold what is sought, by number, as far as they have been read.
         complete: Whether all has been read.
     """
 
-    texts: Path
-    ends: Path
+    path: Path
+    table: str
     wanted: bytes
-    found: Any = field(default_factory=lambda: np.zeros(0, bool))
+    found: Any = field(default_factory=lambda: np.zeros(1, bool))
     complete: bool = False
     _thread: threading.Thread | None = None
 
@@ -134,91 +156,31 @@ class TextSearch:
         return self
 
     def _run(self) -> None:
-        ends = np.fromfile(self.ends, np.int64) if self.ends.exists() else np.zeros(0, np.int64)
-        self.found = np.zeros(len(ends), bool)
+        sql = f"SELECT n FROM {self.table} WHERE n BETWEEN ? AND ? AND instr(text, ?)"
         try:
-            last = int(ends[-1]) if len(ends) else 0
-            overlap = max(0, len(self.wanted) - 1)
-            with self.texts.open("rb") if last else open(os.devnull, "rb") as file:
-                for start in range(0, last, _PIECE):
-                    piece = os.pread(file.fileno(), min(_PIECE + overlap, last - start), start)
-                    self._note(piece, start, ends)
+            with closing(_opened(self.path)) as db:
+                (last,) = db.execute(f"SELECT ifnull(max(n), 0) FROM {self.table}").fetchone()
+                self.found = np.zeros(last + 1, bool)
+                for first in range(0, last + 1, _AT_ONCE):
+                    some = db.execute(sql, (first, first + _AT_ONCE - 1, self.wanted)).fetchall()
+                    self.found[[n for (n,) in some]] = True
+        except sqlite3.DatabaseError:  # what was found so far is shown
+            return
         finally:
             self.complete = True
 
-    def _note(self, piece: bytes, start: int, ends: Any) -> None:
-        """Mark the texts that a piece of the file shows to hold what is sought."""
-        places = _places(piece, self.wanted)
-        if len(places):
-            self.found[np.searchsorted(ends, start + places, side="right")] = True
+
+def _opened(path: Path) -> sqlite3.Connection:
+    try:
+        return sqlite3.connect(_address(path), uri=True, check_same_thread=False)
+    except sqlite3.DatabaseError as error:
+        raise _damaged(path, error) from error
 
 
-def _places(piece: bytes, wanted: bytes) -> Any:
-    """Where a piece holds something."""
-    if not wanted:
-        return np.zeros(0, np.int64)
-    if piece.count(wanted) <= _FEW:
-        found, at = [], piece.find(wanted)
-        while at >= 0:
-            found.append(at)
-            at = piece.find(wanted, at + 1)
-        return np.array(found, np.int64)
-    here = np.frombuffer(piece, np.uint8)
-    places = np.flatnonzero(here[: len(here) - len(wanted) + 1] == wanted[0])
-    for offset, byte in enumerate(wanted[1:], start=1):
-        places = places[here[places + offset] == byte]
-    return places
+def _address(path: Path) -> str:
+    return f"{path.resolve().as_uri()}?mode=ro"
 
 
-class KeptNames:
-    """Unique names, such as items' ids, found by name without all of them in memory."""
-
-    def __init__(self, path: Path) -> None:
-        self._names = KeptTexts(path)
-        self._hashes = np.load(path.with_suffix(".hashes.npy"))
-        self._order = np.load(path.with_suffix(".order.npy"))
-
-    def __len__(self) -> int:
-        return len(self._order)
-
-    def __getitem__(self, at: int) -> str:
-        return self._names[at]
-
-    def find(self, name: str) -> int | None:
-        """The number of a name; None where there is no such name."""
-        wanted = _hash(name)
-        at = int(np.searchsorted(self._hashes, np.uint64(wanted)))
-        while at < len(self._hashes) and int(self._hashes[at]) == wanted:
-            if self._names[found := int(self._order[at])] == name:
-                return found
-            at += 1
-        return None
-
-    def places_in(self, other: KeptNames) -> Any:
-        """For each of these names its number among others; -1 where it is not there."""
-        found = np.full(len(self), -1, np.int64)
-        if len(other):
-            at = np.minimum(np.searchsorted(other._hashes, self._hashes), len(other) - 1)
-            same = other._hashes[at] == self._hashes
-            found[self._order[same]] = other._order[at[same]]
-        return found
-
-    def search(self, wanted: str) -> TextSearch:
-        """A search for a part of names; only exact case is found."""
-        return TextSearch(self._names._texts, self._names._ends, wanted.encode("utf-8", "surrogatepass"))
-
-
-def write_names(path: Path, names: Iterable[str]) -> None:
-    """Write names for `KeptNames`."""
-    kept = list(names)
-    writer = TextWriter(path)
-    writer.add(kept)
-    writer.close()
-    hashes = np.array([_hash(name) for name in kept], np.uint64)
-    order = np.argsort(hashes, kind="stable").astype(np.uint32)
-    np.save(path.with_suffix(".hashes.npy"), hashes[order])
-    np.save(path.with_suffix(".order.npy"), order)
-
-
-def _hash(name: str) -> int:
-    return int.from_bytes(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+def _damaged(path: Path, error: sqlite3.DatabaseError) -> StoreError:
+    fix = "delete this folder; it is made again"
+    return StoreError("the viewer's index cannot be read", where=str(path.parent), found=str(error), fix=fix)

@@ -395,7 +395,7 @@ class Fields:
 
     def _contains(self, texts: str, plane: str, wanted: str) -> Condition:
         """Answers one of whose texts contains a text."""
-        found = np.concatenate([[False], self._found(texts, wanted)])
+        found = self._found(texts, wanted)
 
         def holds(block: Block) -> Any:
             numbers = block.plane(plane, "uint32")

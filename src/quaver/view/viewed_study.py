@@ -19,7 +19,7 @@ from quaver.view.asked import Asked
 from quaver.view.grid_view import GridView, columns_of, grid_view
 from quaver.view.index_reader import Columns, Index, index_in, require
 from quaver.view.item_statistics import ItemStatistics, statistics_of
-from quaver.view.kept_texts import TextSearch
+from quaver.view.kept_texts import TextSearch, folded
 from quaver.view.looks import Looks
 from quaver.view.mark_book import MarkBook
 from quaver.view.query_fields import Fields, condition_of
@@ -200,7 +200,7 @@ class ViewedStudy:
         index = self.index
         begun = self._searches.get(
             (texts, wanted, self.version),
-            lambda: index.ids.search(wanted) if texts == "ids" else index.texts(texts).search(wanted),
+            lambda: index.texts(texts).search(wanted if texts == "ids" else folded(wanted)),
         )
         return begun.wait(_PATIENCE)
 
