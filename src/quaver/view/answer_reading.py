@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+from codecs import iterdecode
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from quaver.collect.store.read_only import open_to_read
 from quaver.collect.store.response_tables import COLUMNS, response_of
@@ -93,38 +92,15 @@ def pieces(
     kind = db.execute(f"SELECT typeof({column}) FROM {table} WHERE id = ?", (number,)).fetchone()
     if kind is None or kind[0] == "null":
         return
-    left = count
+    place, end = 0, None if count is None else start + count
     with db.blobopen(table, column, number, readonly=True) as blob:
-        rest, skipped = b"", 0
-        while (piece := blob.read(_PIECE)) or rest:
-            whole, rest = _at_characters(rest + piece, last=not piece)
-            size = _characters(whole)
-            if skipped + size <= start:
-                skipped += size
-                continue
-            text = whole.decode("utf-8", "replace")[max(0, start - skipped) :]
-            skipped += size
-            text = text if left is None else text[:left]
-            left = None if left is None else left - len(text)
-            yield text
-            if left == 0:
+        for piece in iterdecode(iter(lambda: blob.read(_PIECE), b""), "utf-8", "replace"):
+            wanted = slice(max(0, start - place), None if end is None else end - place)
+            place += len(piece)
+            if piece[wanted]:
+                yield piece[wanted]
+            if end is not None and place >= end:
                 return
-
-
-def _at_characters(piece: bytes, *, last: bool) -> tuple[bytes, bytes]:
-    """A piece up to the end of its last whole character, and the rest."""
-    if last:
-        return piece, b""
-    end = len(piece)
-    while end and end > len(piece) - _BYTES_A_CHARACTER and piece[end - 1] & 0xC0 == 0x80:
-        end -= 1
-    end = end - 1 if end and piece[end - 1] >= 0xC0 else len(piece)
-    return piece[:end], piece[end:]
-
-
-def _characters(piece: bytes) -> int:
-    """How many characters begin in a piece."""
-    return int(np.count_nonzero((np.frombuffer(piece, np.uint8) & 0xC0) != 0x80))
 
 
 def whole_response(db: sqlite3.Connection, number: int) -> Response | None:

@@ -27,7 +27,7 @@ from quaver.view.index_design import CURRENT, LOOPING, TRUNCATED, State, legend_
 from quaver.view.index_parts import (
     READ,
     CallCells,
-    LabelCells,
+    Cells,
     PlaneWriter,
     design_of_study,
     digest_of,
@@ -67,9 +67,9 @@ class IndexBuilder:
             self._frame, evaluators = _read_already(study, store)
             self.design = design_of_study(study, evaluators)
             self._placed = placed_in(store)
+            self._cells = Cells(self.design, items)
             if store is not None:
-                self._calls = CallCells(self.design, items, study.experiment.conditions, store)
-        self._labels = LabelCells(self.design, items)
+                self._calls = CallCells(self._cells, study.experiment.conditions, store)
         self.folder = root / digest_of(study, self.design, self._placed)
         self.state = self._begun(root)
         self._planes = PlaneWriter(self.folder, self.design.items, len(self.design.columns))
@@ -180,7 +180,7 @@ class IndexBuilder:
 
     def _put_labels(self, frame: pl.DataFrame) -> None:
         evaluators = {name: at for at, name in enumerate(self.design.evaluators)}
-        placed = self._labels.placed(frame)
+        placed = self._cells.of_labels(frame)
         for (name,), part in placed.group_by("evaluator", maintain_order=True):
             at, cells = evaluators.get(str(name)), part["cell"].to_numpy()
             if at is None:
@@ -199,7 +199,7 @@ class IndexBuilder:
 
     def _put_facts(self, rows: Sequence[Sequence[Any]]) -> None:
         """Put what is known of responses: number, place, answer, thinking, whether there are tokens."""
-        for name, (places, chosen) in (self._calls.cells(rows) if self._calls else {}).items():
+        for name, (places, chosen) in (self._calls.of_calls(rows) if self._calls else {}).items():
             numbers = np.array([rows[at][0] for at in chosen], np.uint32)
             self._planes.put(f"response-{name}" if name else "response", "uint32", places, numbers)
             if name:

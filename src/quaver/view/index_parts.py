@@ -153,8 +153,8 @@ READ: Final = (
 """The columns of the annotation frame that an index is made of."""
 
 
-class LabelCells:
-    """Finds the cells of annotations by names.
+class Cells:
+    """Finds cells by names: their places when all rows of the grid stand one behind the other.
 
     Args:
         design: The columns of the grid.
@@ -163,78 +163,70 @@ class LabelCells:
 
     def __init__(self, design: IndexDesign, items: Sequence[str]) -> None:
         self._width = len(design.columns)
-        self._items = pl.DataFrame({"item": items}, schema={"item": pl.String}).with_row_index("row")
+        self.items = pl.DataFrame({"item": items}, schema={"item": pl.String}).with_row_index("row")
         rows = [(*one, start) for one, start in zip(design.conditions, design.starts, strict=True)]
         schema = [*((name, pl.String) for name in _CONDITION), ("repeats", pl.Int64), ("start", pl.Int64)]
-        self._conditions = pl.DataFrame(rows, schema=schema, orient="row")
+        self.conditions = pl.DataFrame(rows, schema=schema, orient="row")
 
-    def placed(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Annotations with their ``cell``: its place when all rows stand one behind the other."""
+    def of_labels(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Annotations with their ``cell``."""
         names = pl.col(*_CONDITION, "item", "evaluator", "label", "status").cast(pl.String)
-        joined = (
-            frame.select(READ)
-            .with_columns(names)
-            .join(self._conditions, on=_CONDITION, how="inner", maintain_order="left")
-            .join(self._items, on="item", how="inner", maintain_order="left")
-            .filter(pl.col("repeat") < pl.col("repeats"))
-        )
+        known = frame.select(READ).with_columns(names)
+        return self.placed(known.join(self.conditions, on=_CONDITION, maintain_order="left"), self.items)
+
+    def placed(self, frame: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
+        """What has a row and a column in the grid, with its ``cell``."""
+        known = frame.join(items, on="item", maintain_order="left")
         cell = pl.col("row").cast(pl.Int64) * self._width + pl.col("start") + pl.col("repeat")
-        return joined.with_columns(cell.alias("cell"))
+        return known.filter(pl.col("repeat").is_between(0, pl.col("repeats") - 1)).with_columns(cell=cell)
 
 
 class CallCells:
     """Finds the cells of stored calls by the store's own numbers.
 
     Args:
-        design: The columns of the grid.
-        items: The ids of its rows.
-        conditions: The study's, follow-ups among them.
+        cells: The cells by names.
+        conditions: The study's conditions, follow-ups among them.
         store: The stored answers, whose numbers may be those of another version of the study.
     """
 
-    def __init__(
-        self, design: IndexDesign, items: Sequence[str], conditions: Sequence[Condition], store: Store
-    ) -> None:
-        self._width = len(design.columns)
-        starts = dict(zip((one[:3] for one in design.conditions), design.starts, strict=True))
-        repeats = {one[:3]: one[3] for one in design.conditions}
-        own = {(c.model, c.variant, c.decoding, c.follow_up): at for at, c in enumerate(conditions)}
-        stored = {at: tuple(names) for at, *names in store.rows(_CONDITIONS)}
-        size = max(stored, default=-1) + 1
-        self._start, self._repeats, self._own = (np.full(size, -1, np.int64) for _ in range(3))
-        names = dict.fromkeys(one[3] for one in stored.values())
-        self._follow_ups = {name: at for at, name in enumerate(names)}
-        self._follow_up = np.zeros(size, np.int64)
-        for place, names_of in stored.items():
-            self._follow_up[place] = self._follow_ups[names_of[3]]
-            self._start[place] = starts.get(names_of[:3], -1)
-            self._repeats[place] = repeats.get(names_of[:3], 0)
-            self._own[place] = own.get(names_of, -1)
-        rows = {name: at for at, name in enumerate(items)}
-        known = dict(store.rows("SELECT position, id FROM items"))
-        self._row = np.full(max(known, default=-1) + 1, -1, np.int64)
-        for place, name in known.items():
-            self._row[place] = rows.get(name, -1)
+    def __init__(self, cells: Cells, conditions: Sequence[Condition], store: Store) -> None:
+        self._cells = cells
+        names = dict.fromkeys((*_CONDITION, "follow_up"), pl.String())
+        keys = [(one.model, one.variant, one.decoding, one.follow_up) for one in conditions]
+        own = pl.DataFrame(keys, schema=names, orient="row").with_row_index("own")
+        self._conditions = (
+            _stored(store, _CONDITIONS, {"condition": pl.Int64(), **names})
+            .join(own, on=[*names], how="left")
+            .join(cells.conditions, on=_CONDITION, how="left")
+        )
+        schema = {"number": pl.Int64(), "item": pl.String()}
+        stored = _stored(store, "SELECT position, id FROM items", schema)
+        self._items = stored.join(cells.items, on="item").select("row", item="number")
+        self._own = dict(self._conditions.select("condition", "own").drop_nulls().iter_rows())
+        self._rows = dict(self._items.select("item", "row").iter_rows())
 
-    def cells(self, rows: Sequence[Sequence[Any]]) -> dict[str, tuple[Any, Any]]:
+    def of_calls(self, rows: Sequence[Sequence[Any]]) -> dict[str, tuple[Any, Any]]:
         """The cells of stored calls by their follow-up, and which of the rows these are."""
-        places = np.array([row[1:4] for row in rows], np.int64).reshape(-1, 3)
-        inside = (places >= 0).all(1) & (places[:, 0] < len(self._start)) & (places[:, 1] < len(self._row))
-        places[~inside] = 0
-        start, item = self._start[places[:, 0]], self._row[places[:, 1]]
-        known = inside & (start >= 0) & (item >= 0) & (places[:, 2] < self._repeats[places[:, 0]])
-        cell = item * self._width + start + places[:, 2]
-        found = {}
-        for name, number in self._follow_ups.items():
-            chosen = np.flatnonzero(known & (self._follow_up[places[:, 0]] == number))
-            if len(chosen):
-                found[name] = (cell[chosen], chosen)
-        return found
+        schema = dict.fromkeys(("condition", "item", "repeat"), pl.Int64())
+        frame = pl.DataFrame([row[1:4] for row in rows], schema=schema, orient="row", strict=False)
+        known = frame.with_row_index("place").join(self._conditions, on="condition", maintain_order="left")
+        placed = self._cells.placed(known, self._items)
+        return {
+            str(name): (part["cell"].to_numpy(), part["place"].to_numpy())
+            for (name,), part in placed.group_by("follow_up")
+        }
 
     def own_places(self, condition: int, item: int) -> tuple[int, int] | None:
         """The study's numbers of a condition and an item; None where it does not have them any more."""
-        places = int(self._own[condition]), int(self._row[item])
-        return None if -1 in places else places
+        if condition not in self._own or item not in self._rows:
+            return None
+        return self._own[condition], self._rows[item]
+
+
+def _stored(store: Store, sql: str, schema: dict[str, pl.DataType]) -> pl.DataFrame:
+    """Rows of a store, null where something else stands that does not belong there."""
+    return pl.DataFrame(store.rows(sql), schema=schema, orient="row", strict=False)
 
 
 _CONDITIONS = "SELECT position, model, variant, decoding, ifnull(follow_up, '') FROM conditions"

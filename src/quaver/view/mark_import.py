@@ -12,7 +12,7 @@ from typing import Any
 from quaver._secrets import Keys
 from quaver.core.label_values import LabelCells
 from quaver.core.line_file import lines_of
-from quaver.core.spreadsheet import safe_cell
+from quaver.core.spreadsheet import plain_cell, safe_cell
 from quaver.errors import QuaverError, UnknownName
 from quaver.view.asked import Asked
 from quaver.view.mark_book import Mark
@@ -130,7 +130,7 @@ def taken_in(study: ViewedStudy, form: str, content: bytes, who: str) -> dict[st
         raise QuaverError(
             "this file cannot be read as marks", where=form, expected=_EXPECTED[form], found=str(error)[:200]
         ) from None
-    known = {_same(one) for one in (vars_of(mark) for mark in study.book.marks())}
+    known = {_same(asdict(mark)) for mark in study.book.marks()}
     labels = study.index.design.labels
     names = {one.name: one.code for one in labels.labels if one.name not in labels.codes}
     cells = LabelCells(labels.codes, names)
@@ -150,11 +150,6 @@ def taken_in(study: ViewedStudy, form: str, content: bytes, who: str) -> dict[st
         "skipped": skipped[:_MOST_SKIPPED],
         "left_out": len(skipped),
     }
-
-
-def vars_of(mark: Any) -> Given:
-    """A mark as a mapping."""
-    return {name: getattr(mark, name) for name in ("item", "who", "label", "mark", "note", *_PLACE)}
 
 
 def _same(row: Given) -> tuple[Any, ...]:
@@ -181,20 +176,12 @@ def _csv(text: str) -> Iterator[Given]:
     for row in csv.DictReader(io.StringIO(text)):
         if "item" not in row:
             raise ValueError("no column item")
-        found: Given = {
-            name: _plain(row.get(name)) for name in ("item", "label", "note", "mark", "seen", *_PLACE)
-        }
-        found["who"] = _plain(row.get("coder") or row.get("who"))
+        known = {name: plain_cell(cell) or None for name, cell in row.items() if name and cell}
+        found: Given = {name: known.get(name) for name in ("item", "label", "note", "mark", "seen", *_PLACE)}
+        found["who"] = known.get("coder") or known.get("who")
         found["blind"] = (row.get("blind") or "").lower() == "true"
         found["repeat"] = int(found["repeat"]) if found["repeat"] else None
         yield found
-
-
-def _plain(cell: str | None) -> str | None:
-    """A cell without the quote that keeps it from being a formula."""
-    if cell and cell.startswith("'") and cell[1:2] in ("=", "+", "-", "@", "\t", "\r"):
-        return cell[1:]
-    return cell or None
 
 
 def _jsonl(text: str) -> Iterator[Given]:

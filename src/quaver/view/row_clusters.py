@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,16 +45,19 @@ def clustered(scope: Scope, rows: Any) -> Clusters:
 
     The result is the same each time. Of very many columns, some that are spread evenly are looked at.
     """
-    if not len(rows):
-        return Clusters(np.zeros(0, np.int64), np.zeros(0, np.int64), [], [])
-    width = len(scope.columns.places)
+    from scipy.cluster.vq import vq  # most people never sort by clusters
+
+    count, width = len(rows), len(scope.columns.places)
+    if not count or not width:
+        sizes = [count] if count else []
+        return Clusters(np.arange(count), np.ones(count, np.int64), sizes, [0] * len(sizes))
     some = np.unique(np.linspace(0, width - 1, min(width, _MOST_COLUMNS)).astype(np.int64))
     sample = rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _SAMPLE)).astype(np.int64))]
     centres = _centres(_indicators(scope, np.asarray(sample), some))
     place, far = np.zeros(len(rows), np.int16), np.zeros(len(rows), np.float32)
     for start in range(0, len(rows), _AT_ONCE):
         part = slice(start, start + _AT_ONCE)
-        place[part], far[part] = _nearest(_indicators(scope, rows[part], some), centres)
+        place[part], far[part] = vq(_indicators(scope, rows[part], some), centres)
     return _arranged(scope, rows, place, far)
 
 
@@ -70,39 +74,15 @@ def _indicators(scope: Scope, rows: Any, some: Any) -> Any:
 
 
 def _centres(points: Any) -> Any:
-    """k-means with centres that begin far from each other."""
+    """The centres of k-means, which begin far from each other."""
+    from scipy.cluster.vq import kmeans2
+
     distinct = len(np.unique(points, axis=0))
     wanted = min(_MOST_CLUSTERS, distinct, max(2, int(np.sqrt(len(points) / 2))))
-    chosen = [points[np.abs(points - points.mean(axis=0)).sum(axis=1).argmin()]]
-    nearest = _distances(points, np.array(chosen))[:, 0]
-    while len(chosen) < wanted:
-        chosen.append(points[int(nearest.argmax())])
-        nearest = np.minimum(nearest, _distances(points, np.array(chosen[-1:]))[:, 0])
-    centres = np.array(chosen)
-    for _ in range(_ROUNDS):
-        place, _ = _nearest(points, centres)
-        moved = np.array(
-            [
-                points[place == at].mean(axis=0) if (place == at).any() else one
-                for at, one in enumerate(centres)
-            ]
-        )
-        if np.allclose(moved, centres):
-            break
-        centres = moved
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a cluster that has lost its points keeps its centre
+        centres, _ = kmeans2(points, wanted, iter=_ROUNDS, minit="++", seed=0)
     return centres
-
-
-def _distances(points: Any, centres: Any) -> Any:
-    """Squared distances, a row a point."""
-    squares = (points**2).sum(axis=1)[:, None] + (centres**2).sum(axis=1)[None, :]
-    return np.maximum(squares - 2 * points @ centres.T, 0)
-
-
-def _nearest(points: Any, centres: Any) -> tuple[Any, Any]:
-    found = _distances(points, centres)
-    place = found.argmin(axis=1)
-    return place, found[np.arange(len(found)), place]
 
 
 def _arranged(scope: Scope, rows: Any, place: Any, far: Any) -> Clusters:

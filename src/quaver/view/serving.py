@@ -22,7 +22,7 @@ from quaver.study.sources.opening import open_source
 from quaver.view.asked import Asked
 from quaver.view.index_design import FAILURE
 from quaver.view.static_export import write_file
-from quaver.view.viewed_study import Opened, ViewedStudy
+from quaver.view.viewed_study import ViewedStudy
 
 PORT = 8360
 CACHE = ".view"
@@ -39,7 +39,7 @@ def studies_of(paths: Sequence[Path]) -> dict[str, ViewedStudy]:
         while name in found:
             number += 1
             name = f"{base}-{number}"
-        found[name] = ViewedStudy(Opened(name, path.resolve(), root), found)
+        found[name] = ViewedStudy(name, path.resolve(), root, found)
     return found
 
 

@@ -25,7 +25,7 @@ from quaver.view.answer_document import item_document, mark_document
 from quaver.view.answer_reading import number_of, pieces, stored
 from quaver.view.answer_said import Seen, said
 from quaver.view.asked import Asked, Given
-from quaver.view.grid_documents import about_column, cells, grid, item_numbers, row_documents
+from quaver.view.grid_documents import about_column, cells, grid, groups_of, item_numbers, row_documents
 from quaver.view.grid_view import matching
 from quaver.view.index_reader import Index
 from quaver.view.overview_document import brief, overview
@@ -238,59 +238,44 @@ def frames(study: ViewedStudy, asked: Asked, *, whole: bool) -> Iterator[pl.Data
 
 
 def _schema(index: Index) -> dict[str, Any]:
-    names = ["item", "text", *index.design.groups, "gold", "model", "prompt", *_factors(index)]
-    schema: dict[str, Any] = dict.fromkeys((*names, "decoding"), pl.String)
+    factors = dict.fromkeys(name for one in index.design.variants for name in one.factors)
+    names = ("item", "text", *index.design.groups, "gold", "model", "prompt", *factors, "decoding")
+    schema: dict[str, Any] = dict.fromkeys(names, pl.String)
     schema["repeat"] = pl.Int32
     schema |= dict.fromkeys(("evaluator", "label", "status"), pl.String)
     return schema | {"confidence": pl.Float64, "answer": pl.String}
 
 
-def _factors(index: Index) -> list[str]:
-    return list(dict.fromkeys(name for one in index.design.variants for name in one.factors))
-
-
 def _rows(study: ViewedStudy, asked: Asked, cells: list[tuple[int, int, int]]) -> list[dict[str, Any]]:
-    index = study.index
+    """Answers as rows of the table, which has nothing where a row does not name a column."""
+    index, out_of = study.index, Keys().out_of
     evaluator = study.evaluator(asked.evaluator)
-    confidence, out_of = index.plane(f"confidence-{evaluator}", "float32"), Keys().out_of
-    texts: dict[int, str] = {}
+    confidence = index.plane(f"confidence-{evaluator}", "float32")
+    items: dict[int, dict[str, Any]] = {}
     found = []
     with stored(index) as db:
-        for item, column, code in cells:
-            about, (label, status) = index.design.columns[column], index.design.meanings[code]
-            number = number_of(index, item, column) if db is not None else 0
-            said = "".join(pieces(db, "responses", "text", number)) if db is not None and number else None
-            sure = confidence.cell(item, column)
-            if item not in texts:
-                texts = {item: out_of(index.item_text(item))}
-            gold = int(index.gold[item])
-            groups: dict[str, Any] = {
-                name: index.design.groups[name][code - 1] if (code := int(index.groups[name][item])) else None
-                for name in index.design.groups
-            }
+        for at, column, legend in cells:
+            if at not in items:
+                items = {at: _item(study, at)}
+            about, (label, status) = index.design.columns[column], index.design.meanings[legend]
             variant = index.design.variants_by_id.get(about.prompt)
-            levels: dict[str, Any] = {
-                name: variant.factors.get(name) if variant else None for name in _factors(index)
-            }
-            found.append(
-                levels
-                | groups
-                | {
-                    "item": index.ids[item],
-                    "text": texts[item],
-                    "gold": index.design.codes[gold - 1] if gold else None,
-                    "model": about.model,
-                    "prompt": about.prompt,
-                    "decoding": about.decoding,
-                    "repeat": about.repeat,
-                    "evaluator": index.design.evaluators[evaluator],
-                    "label": label,
-                    "status": status,
-                    "confidence": round(sure - 1, 6) if sure else None,
-                    "answer": None if said is None else out_of(said),
-                }
-            )
+            number = number_of(index, at, column) if db is not None else 0
+            answer = "".join(pieces(db, "responses", "text", number)) if db is not None and number else None
+            sure = confidence.cell(at, column)
+            row = dict(variant.factors) if variant else {}
+            row |= items[at]
+            row |= {name: getattr(about, name) for name in ("model", "prompt", "decoding", "repeat")}
+            row |= {"evaluator": index.design.evaluators[evaluator], "label": label, "status": status}
+            row["confidence"] = round(sure - 1, 6) if sure else None
+            row["answer"] = None if answer is None else out_of(answer)
+            found.append(row)
     return found
+
+
+def _item(study: ViewedStudy, at: int) -> dict[str, Any]:
+    index = study.index
+    text, gold = Keys().out_of(index.item_text(at)), index.design.meanings[int(index.gold[at])][0]
+    return groups_of(study, at) | {"item": index.ids[at], "text": text, "gold": gold}
 
 
 def _csv(path: Path, some: Iterator[pl.DataFrame], empty: pl.DataFrame) -> None:

@@ -7,7 +7,6 @@ import secrets
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -25,6 +24,9 @@ from quaver.view.mark_book import MarkBook
 from quaver.view.query_fields import Fields, condition_of
 from quaver.view.query_language import parsed, quoted
 from quaver.view.query_scope import Block, Scope
+
+_OF_MARKS = {"mark": "kind", "who": "who", "label": "label", "note": "note"}
+"""What a query may ask of marks, and what it is called there."""
 
 _PATIENCE = 1.5
 """Seconds for which a search of texts is waited for."""
@@ -61,31 +63,18 @@ class _Kept(Generic[ValueT]):
         return made
 
 
-@dataclass(frozen=True)
-class Opened:
-    """A study that the server shows.
-
-    Attributes:
-        id: Its name in addresses.
-        path: What the user named.
-        root: Where its indexes are.
-    """
-
-    id: str
-    path: Path
-    root: Path
-
-
 class ViewedStudy:
     """A study that is looked at.
 
     Args:
-        opened: Which.
-        others: The other open studies by id.
+        name: Its name in addresses.
+        path: What the user named.
+        root: Where its indexes are.
+        others: The other open studies by their names.
     """
 
-    def __init__(self, opened: Opened, others: Mapping[str, ViewedStudy]) -> None:
-        self.id, self.path, self.root, self._others = opened.id, opened.path, opened.root, others
+    def __init__(self, name: str, path: Path, root: Path, others: Mapping[str, ViewedStudy]) -> None:
+        self.id, self.path, self.root, self._others = name, path, root, others
         self._index: Index | None = None
         self._lock = threading.Lock()
         self._views: _Kept[GridView] = _Kept(6)
@@ -238,20 +227,16 @@ class ViewedStudy:
     # ------------------------------------------------------------------------ beside
 
     def _marks(self) -> dict[str, dict[int, tuple[str, ...]]]:
-        found: dict[str, dict[int, list[str]]] = {kind: {} for kind in ("mark", "who", "label", "note")}
+        """What is marked: by kind, the values by item."""
+        found: dict[str, dict[int, tuple[str, ...]]] = {}
         for name, marks in self.book.by_item().items():
             if (at := self.index.ids.find(name)) is None:
                 continue
-            for one in marks:
-                for kind, value in (
-                    ("mark", one.kind),
-                    ("who", one.who),
-                    ("label", one.label),
-                    ("note", one.note),
-                ):
-                    if value:
-                        found[kind].setdefault(at, []).append(value)
-        return {kind: {at: tuple(values) for at, values in some.items()} for kind, some in found.items()}
+            for kind, attribute in _OF_MARKS.items():
+                values = tuple(getattr(one, attribute) for one in marks if getattr(one, attribute))
+                if values:
+                    found.setdefault(kind, {})[at] = values
+        return found
 
     def changed(self, evaluator: int) -> Any:
         """The items whose most frequent label has changed since the last look; None without one."""
