@@ -8,7 +8,7 @@ import pytest
 from tests.view.page.conftest import STUDY, collect
 from tests.view.viewed import client
 
-from quaver.view.answer_said import cost_of
+from quaver.view.answer_document import cost_of
 
 PRICED = STUDY.replace("use: function}", "use: function, price: {input: 100, output: 1000}}")
 

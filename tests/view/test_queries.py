@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import pytest
 from tests.view.viewed import collected, index
 
 import quaver
-from quaver.view.asked import Asked
+from quaver.view.asked import Asked, Given
+from quaver.view.query_completion import completions
 from quaver.view.query_language import QueryError, parsed, quoted
 from quaver.view.viewed_study import ViewedStudy
 
@@ -233,3 +235,21 @@ def test_labels_without_answers_are_shown_too(tmp_path: Path) -> None:
     study = index(tmp_path / "study.yaml")
     assert study.view(Asked("is:wrong")).matched == 6
     assert [one.prompt for one in study.view(Asked()).columns()] == ["variant=a", "variant=b"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        ("lab", {"text": "label:", "shown": "label", "means": "the label that was read", "count": None}),
+        ("label:ne", {"text": "neg ", "shown": "neg", "means": "negative", "count": None}),
+        ("gold:pos", {"text": "pos ", "shown": "pos", "means": "positive", "count": 10}),
+        ("is:fli", {"text": "flip ", "shown": "flip", "means": None, "count": None}),
+        ("-prompt:curt", {"text": '"words=curt" ', "shown": "curt", "means": "words=curt", "count": None}),
+        ("label:pos,ne", {"text": "neg ", "shown": "neg", "means": "negative", "count": None}),
+        ("side:", {"text": "a ", "shown": "a", "means": None, "count": 20}),
+    ],
+)
+def test_a_query_line_can_be_completed(study: ViewedStudy, typed: str, first: dict[str, object]) -> None:
+    found = completions(study, Given(Asked(typed)))
+    assert found["options"][0] == first
+    assert found["from"] == len(typed) - len(re.split("[:,]", typed)[-1])

@@ -22,8 +22,8 @@ import quaver
 from quaver.view.asked import Asked
 from quaver.view.index_builder import IndexBuilder
 from quaver.view.index_keeper import keep
-from quaver.view.index_reader import index_in
 from quaver.view.serving import studies_of
+from quaver.view.study_index import index_in
 
 pytestmark = pytest.mark.long
 

@@ -13,7 +13,7 @@ import quaver
 from quaver.view.application import Viewer
 from quaver.view.guard import MARK, Guard
 from quaver.view.index_builder import IndexBuilder
-from quaver.view.index_documents import write_progress
+from quaver.view.index_keeper import write_progress
 from quaver.view.serving import studies_of
 from quaver.view.viewed_study import ViewedStudy
 

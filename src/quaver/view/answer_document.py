@@ -1,19 +1,44 @@
-"""One answer in full, and one item under every prompt."""
+"""One answer in full, with what was sent and how it was read; one item under every prompt."""
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from quaver.errors import UnknownName
-from quaver.view.answer_reading import LONGEST, excerpts, stored
-from quaver.view.answer_said import Seen, said, sent
+from quaver.collect.run.progress import Price
+from quaver.core import registry
+from quaver.core.records import Response
+from quaver.design.spec.models_spec import EvaluatorSpec
+from quaver.design.spec.study_file import Positions, bind
+from quaver.errors import QuaverError, UnknownName
+from quaver.score.annotation import read
+from quaver.score.parsing.evaluator import Evaluator
+from quaver.view.answer_reading import (
+    LONGEST,
+    Spans,
+    beginning,
+    excerpts,
+    facts_of,
+    messages_of,
+    number_of,
+    spans_of,
+    stored,
+    whole_response,
+)
 from quaver.view.asked import Given
-from quaver.view.grid_documents import about_column, column_document, groups_of, item_numbers, read_as
+from quaver.view.grid_documents import (
+    about_column,
+    column_document,
+    groups_of,
+    item_numbers,
+    read_as,
+    reading_of,
+)
 from quaver.view.grid_view import GridView
-from quaver.view.index_design import Column
 from quaver.view.mark_book import Mark
+from quaver.view.study_index import Column
 from quaver.view.viewed_study import ViewedStudy
 
 _LONGEST_FIELD = 2_000
@@ -152,3 +177,223 @@ def remove_mark(study: ViewedStudy, given: Given) -> dict[str, Any]:
     if study.book.remove(given.name) is None:
         raise UnknownName("mark", given.name, [], where="mark")
     return {}
+
+
+_READ_AGAIN = 2_000_000
+"""Characters up to which an answer is read again, to say why it has its label."""
+_MOST_TOKENS = 300
+_SHOWN = (
+    *("finish", "error", "received", "latency", "prompt_tokens", "cached_tokens", "completion_tokens"),
+    *("thinking_tokens", "served_model", "fingerprint", "seed", "key", "model", "identity"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An answer in the grid, and where it is stored: nowhere, where there are only labels."""
+
+    study: ViewedStudy
+    db: sqlite3.Connection | None
+    at: int
+    column: Column
+
+    def number(self, follow_up: str = "") -> int:
+        """The number of the response, or of that to a follow-up; 0 where there is none."""
+        return number_of(self.study.index, self.at, self.column.at, follow_up)
+
+    def reading(self, evaluator: int, modal: int = 0) -> dict[str, Any]:
+        """How it was read, as far as the index knows."""
+        return reading_of(self.study, evaluator, self.at, self.column.at, modal)
+
+    def prompt(self, longest: int = LONGEST) -> list[dict[str, Any]]:
+        """The prompt that was sent; none before it is answered."""
+        number = self.number()
+        if self.db is None or not number:
+            return []
+        facts = facts_of(self.db, number)
+        return messages_of(self.db, facts["prompt"], longest) if facts and facts["prompt"] else []
+
+
+_READ = ("label", "status", "confidence")
+
+
+def said(seen: Seen, evaluator: int, modal: int) -> dict[str, Any]:
+    """What the model answered, and how that was read."""
+    index, db = seen.study.index, seen.db
+    known, gold = seen.reading(evaluator, modal), int(index.gold[seen.at])
+    right = None if not gold or not known["legend"] else known["legend"] == gold
+    readings = []
+    for place, name in enumerate(index.design.evaluators):
+        own = seen.reading(place)
+        readings.append({"evaluator": name} | {one: own[one] for one in _READ})
+    bare: dict[str, Any] = {"reason": None, "truncated": False, "looping": False, "label_coverage": None}
+    bare |= {"mass_coverage": None, "spans": [], "spans_exact": True, "in": "text"}
+    reading = {name: known[name] for name in _READ} | bare
+    found: dict[str, Any] = {"response": None, "reading": reading, "readings": readings, "follow_ups": []}
+    found |= {"probabilities": None, "tokens": None, "tokens_total": 0}
+    found["is"] = {"flip": known["flip"], "right": right, "modal": known["legend"] == modal > 0}
+    number = seen.number()
+    facts = facts_of(db, number) if db is not None and number else None
+    if db is None or facts is None:
+        return found
+    length = index.plane("length", "uint32").cell(seen.at, seen.column.at)
+    found["response"] = _response(seen, db, facts) | {"length": length}
+    found["follow_ups"] = _follow_ups(seen, db)
+    if length <= _READ_AGAIN:
+        found |= _read_again(seen, db, evaluator, reading, readings)
+    return found
+
+
+def _response(seen: Seen, db: sqlite3.Connection, facts: dict[str, Any]) -> dict[str, Any]:
+    text = beginning(db, "responses", "text", facts["id"], LONGEST)
+    thinking = beginning(db, "responses", "thinking", facts["id"], LONGEST)
+    return {
+        **{name: facts[name] for name in _SHOWN},
+        "text": text.text,
+        "shown": len(text.text),
+        "rest": None if text.whole else "raw",
+        "thinking": thinking.text or None,
+        "thinking_length": len(thinking.text) if thinking.whole else thinking.size,
+        "reused_from": facts["reused"],
+        "response": facts["id"],
+        "money": cost_of(facts, (seen.study.document("progress.json") or {}).get("prices", {})),
+        "decoding": seen.study.index.design.decodings.get(seen.column.decoding, {}),
+    }
+
+
+def cost_of(facts: dict[str, Any], prices: dict[str, Any]) -> float | None:
+    """US dollars for one answer, counted as the study's cost is.
+
+    Returns:
+        None where its tokens or the price are not known; 0 where it was taken from another study.
+    """
+    if facts["reused"] is not None:
+        return 0.0
+    known = prices.get(facts["model"])
+    if known is None or facts["prompt_tokens"] is None:
+        return None
+    price = Price(**{**known, "batch": Price(**known["batch"]) if known["batch"] else None})
+    of = price.in_batch if facts["batch"] else price
+    return of.of(facts["prompt_tokens"], facts["cached_tokens"] or 0, facts["written"] or 0)
+
+
+def _follow_ups(seen: Seen, db: sqlite3.Connection) -> list[dict[str, Any]]:
+    """The further calls about the same answer."""
+    found = []
+    for path in sorted(seen.study.index.folder.glob("response-*.plane")):
+        name = path.stem.removeprefix("response-")
+        if number := seen.number(name):
+            said = beginning(db, "responses", "text", number, LONGEST)
+            facts = facts_of(db, number)
+            sent = messages_of(db, facts["prompt"], LONGEST) if facts else []
+            found.append({"name": name, "text": said.text, "response": number, "prompt": sent})
+    return found
+
+
+def _read_again(
+    seen: Seen,
+    db: sqlite3.Connection,
+    evaluator: int,
+    reading: dict[str, Any],
+    readings: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """Why an answer has its labels: reasons, probabilities, tokens, and the characters that were read."""
+    design, response = seen.study.index.design, whole_response(db, seen.number())
+    variant = design.variants_by_id.get(seen.column.prompt)
+    if response is None or variant is None:
+        return {}
+    found: dict[str, Any] = {"tokens_total": len(response.tokens), "reading": reading}
+    found["tokens"] = [
+        {"text": one.text, "logprob": one.logprob, "top": [list(top) for top in one.top]}
+        for one in response.tokens[:_MOST_TOKENS]
+    ] or None
+    for place, name in enumerate(design.evaluators):
+        made, follow_up = evaluator_of(seen.study, name), design.of.get(name, "")
+        own = whole_response(db, seen.number(follow_up)) if follow_up else response
+        if made is None or own is None:
+            continue
+        said = read(own, made, design.labels, variant, response if follow_up else None)
+        readings[place]["reason"] = said.reason
+        if place != evaluator:
+            continue
+        names = ("reason", "truncated", "looping", "label_coverage", "mass_coverage")
+        reading |= {one: getattr(said, one) for one in names}
+        reading["in"] = f"follow_up:{follow_up}" if follow_up else "text"
+        if said.probabilities:
+            found["probabilities"] = [
+                {"label": code, "p": said.probabilities.get(code, 0.0)} for code in design.codes
+            ]
+        if said.status in ("valid", "ambiguous"):
+            reading |= _spans(own, made, design.labels, variant)
+    return found
+
+
+def _spans(response: Response, evaluator: Evaluator, labels: Any, variant: Any) -> dict[str, Any]:
+    """The characters that were read; of log-probabilities those of the first token."""
+    reads = getattr(evaluator, "reads", "text")
+    if reads == "pair":
+        return {}
+    if reads == "tokens":
+        first = next((one.text for one in response.tokens if one.text.strip()), "")
+        start = response.text.find(first.strip()) if first.strip() else -1
+        spans = Spans(((start, start + len(first.strip())),) if start >= 0 else ())
+    else:
+        spans = spans_of(response, evaluator.reader(labels, variant), labels, variant)
+    return {"spans": [_span(response.text, *place) for place in spans.places], "spans_exact": spans.exact}
+
+
+def _span(text: str, start: int, end: int) -> dict[str, Any]:
+    units = [len(text[:place].encode("utf-16-le", "surrogatepass")) // 2 for place in (start, end)]
+    return {"from": start, "to": end, "from16": units[0], "to16": units[1], "why": "what the label rests on"}
+
+
+def evaluator_of(study: ViewedStudy, name: str) -> Evaluator | None:
+    """An evaluator of the study; None where its plug-in is not installed."""
+    key = (study.index.folder.name, name)
+    found: Evaluator | None = study.evaluators.get(key, lambda: _made(study, name))
+    return found
+
+
+def _made(study: ViewedStudy, name: str) -> Evaluator | None:
+    specs = [EvaluatorSpec.model_validate(one) for one in study.index.design.readers]
+    spec = next((one for one in specs if one.title == name), EvaluatorSpec(use=name))
+    try:
+        plugin = registry.load("evaluators", spec.use)
+        made: Evaluator = plugin(**bind(plugin, spec.options, Positions(None, {}), (), ("use", "name", "of")))
+    except QuaverError:
+        return None
+    return made
+
+
+def sent(seen: Seen, against: int | None, beside: ViewedStudy | None) -> dict[str, Any]:
+    """The prompt as it was sent, and another one to compare it with."""
+    if seen.db is None:
+        return {"prompt": [], "against": None}
+    prompt, study = seen.prompt(), seen.study
+    other, place = beside or study, against
+    if place is None:
+        place = _to_compare(study, seen.column)
+    if place is None or not 0 <= place < other.index.width:
+        return {"prompt": prompt, "against": None}
+    theirs, column = [], other.index.design.columns[place]
+    if other is study:
+        theirs = replace(seen, column=column).prompt()
+    elif (where := other.index.ids.find(study.index.ids[seen.at])) is not None:
+        with stored(other.index) as db:
+            theirs = Seen(other, db, where, column).prompt()
+    about = column_document(column)
+    return {"prompt": prompt, "against": {"column": about, "study": other.id, "prompt": theirs}}
+
+
+def _to_compare(study: ViewedStudy, column: Column) -> int | None:
+    """The column that a prompt is compared with: of the original one, or of the next one if it is that."""
+    prompts = study.index.design.prompts
+    if len(prompts) < 2:
+        return None
+    wanted = prompts[1] if column.prompt == prompts[0] else prompts[0]
+    alike = [one for one in study.index.design.columns if one.prompt == wanted]
+
+    def apart(one: Column) -> tuple[bool, bool, bool]:
+        return one.model != column.model, one.decoding != column.decoding, one.repeat != column.repeat
+
+    return min(alike, key=apart).at if alike else None

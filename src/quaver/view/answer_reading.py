@@ -20,7 +20,7 @@ from quaver.core.records import LabelSet, Response, Variant
 from quaver.score.parsing.evaluator import Answer, Reader
 from quaver.score.parsing.label_forms import forms_of
 from quaver.score.parsing.parsed_answer import plain
-from quaver.view.index_reader import Index
+from quaver.view.study_index import Index
 
 LONGEST = 200_000
 """Characters of a text that a document holds at the most."""

@@ -23,12 +23,11 @@ from quaver.view import answer_document, grid_documents, overview_document
 from quaver.view.answer_reading import number_of, pieces, stored
 from quaver.view.asked import Given, given_in
 from quaver.view.compare_document import comparison
-from quaver.view.gold_marks import to_gold
-from quaver.view.index_design import error_document
-from quaver.view.mark_import import exported_marks, taken_in
+from quaver.view.mark_import import exported_marks, taken_in, to_gold
 from quaver.view.query_completion import completions
 from quaver.view.query_language import QueryError
 from quaver.view.static_export import MOST_ITEMS, exported, write_file
+from quaver.view.study_index import error_document
 from quaver.view.viewed_study import ViewedStudy
 
 PAGE = Path(__file__).parent / "page"

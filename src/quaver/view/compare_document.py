@@ -10,8 +10,8 @@ import numpy as np
 from quaver.errors import QuaverError
 from quaver.view.answer_reading import beginning, number_of, stored
 from quaver.view.asked import Asked, Given
-from quaver.view.index_reader import Columns
-from quaver.view.item_statistics import ItemStatistics
+from quaver.view.query_scope import ItemStatistics
+from quaver.view.study_index import Columns
 from quaver.view.viewed_study import ViewedStudy
 
 _EXCERPT, _ITEM_EXCERPT = 400, 200

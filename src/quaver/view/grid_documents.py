@@ -11,11 +11,11 @@ from quaver.core.number_format import short_name
 from quaver.view.answer_reading import excerpts
 from quaver.view.asked import Given
 from quaver.view.grid_view import GridView, matching
-from quaver.view.index_design import Column, IndexDesign
 from quaver.view.mark_book import Mark
 from quaver.view.query_fields import Fields
 from quaver.view.query_language import quoted, written
 from quaver.view.query_scope import Block, Coded
+from quaver.view.study_index import Column, IndexDesign
 from quaver.view.viewed_study import ViewedStudy
 
 _EXCERPT = 200

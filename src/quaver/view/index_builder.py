@@ -23,7 +23,6 @@ from quaver.score.annotation import Annotator
 from quaver.study.analysis.annotation_frame import annotator_of, is_current, readable
 from quaver.study.sources.kept_annotations import scan_kept
 from quaver.study.sources.study_source import StudySource
-from quaver.view.index_design import CURRENT, LOOPING, TRUNCATED, State, legend_codes, write_json
 from quaver.view.index_parts import (
     READ,
     CallCells,
@@ -36,6 +35,7 @@ from quaver.view.index_parts import (
     write_items,
 )
 from quaver.view.kept_texts import TextWriter, folded
+from quaver.view.study_index import CURRENT, LOOPING, TRUNCATED, State, legend_codes, write_json
 
 _AT_ONCE = 5_000
 _ROWS = 500_000

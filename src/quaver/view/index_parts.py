@@ -21,8 +21,8 @@ from quaver.errors import QuaverError
 from quaver.score.distinct_readings import mark_of_rules
 from quaver.study.analysis.annotation_frame import gold_labels
 from quaver.study.sources.study_source import StudySource
-from quaver.view.index_design import IndexDesign
 from quaver.view.kept_texts import TextWriter, folded
+from quaver.view.study_index import IndexDesign
 
 _FORM = 2
 """Changes with what the files of an index mean."""

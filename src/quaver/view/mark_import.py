@@ -1,20 +1,30 @@
-"""Marks on their way in and out: tables, Quaver's own lines, Label Studio and Argilla."""
+"""Marks on their way in and out: tables, Quaver's own lines, Label Studio and Argilla, gold labels."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from quaver._secrets import Keys
 from quaver.core.label_values import LabelCells
 from quaver.core.line_file import lines_of
-from quaver.core.spreadsheet import plain_cell, safe_cell
-from quaver.errors import QuaverError, UnknownName
-from quaver.view.asked import Asked
+from quaver.core.replaced_file import replacing
+from quaver.core.spreadsheet import plain_cell, safe_cell, write_csv
+from quaver.errors import QuaverError, StoreError, UnknownName
+from quaver.gold.returned_labels import CODED_COLUMNS, ratings
+from quaver.study.gold_sample.gold_status import coder_agreement, others_gold
+from quaver.study.sources.gold_files import GoldFiles, GoldState
+from quaver.view.asked import Asked, Given
 from quaver.view.mark_book import Mark
 from quaver.view.viewed_study import ViewedStudy
 
@@ -113,7 +123,7 @@ FORMATS: dict[str, tuple[str, Callable[[ViewedStudy, Asked, bool], Iterator[str]
 _MOST_SKIPPED = 100
 _PLACE = ("model", "prompt", "decoding", "repeat")
 
-Given = dict[str, Any]
+Row = dict[str, Any]
 
 
 def taken_in(study: ViewedStudy, form: str, content: bytes, who: str) -> dict[str, Any]:
@@ -152,11 +162,11 @@ def taken_in(study: ViewedStudy, form: str, content: bytes, who: str) -> dict[st
     }
 
 
-def _same(row: Given) -> tuple[Any, ...]:
+def _same(row: Row) -> tuple[Any, ...]:
     return tuple(row.get(name) or None for name in ("item", "who", "label", "mark", "note", *_PLACE))
 
 
-def _wrong(study: ViewedStudy, row: Given, cells: LabelCells) -> str:
+def _wrong(study: ViewedStudy, row: Row, cells: LabelCells) -> str:
     """Why a row is no mark of this study; puts the label's code in the place of its name."""
     if study.index.ids.find(str(row.get("item") or "")) is None:
         return f"the study has no item {str(row.get('item') or '')[:80]!r}"
@@ -172,19 +182,19 @@ def _wrong(study: ViewedStudy, row: Given, cells: LabelCells) -> str:
     return ""
 
 
-def _csv(text: str) -> Iterator[Given]:
+def _csv(text: str) -> Iterator[Row]:
     for row in csv.DictReader(io.StringIO(text)):
         if "item" not in row:
             raise ValueError("no column item")
         known = {name: plain_cell(cell) or None for name, cell in row.items() if name and cell}
-        found: Given = {name: known.get(name) for name in ("item", "label", "note", "mark", "seen", *_PLACE)}
+        found: Row = {name: known.get(name) for name in ("item", "label", "note", "mark", "seen", *_PLACE)}
         found["who"] = known.get("coder") or known.get("who")
         found["blind"] = (row.get("blind") or "").lower() == "true"
         found["repeat"] = int(found["repeat"]) if found["repeat"] else None
         yield found
 
 
-def _jsonl(text: str) -> Iterator[Given]:
+def _jsonl(text: str) -> Iterator[Row]:
     for line in lines_of(text):
         if line.strip():
             found = dict(json.loads(line))
@@ -193,7 +203,7 @@ def _jsonl(text: str) -> Iterator[Given]:
             }
 
 
-def _label_studio(text: str) -> Iterator[Given]:
+def _label_studio(text: str) -> Iterator[Row]:
     """Tasks with annotations, or the flat form that Label Studio calls JSON-MIN."""
     for task in _listed(text):
         data = task.get("data", task)
@@ -215,7 +225,7 @@ def _label_studio(text: str) -> Iterator[Given]:
                 yield {"item": item, "label": choices[0], "who": _person(one.get("completed_by"))}
 
 
-def _argilla(text: str) -> Iterator[Given]:
+def _argilla(text: str) -> Iterator[Row]:
     """Records, whose responses are by question or in a list."""
     for record in _listed(text):
         item = (record.get("metadata") or {}).get("item", record.get("external_id", record.get("id")))
@@ -249,7 +259,7 @@ def _person(given: Any) -> str | None:
     return None if given in (None, "") else str(given)[:200]
 
 
-READERS: dict[str, Callable[[str], Iterator[Given]]] = {
+READERS: dict[str, Callable[[str], Iterator[Row]]] = {
     "csv": _csv,
     "jsonl": _jsonl,
     "label-studio": _label_studio,
@@ -261,3 +271,96 @@ _EXPECTED = {
     "label-studio": "Label Studio's export as JSON or JSON-MIN, of a project with the control `label`",
     "argilla": "Argilla's records as JSON, with the question `label`",
 }
+
+
+REASON = "marked in quaver view"
+_GOLD_COLUMNS = ["item", "label", "coder", "note"]
+_MOST_CONFLICTS = 100
+
+
+def to_gold(study: ViewedStudy, request: Given) -> dict[str, Any]:
+    """The labels that people gave to items or answers as gold labels.
+
+    Returns:
+        How many items would have a gold label, and how many of these have none now; the items on which people
+        disagree and those that have another gold label, which stays unless it is replaced; how well people
+        agree; the files; and the next step as a command.
+    """
+    body = request.body()
+    state = GoldFiles(Path(study.index.design.folder)).state()
+    drawn = set() if state.draw is None else {*state.draw.filter("drawn")["item"]}
+    given = _given(study, body.who, drawn)
+    gold = _gold_now(study, given["item"])
+    after = GoldState(state.design, state.draw, pl.concat([state.coded, given.drop("blind")]))
+    labels = after.apart | after.settled.gold
+    conflicts = [item for item in gold if item not in labels]
+    other = others_gold(
+        state, given.filter(pl.col("role") == "apart", ~pl.col("item").is_in(conflicts)), gold
+    )
+    kept = gold.keys() - conflicts - (set() if body.replace else set(other))
+    twice, agreement = coder_agreement(
+        ratings(given.with_columns(role=pl.lit("coder"))), study.index.design.labels
+    )
+    folder = study.book.path.parent
+    named = shlex.quote(str(study.path))
+    found = {
+        "items": len(kept),
+        "new": sum(gold[item] is None for item in kept),
+        "conflicts": [
+            {"item": item, "labels": dict(given.filter(item=item).select("coder", "label").iter_rows())}
+            for item in conflicts[:_MOST_CONFLICTS]
+        ],
+        "disagreed": len(conflicts),
+        "other": [{"item": item, "gold": gold[item], "label": labels[item]} for item in other],
+        "seen": given.height - int(given["blind"].sum()),
+        "twice": twice,
+        "agreement": None if agreement is None else agreement.details["percent"],
+        "alpha": None if agreement is None else agreement.value,
+        "file": str(folder / "gold-drawn.csv"),
+        "how": f"quaver gold {named}" + " --adjudicate NAME" * bool(drawn.intersection(conflicts)),
+    }
+    if body.preview or not gold:
+        return found
+    files = []
+    for name, role in (("gold-drawn.csv", "coder"), ("gold-apart.csv", "apart")):
+        rows = given.filter(pl.col("role") == role)
+        if rows.height:
+            with replacing(folder / name) as part, part.open("wb") as file:
+                write_csv(rows.select(_GOLD_COLUMNS), file, header=True)
+            files.append(str(folder / name))
+            options = ["--apart", REASON, *["--replace"] * body.replace] if role == "apart" else []
+            _take(study.path, folder / name, options)
+    return found | {"file": ", ".join(files)}
+
+
+def _given(study: ViewedStudy, who: str | None, drawn: set[str]) -> pl.DataFrame:
+    """The last label that each person gave to each item of the study, and whether it was given blind."""
+    last = {}
+    for one in sorted(study.book.marks(), key=lambda mark: mark.when):
+        if one.label and (not who or one.who == who) and study.index.ids.find(one.item) is not None:
+            role = "coder" if one.item in drawn else "apart"
+            last[one.item, one.who] = (one.item, one.who, role, one.label, one.note, REASON, "", one.blind)
+    return pl.DataFrame([*last.values()], schema=CODED_COLUMNS | {"blind": pl.Boolean}, orient="row")
+
+
+def _gold_now(study: ViewedStudy, items: pl.Series) -> dict[str, str | None]:
+    """The gold labels that items have now."""
+    index = study.index
+    places = {item: index.ids.find(item) or 0 for item in items}
+    return {item: index.design.meanings[int(index.gold[at])][0] for item, at in places.items()}
+
+
+def _take(study: Path, file: Path, options: list[str]) -> None:
+    """Have ``quaver gold`` take a file, in a process of its own: it reads all items."""
+    done = subprocess.run(
+        [sys.executable, "-m", "quaver", "gold", str(study), "--take", str(file), *options],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise StoreError(
+            "the labels could not become gold labels",
+            where=str(file),
+            found=(done.stderr or done.stdout).strip().removeprefix("Error: ")[:500],
+        )

@@ -10,8 +10,7 @@ import numpy as np
 from quaver.core.number_format import short_name
 from quaver.view.asked import Given
 from quaver.view.grid_view import SORTS
-from quaver.view.index_design import error_document
-from quaver.view.index_reader import Index
+from quaver.view.study_index import Index, error_document
 from quaver.view.viewed_study import ViewedStudy
 
 EXAMPLES = (

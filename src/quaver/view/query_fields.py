@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quaver.core.number_format import short_name
-from quaver.view.index_design import LOOPING, STATUSES, TRUNCATED
-from quaver.view.index_reader import Columns
 from quaver.view.query_language import Both, Either, Negated, Query, QueryError, Term, Value, Words
 from quaver.view.query_scope import (
     Block,
@@ -31,6 +29,7 @@ from quaver.view.query_scope import (
     unknown_in,
     where,
 )
+from quaver.view.study_index import LOOPING, STATUSES, TRUNCATED, Columns
 
 NUMBERS_OF_ITEMS = ("instability", "agreement", "accuracy", "labels", "valid")
 FIELDS = {
@@ -214,7 +213,8 @@ class Fields:
         for code, label in enumerate(labels, start=1):
             if label.name not in self.design.codes:
                 forms.setdefault(label.name, []).append(code)
-        return Coded(level, codes, self.design.codes, forms)
+        titles = {label.code: label.name for label in labels if label.name != label.code}
+        return Coded(level, codes, self.design.codes, forms, titles)
 
     def _of_columns(self, values: Sequence[str | None], short: Callable[[str], str] = str) -> Field:
         """What each column has one of; a short form of it may be given."""
@@ -237,15 +237,13 @@ class Fields:
         return Field(condition, self._options(coded), self._where(coded.level, absent), coded)
 
     def _options(self, coded: Coded) -> list[Option]:
-        titles = {label.code: label.name for label in self.design.labels.labels}
-        is_label = coded.names is self.design.codes
         counts: Any = None
         if coded.level == "item":
             counts = np.bincount(coded.codes, minlength=len(coded.names) + 1)
         found = []
         for code, name in enumerate(coded.names, start=1):
-            means = titles[name] if is_label and titles[name] != name else None
-            found.append(Option(name, name or '""', means, None if counts is None else int(counts[code])))
+            n = None if counts is None else int(counts[code])
+            found.append(Option(name, name or '""', coded.titles.get(name), n))
         return found
 
     def _confidence(self) -> Field:

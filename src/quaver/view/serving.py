@@ -20,8 +20,8 @@ from quaver.errors import QuaverError, StoreError, UnknownName
 from quaver.study.sources.named_functions import functions_of
 from quaver.study.sources.opening import open_source
 from quaver.view.asked import Asked
-from quaver.view.index_design import FAILURE
 from quaver.view.static_export import write_file
+from quaver.view.study_index import FAILURE
 from quaver.view.viewed_study import ViewedStudy
 
 PORT = 8360

@@ -21,15 +21,14 @@ from quaver._secrets import Keys
 from quaver.core.replaced_file import replace_text
 from quaver.core.spreadsheet import write_csv
 from quaver.errors import UnknownName
-from quaver.view.answer_document import item_document, mark_document
+from quaver.view.answer_document import Seen, item_document, mark_document, said
 from quaver.view.answer_reading import number_of, pieces, stored
-from quaver.view.answer_said import Seen, said
 from quaver.view.asked import Asked, Given
 from quaver.view.grid_documents import about_column, cells, grid, groups_of, item_numbers, row_documents
 from quaver.view.grid_view import matching
-from quaver.view.index_reader import Index
 from quaver.view.overview_document import brief, overview
 from quaver.view.query_scope import Block
+from quaver.view.study_index import Index
 from quaver.view.viewed_study import ViewedStudy
 
 MOST_ITEMS = 5_000
@@ -262,7 +261,7 @@ def _rows(study: ViewedStudy, asked: Asked, cells: list[tuple[int, int, int]]) -
             number = number_of(index, at, column) if db is not None else 0
             answer = "".join(pieces(db, "responses", "text", number)) if db is not None and number else None
             sure = confidence.cell(at, column)
-            row = dict(variant.factors) if variant else {}
+            row: dict[str, Any] = dict(variant.factors) if variant else {}
             row |= items[at]
             row |= {name: getattr(about, name) for name in ("model", "prompt", "decoding", "repeat")}
             row |= {"evaluator": index.design.evaluators[evaluator], "label": label, "status": status}
@@ -275,7 +274,7 @@ def _rows(study: ViewedStudy, asked: Asked, cells: list[tuple[int, int, int]]) -
 def _item(study: ViewedStudy, at: int) -> dict[str, Any]:
     index = study.index
     text, gold = Keys().out_of(index.item_text(at)), index.design.meanings[int(index.gold[at])][0]
-    return groups_of(study, at) | {"item": index.ids[at], "text": text, "gold": gold}
+    return {**groups_of(study, at), "item": index.ids[at], "text": text, "gold": gold}
 
 
 def _csv(path: Path, some: Iterator[pl.DataFrame], empty: pl.DataFrame) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import threading
+import time
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -13,17 +14,16 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from quaver.collect.store.disk_reserve import who_collects
+from quaver.core.replaced_file import replace_text, replacing
 from quaver.errors import QuaverError, UnknownName
 from quaver.view.asked import Asked
 from quaver.view.grid_view import GridView, columns_of, grid_view
-from quaver.view.index_reader import Columns, Index, index_in, require
-from quaver.view.item_statistics import ItemStatistics, statistics_of
 from quaver.view.kept_texts import TextSearch, folded
-from quaver.view.looks import Looks
 from quaver.view.mark_book import MarkBook
 from quaver.view.query_fields import Fields, condition_of
 from quaver.view.query_language import parsed, quoted
-from quaver.view.query_scope import Block, Scope
+from quaver.view.query_scope import Block, ItemStatistics, Scope, statistics_of
+from quaver.view.study_index import Columns, Index, index_in, require
 
 _OF_MARKS = {"mark": "kind", "who": "who", "label": "label", "note": "note"}
 """What a query may ask of marks, and what it is called there."""
@@ -267,3 +267,50 @@ def aligned_modal(index: Index, other: Index, modal: Any) -> Any:
 def _listed(values: str, known: Iterable[str]) -> str:
     """Names in a list as the query line has them: one that holds a comma itself is meant as a whole."""
     return ",".join(map(quoted, [values] if values in known else values.split(",")))
+
+
+class Looks:
+    """The last look at a study, beside its index.
+
+    What is noted now counts from the next time that the study is opened, so that a page that is loaded again
+    still shows what was new.
+
+    Args:
+        root: The folder of the study's indexes.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._noted, self._modal = root / "look.json", root / "look.npy"
+        self._before = self._read()
+        self._labels = self._read_modal()
+        self.version = 0
+
+    def before(self) -> dict[str, Any] | None:
+        """What was noted at the last look; None before the first one."""
+        return self._before
+
+    def modal(self) -> Any:
+        """The items' most frequent labels at the last look; None before the first one."""
+        return self._labels
+
+    def note(self, numbers: dict[str, Any], modal: Any, *, now: bool = False) -> None:
+        """Note what the study is like."""
+        self._noted.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(self._modal) as part, part.open("wb") as file:
+            np.save(file, modal)
+        replace_text(self._noted, json.dumps({"when": time.time(), **numbers}))
+        if now:
+            self._before, self._labels = self._read(), self._read_modal()
+            self.version += 1
+
+    def _read(self) -> dict[str, Any] | None:
+        try:
+            return dict(json.loads(self._noted.read_text(encoding="utf-8")))
+        except (OSError, ValueError):
+            return None
+
+    def _read_modal(self) -> Any:
+        try:
+            return np.load(self._modal)
+        except (OSError, ValueError, EOFError):
+            return None
