@@ -216,16 +216,16 @@ class Labeller:
                 batch.error = error
                 batch.done.set()
             return
-        at = 0
-        for batch in batches:
-            batch.found = found[at : at + len(batch.rows)]
-            at += len(batch.rows)
-            batch.done.set()
         self._seen[0] += len(found)
         self._seen[1] += sum(not one.accepted for one in found)
         if not self._alarmed and self.drift.found:
             self._alarmed = True
             _LOG.warning("%s The promise holds for texts like those of the study.", self.drift)
+        at = 0
+        for batch in batches:
+            batch.found = found[at : at + len(batch.rows)]
+            at += len(batch.rows)
+            batch.done.set()
 
     def _labelled(self, rows: Sequence[Mapping[str, Any]]) -> list[LabelledText]:
         """Ask about texts, read the answers, and take the most frequent labels."""

@@ -29,12 +29,11 @@ def accept(
     score: Score | None = None,
     by: str | None = None,
     evaluator: str | None = None,
-    frame: pl.DataFrame | None = None,
+    again: pl.DataFrame | None = None,
     keep: bool = True,
 ) -> Acceptance:
     """Which labels of a study may be accepted (see `Study.accept`), kept in its folder where it has one."""
-    frame = measurable(study) if frame is None else frame
-    found = _accepted(study, frame, error, confidence_level, score, by, evaluator)
+    found = _accepted(study, measurable(study), error, confidence_level, score, by, evaluator, again)
     if keep and study.owns_folder:
         asked = (error, confidence_level, score, by, evaluator)
         study.files.write(FILE, {"asked": dict(zip(_ASKED, asked, strict=True)), "found": found.document()})
@@ -133,6 +132,7 @@ def _accepted(
     score: Any,
     by: Any,
     evaluator: Any,
+    again: pl.DataFrame | None = None,
 ) -> Acceptance:
     if frame.is_empty() and study.has_answers:
         raise _no_labels(study)
@@ -158,7 +158,7 @@ def _accepted(
         confidences=None if sure is None else frame.filter(named == sure),
     )
     return accepted_labels(
-        evidence,
+        evidence if again is None else evidence.asked_again(again),
         error=error,
         confidence_level=confidence_level,
         score=score,

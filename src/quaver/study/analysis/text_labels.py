@@ -42,7 +42,7 @@ def text_labels(
     evaluator: str | None = None,
     recommended: Recommendation | None = None,
     acceptance: Acceptance | None = None,
-    answers: pl.DataFrame | None = None,
+    again: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """One label for each text (see `Study.labels`).
 
@@ -53,9 +53,9 @@ def text_labels(
         evaluator: The evaluator that reads them.
         recommended: A recommendation whose classes and groups are excepted.
         acceptance: Which labels are accepted.
-        answers: The annotations to take in place of the study's.
+        again: A second model's ``item``, ``label`` and ``agreement``, which count in place of the study's.
     """
-    frame = _chosen(study, model, variants, evaluator) if answers is None else answers
+    frame = _chosen(study, model, variants, evaluator)
     codes = study.experiment.labels.codes
     modal = most_frequent(frame.select(pl.col("item", "label").cast(pl.String)), codes)
     sure = mean_confidence(frame, modal, codes)
@@ -71,6 +71,11 @@ def text_labels(
     table = items.join(said, on="item", how="left", maintain_order="left")
     table = table.join(modal, on="item", how="left", maintain_order="left")
     table = table.join(sure, on="item", how="left", maintain_order="left")
+    shares = pl.when(pl.col("answers") > 1).then(pl.col("times").fill_null(0) / pl.col("answers"))
+    table = table.with_columns(shares.alias("agreement"), (shares < DISAGREEMENT).alias("split"))
+    if again is not None:
+        columns = (pl.lit(None, pl.Float64).alias("confidence"), pl.lit(False).alias("split"))
+        table = table.update(again.with_columns(*columns), on="item", how="left", include_nulls=True)
     by_hand = pl.col("person").is_not_null()
     return table.select(
         "item",
@@ -81,9 +86,7 @@ def text_labels(
         .then(pl.lit(MODEL))
         .alias("labelled_by"),
         pl.col("label").alias("model_label"),
-        pl.when(pl.col("answers") > 1)
-        .then(pl.col("times").fill_null(0) / pl.col("answers"))
-        .alias("agreement"),
+        "agreement",
         "confidence",
         pl.when(~by_hand).then(_reason(study, recommended, acceptance)).alias("needs_person"),
     )
@@ -137,5 +140,4 @@ def _reason(study: StudySource, recommended: Recommendation | None, acceptance: 
     if acceptance is not None:
         accepted = acceptance.table.filter(pl.col("decision") == "accept")["item"]
         return reason.when(~pl.col("item").is_in(accepted.to_list())).then(pl.lit(UNSURE))
-    split = pl.col("times") / pl.col("answers") < DISAGREEMENT
-    return reason.when(split).then(pl.lit(DISAGREE))
+    return reason.when(pl.col("split")).then(pl.lit(DISAGREE))

@@ -204,31 +204,29 @@ class Labelling:
             return None
         if self.second is None:
             return gold.accept(error=error)
-        return accept(self.study.source, error=error, frame=self._answers())
+        return accept(self.study.source, error=error, again=self._again, keep=False)
 
-    def _answers(self) -> pl.DataFrame:
-        """The annotations that count: the second model's of the texts that it was asked about."""
-        first = self.study.annotations()
+    @cached_property
+    def _again(self) -> pl.DataFrame | None:
+        """The second model's labels of the texts that it was asked about, its vote beside the first one's."""
         if self.second is None:
-            return first
-        again = self.second.annotations()
-        asked = again["item"].cast(pl.String).unique()
-        known = first.select(pl.col("item").cast(pl.String), "gold", "gold_probability", "gold_drawn").unique(
-            "item"
+            return None
+        given = text_labels(self.second.source).select("item", pl.col("model_label").alias("label"))
+        first = self.study.annotations().select(pl.col("item", "label").cast(pl.String))
+        votes = (
+            first.join(given, on="item")
+            .group_by("item")
+            .agg(pl.len().alias("asked"), (pl.col("label") == pl.col("label_right")).sum().alias("same"))
         )
-        text = [pl.col(pl.Categorical).cast(pl.String)]
-        again = again.with_columns(*text).drop("gold", "gold_probability", "gold_drawn")
-        again = again.join(known.with_columns(*text), on="item", how="left")
-        first = first.with_columns(*text).filter(~pl.col("item").is_in(asked.to_list()))
-        return pl.concat(
-            [first, again.select(c for c in first.columns if c in again.columns)], how="diagonal"
-        )
+        agreement = (pl.col("same") + 1) / (pl.col("asked") + 1)
+        return given.join(votes, on="item", how="left").select("item", "label", agreement.alias("agreement"))
 
     def _table(self, acceptance: Acceptance | None) -> pl.DataFrame:
         """A row for each text."""
         recommended = self.choice.recommended
-        answers = None if self.second is None else self._answers()
-        return text_labels(self.study.source, recommended=recommended, acceptance=acceptance, answers=answers)
+        return text_labels(
+            self.study.source, recommended=recommended, acceptance=acceptance, again=self._again
+        )
 
     def _sheet_of(self, acceptance: Acceptance, unlabelled: pl.DataFrame) -> list[Path]:
         """A sheet of the texts that still need a person, the most doubtful first."""
