@@ -123,7 +123,7 @@ ODD = (
     *('"', "(", "../..", "a" * 20_000, "label:", "label:zzz", "is:", "-", "or", "~", "*", '{"a":1}', "true"),
 )
 _WINDOW = ("from", "count", "excerpt", "blind")
-_VIEW = ("q", "e", "sort", "by", "columns", "fold", "model", "prompt", "decoding", "repeat")
+_VIEW = ("q", "e", "sort", "by", "columns", "fold", "within")
 PARAMETERS: dict[str, tuple[str, ...]] = {
     "/grid": _VIEW,
     "/rows": ("q", "find", *_WINDOW),

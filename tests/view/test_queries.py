@@ -174,7 +174,7 @@ def test_repeats_share_a_column(study: ViewedStudy, frame: pl.DataFrame) -> None
 
 
 def test_columns_can_be_restricted(study: ViewedStudy, frame: pl.DataFrame) -> None:
-    view = study.view(Asked(prompts="words=curt", repeats="0,1"))
+    view = study.view(Asked(within='prompt:"words=curt" repeat:0,1'))
     assert [(one.prompt, one.repeat) for one in view.columns()] == [("words=curt", 0), ("words=curt", 1)]
     own = frame.filter((pl.col("words") == "curt") & (pl.col("repeat") < 2))
     assert view.matched == own.height

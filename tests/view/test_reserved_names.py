@@ -136,7 +136,9 @@ def test_factors_levels_and_models_of_these_names(browser: TestClient, frame: pl
         found = browser.get("api/studies/or/grid", params={"q": f"factor_is:{level}"}).json()
         assert found["matched"] == frame.filter(pl.col("factor_is") == level).height > 0
     assert browser.get("api/studies/or/grid", params={"q": "model:none"}).json()["matched"] == frame.height
-    assert browser.get("api/studies/or/grid", params={"model": "none"}).json()["matched"] == frame.height
+    assert (
+        browser.get("api/studies/or/grid", params={"within": "model:none"}).json()["matched"] == frame.height
+    )
 
 
 def test_completions_are_queries_that_find_something(browser: TestClient) -> None:

@@ -19,7 +19,6 @@ from quaver.view.answer_reading import (
     LONGEST,
     Spans,
     beginning,
-    excerpts,
     facts_of,
     messages_of,
     number_of,
@@ -30,10 +29,10 @@ from quaver.view.answer_reading import (
 from quaver.view.asked import Given
 from quaver.view.grid_documents import (
     about_column,
+    cell_documents,
     column_document,
     groups_of,
     item_numbers,
-    read_as,
     reading_of,
 )
 from quaver.view.grid_view import GridView
@@ -60,24 +59,20 @@ def answer(study: ViewedStudy, given: Given, beside: ViewedStudy | None = None) 
     """One answer in full."""
     at, about = place_of(study, given.item, given.column)
     view = study.view(given.asked)
-    evaluator = view.scope.evaluator
-    modal, gold = int(view.scope.statistics.modal[at]), int(study.index.gold[at])
-    codes = study.index.design.meanings
     found: dict[str, Any] = {
         "item": item_document(study, view, at),
         "column": column_document(about),
-        "evaluator": study.index.design.evaluators[evaluator],
-        "modal": codes[modal][0],
-        "gold": codes[gold][0],
         "neighbours": _neighbours(study, view, at, about.at),
-        "marks": [mark_document(study, one) for one in study.book.marks() if one.item == given.item],
+        "siblings": cell_documents(study, view.scope, _cells_of(study, at)),
     }
     with stored(study.index) as db:
         seen = Seen(study, db, at, about)
-        found |= sent(seen, given.against, beside)
-        found |= said(seen, evaluator, modal)
-    found["siblings"] = _siblings(study, evaluator, at, modal)
-    return found
+        return found | sent(seen, given.against, beside) | said(seen, view)
+
+
+def _cells_of(study: ViewedStudy, at: int) -> list[tuple[int, int]]:
+    """The same item in every column."""
+    return [(at, column.at) for column in study.index.design.columns[:_MOST_SIBLINGS]]
 
 
 def item_document(study: ViewedStudy, view: GridView, at: int) -> dict[str, Any]:
@@ -115,32 +110,13 @@ def _neighbours(study: ViewedStudy, view: GridView, at: int, column: int) -> dic
     }
 
 
-def _siblings(study: ViewedStudy, evaluator: int, at: int, modal: int) -> list[dict[str, Any]]:
-    """The same item in every column."""
-    index = study.index
-    codes = index.labels(evaluator).rows(at, at + 1)[0]
-    raw = index.plane(f"confidence-{evaluator}", "float32").rows(at, at + 1)[0]
-    found = []
-    for column in index.design.columns[:_MOST_SIBLINGS]:
-        read = read_as(index.design, int(codes[column.at]), float(raw[column.at]), modal)
-        found.append(column_document(column) | read)
-    return found
-
-
 def item(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """One item with its answers under every prompt, which tell the label too plainly for blind eyes."""
     at, _ = place_of(study, given.item, 0)
     view = study.view(given.asked)
-    modal = int(view.scope.statistics.modal[at])
-    known = [] if given.blind else _siblings(study, view.scope.evaluator, at, modal)
-    some = known[given.window(50, 500)]
-    texts = excerpts(study.index, [(at, one["column"]) for one in some], given.characters(300))
-    lengths = study.index.plane("length", "uint32").rows(at, at + 1)[0]
-    answers = [
-        {**one, "text": text, "length": int(lengths[one["column"]])}
-        for one, text in zip(some, texts, strict=True)
-    ]
-    return {"item": item_document(study, view, at), "total": len(known), "answers": answers}
+    cells = [] if given.blind else _cells_of(study, at)
+    answers = cell_documents(study, view.scope, cells[given.window(50, 500)], given.characters(300))
+    return {"item": item_document(study, view, at), "total": len(cells), "answers": answers}
 
 
 def mark_document(study: ViewedStudy, mark: Mark) -> dict[str, Any]:
@@ -217,20 +193,25 @@ class Seen:
 _READ = ("label", "status", "confidence")
 
 
-def said(seen: Seen, evaluator: int, modal: int) -> dict[str, Any]:
-    """What the model answered, and how that was read."""
-    index, db = seen.study.index, seen.db
-    known, gold = seen.reading(evaluator, modal), int(index.gold[seen.at])
+def said(seen: Seen, view: GridView) -> dict[str, Any]:
+    """What the model answered, how that was read, and what people said of it."""
+    study, index, db, evaluator = seen.study, seen.study.index, seen.db, view.scope.evaluator
+    modal, gold = int(view.scope.statistics.modal[seen.at]), int(index.gold[seen.at])
+    known = seen.reading(evaluator, modal)
     right = None if not gold or not known["legend"] else known["legend"] == gold
     readings = []
     for place, name in enumerate(index.design.evaluators):
         own = seen.reading(place)
         readings.append({"evaluator": name} | {one: own[one] for one in _READ})
-    bare: dict[str, Any] = {"reason": None, "truncated": False, "looping": False, "label_coverage": None}
+    bare: dict[str, Any] = {"reason": None, "truncated": False, "looping": False}
     bare |= {"mass_coverage": None, "spans": [], "spans_exact": True, "in": "text"}
     reading = {name: known[name] for name in _READ} | bare
     found: dict[str, Any] = {"response": None, "reading": reading, "readings": readings, "follow_ups": []}
     found |= {"probabilities": None, "tokens": None, "tokens_total": 0}
+    found |= {"evaluator": index.design.evaluators[evaluator]}
+    found |= {"modal": index.design.meanings[modal][0], "gold": index.design.meanings[gold][0]}
+    marks = study.book.by_item().get(index.ids[seen.at], ())
+    found["marks"] = [mark_document(study, one) for one in marks]
     found["is"] = {"flip": known["flip"], "right": right, "modal": known["legend"] == modal > 0}
     number = seen.number()
     facts = facts_of(db, number) if db is not None and number else None
@@ -316,7 +297,7 @@ def _read_again(
         readings[place]["reason"] = said.reason
         if place != evaluator:
             continue
-        names = ("reason", "truncated", "looping", "label_coverage", "mass_coverage")
+        names = ("reason", "truncated", "looping", "mass_coverage")
         reading |= {one: getattr(said, one) for one in names}
         reading["in"] = f"follow_up:{follow_up}" if follow_up else "text"
         if said.probabilities:

@@ -127,7 +127,8 @@ def excerpts(index: Index, cells: Sequence[tuple[int, int]], longest: int) -> li
     with stored(index) as db:
         if db is None:
             return [None] * len(cells)
-        numbers = [number_of(index, at, column) for at, column in cells]
+        rows, columns = zip(*cells, strict=True) if cells else ((), ())
+        numbers = index.plane("response", "uint32").at(rows, columns).tolist()
         return [beginning(db, "responses", "text", one, longest).text if one else None for one in numbers]
 
 

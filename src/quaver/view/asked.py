@@ -28,10 +28,7 @@ class Asked:
         by: The order of the columns.
         columns: ``matching`` leaves out columns without a matching answer.
         fold: ``repeat`` has the repeats of a condition share a column.
-        models: Only these models, separated by commas; empty for all.
-        prompts: Only these prompts.
-        decodings: Only these decodings.
-        repeats: Only these repeats.
+        within: Only these columns, as a query line; empty for all.
     """
 
     query: Annotated[str, Field(validation_alias="q")] = ""
@@ -40,10 +37,7 @@ class Asked:
     by: str = "design"
     columns: str = ""
     fold: str = ""
-    models: Annotated[str, Field(validation_alias="model")] = ""
-    prompts: Annotated[str, Field(validation_alias="prompt")] = ""
-    decodings: Annotated[str, Field(validation_alias="decoding")] = ""
-    repeats: Annotated[str, Field(validation_alias="repeat")] = ""
+    within: str = ""
 
 
 class Body(BaseModel):

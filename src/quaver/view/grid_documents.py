@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -10,17 +11,16 @@ import numpy as np
 from quaver.core.number_format import short_name
 from quaver.view.answer_reading import excerpts
 from quaver.view.asked import Given
-from quaver.view.grid_view import GridView, matching
+from quaver.view.grid_view import GridView
 from quaver.view.mark_book import Mark
 from quaver.view.query_fields import Fields
 from quaver.view.query_language import quoted, written
-from quaver.view.query_scope import Block, Coded
+from quaver.view.query_scope import Coded, Scope
 from quaver.view.study_index import Column, IndexDesign
 from quaver.view.viewed_study import ViewedStudy
 
 _EXCERPT = 200
 _MOST_VALUES = 50
-_BLOCK = 2_000
 
 
 def grid(study: ViewedStudy, given: Given) -> dict[str, Any]:
@@ -180,49 +180,44 @@ def _zoomed(part: Any, step: int) -> Any:
 def answers(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """Some of the matching answers, in the order of rows and columns."""
     view, window, excerpt = study.view(given.asked), given.window(50, 500), given.characters(200)
-    start, count = window.start, window.stop - window.start
-    found, seen = [], 0
-    for first in range(0, len(view.rows), _BLOCK):
-        if seen >= start + count:
+    found: list[list[int]] = []
+    seen = 0
+    for some in view.matches():
+        found += some[max(0, window.start - seen) : max(0, window.stop - seen)].tolist()
+        seen += len(some)
+        if seen >= window.stop:
             break
-        some = view.rows[first : first + _BLOCK]
-        block = Block(view.scope, some)
-        match = np.broadcast_to(matching(view.condition, block), block.codes.shape)[:, view.order]
-        size = int(np.count_nonzero(match))
-        if seen + size > start:
-            places = np.argwhere(match)[max(0, start - seen) : start + count - seen]
-            found += [(first + int(row), int(view.order[column])) for row, column in places]
-        seen += size
-    columns = view.scope.columns.places
-    cells_of = [(int(view.rows[row]), int(columns[column])) for row, column in found]
-    texts = excerpts(study.index, cells_of, excerpt)
-    marks = study.book.by_item()
+    index, marks = study.index, study.book.by_item()
+    known = cell_documents(study, view.scope, [(at, column) for _, at, column in found], excerpt)
+    for (row, at, column), document in zip(found, known, strict=True):
+        about = index.design.columns[column]
+        said = [one for one in marks.get(index.ids[at], ()) if about_column(one, about)]
+        document |= {"item": index.ids[at], "of": index.item_text(at, excerpt), "row": row}
+        document |= {
+            "gold": _code(index.design, int(index.gold[at])),
+            "mark": said[-1].kind if said else None,
+        }
     total = int(view.margins.matched[view.order].sum())
-    documents = [
-        _answer(study, view, row, cell, text, marks) | {"of": study.index.item_text(cell[0], excerpt)}
-        for (row, _), cell, text in zip(found, cells_of, texts, strict=True)
+    return {"total": total, "version": study.version, "answers": known}
+
+
+def cell_documents(
+    study: ViewedStudy, scope: Scope, cells: Sequence[tuple[int, int]], excerpt: int = 0
+) -> list[dict[str, Any]]:
+    """Answers in a line each: their column, how they were read, and the beginning of their text."""
+    index, design = study.index, study.index.design
+    rows, columns = np.array(cells, np.int64).reshape(-1, 2).T
+    codes = index.labels(scope.evaluator).at(rows, columns).tolist()
+    sure = index.plane(f"confidence-{scope.evaluator}", "float32").at(rows, columns).tolist()
+    lengths = index.plane("length", "uint32").at(rows, columns).tolist()
+    modal = scope.statistics.modal[rows].tolist()
+    texts = excerpts(index, cells, excerpt) if excerpt else [None] * len(cells)
+    return [
+        column_document(design.columns[column])
+        | read_as(design, codes[at], sure[at], modal[at])
+        | {"text": texts[at], "length": lengths[at]}
+        for at, (_, column) in enumerate(cells)
     ]
-    return {"total": total, "version": study.version, "answers": documents}
-
-
-def _answer(
-    study: ViewedStudy, view: GridView, row: int, cell: tuple[int, int], text: str | None, marks: Any
-) -> dict[str, Any]:
-    index, (at, column) = study.index, cell
-    name, known = index.ids[at], column_document(index.design.columns[column])
-    about = [one for one in marks.get(name, ()) if about_column(one, index.design.columns[column])]
-    read = reading_of(study, view.scope.evaluator, at, column, int(view.scope.statistics.modal[at]))
-    gold = int(index.gold[at])
-    return {
-        "item": name,
-        "row": row,
-        **known,
-        **read,
-        "gold": _code(index.design, gold),
-        "text": text,
-        "length": index.plane("length", "uint32").cell(at, column),
-        "mark": about[-1].kind if about else None,
-    }
 
 
 def about_column(mark: Mark, column: Column) -> bool:

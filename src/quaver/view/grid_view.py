@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -30,6 +31,9 @@ SORTS = {
 
 BY = ("design", "agreement", "prompt", "model", "repeat")
 """The orders of columns."""
+
+
+_ROWS_AT_ONCE = 2_000
 
 
 class Margins(NamedTuple):
@@ -76,6 +80,21 @@ class GridView:
         """The columns that are shown; of those that share one, the first."""
         design = self.scope.index.design
         return [design.columns[int(self.scope.columns.places[group[0]])] for group in self.groups]
+
+    def matches(self, *, whole: bool = False) -> Iterator[Any]:
+        """The matching answers by row and column, some at a time: the row, item and column of each.
+
+        Args:
+            whole: All answers of the rows that are shown instead.
+        """
+        columns = self.scope.columns.places[self.order]
+        for first in range(0, len(self.rows), _ROWS_AT_ONCE):
+            rows = self.rows[first : first + _ROWS_AT_ONCE]
+            block = Block(self.scope, rows)
+            held = block.codes > 0 if whole else matching(self.condition, block)
+            shown = np.broadcast_to(held, block.codes.shape)[:, self.order]
+            places, across = np.nonzero(shown)
+            yield np.stack([first + places, rows[places], columns[across]], axis=1)
 
     def counted(self, coded: Coded) -> list[int]:
         """How many matching answers, or items, have each value of a field; first those that have none."""

@@ -101,24 +101,6 @@ def _orphaned(seconds: float) -> bool:
     return bool(ready) and not os.read(sys.stdin.fileno(), 1)
 
 
-def main() -> None:
-    """Keep the index that the command line names; an error is left for the server."""
-    path, root, *options = sys.argv[1:]
-    failure = Path(root) / FAILURE
-    failure.unlink(missing_ok=True)
-    os.nice(5)
-    try:
-        functions = [one for one in options if one != VERDICT]
-        keep(Path(path), Path(root), wanted=VERDICT in options, follow=True, functions=functions)
-    except QuaverError as error:
-        write_json(failure, error_document(error))
-        sys.exit(2)
-
-
-if __name__ == "__main__":
-    main()
-
-
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML does not have."""
 
@@ -231,3 +213,21 @@ def _charts(study: MeasuredStudy, folder: Path, lock: Any) -> list[dict[str, Any
         about = ("name", "title", "section", "alternative", "closer")
         found.append({name: getattr(figure, name) for name in about} | {"caption": figure.subtitle})
     return found
+
+
+def main() -> None:
+    """Keep the index that the command line names; an error is left for the server."""
+    path, root, *options = sys.argv[1:]
+    failure = Path(root) / FAILURE
+    failure.unlink(missing_ok=True)
+    os.nice(5)
+    try:
+        functions = [one for one in options if one != VERDICT]
+        keep(Path(path), Path(root), wanted=VERDICT in options, follow=True, functions=functions)
+    except QuaverError as error:
+        write_json(failure, error_document(error))
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

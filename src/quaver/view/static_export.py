@@ -13,7 +13,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
@@ -21,13 +20,12 @@ from quaver._secrets import Keys
 from quaver.core.replaced_file import replace_text
 from quaver.core.spreadsheet import write_csv
 from quaver.errors import UnknownName
-from quaver.view.answer_document import Seen, item_document, mark_document, said
+from quaver.view.answer_document import Seen, item_document, said
 from quaver.view.answer_reading import number_of, pieces, stored
 from quaver.view.asked import Asked, Given
-from quaver.view.grid_documents import about_column, cells, grid, groups_of, item_numbers, row_documents
-from quaver.view.grid_view import matching
+from quaver.view.grid_documents import cell_documents, cells, grid, groups_of, row_documents
+from quaver.view.grid_view import GridView
 from quaver.view.overview_document import brief, overview
-from quaver.view.query_scope import Block
 from quaver.view.study_index import Index
 from quaver.view.viewed_study import ViewedStudy
 
@@ -66,8 +64,7 @@ def document(study: ViewedStudy, asked: Asked, count: int) -> tuple[dict[str, An
             for column in view.columns():
                 seen = Seen(study, db, int(at), column)
                 one = _answer(seen, view)
-                if db is not None:
-                    one["prompt"] = _shared(seen, prompts, known)
+                one["prompt"] = _shared(seen, prompts, known)
                 answers[f"{index.ids[int(at)]}\0{column.at}"] = one
     items = {index.ids[int(at)]: item_document(study, view, int(at)) for at in view.rows[:count]}
     found = overview(study) | {"report": None, "since": None}
@@ -79,7 +76,7 @@ def document(study: ViewedStudy, asked: Asked, count: int) -> tuple[dict[str, An
     shown = head | {"rows": count, "items": head["items"], "part": count < len(view.rows)}
     grids = {"query": asked.query, "grid": shown, "rows": first}
     grids |= {"cells": _text(codes), "match": _text(both[len(codes) :])}
-    data = {"static": True, "studies": [about], "responses": responses, "grids": {name: grids}}
+    data = {"studies": [about], "responses": responses, "grids": {name: grids}}
     return data | {"answers": {name: answers}, "items": {name: items}, "prompts": {name: known}}, count
 
 
@@ -87,21 +84,14 @@ def _text(content: bytes) -> str:
     return b64encode(content).decode()
 
 
-def _answer(seen: Seen, view: Any) -> dict[str, Any]:
-    """An answer without what the file has elsewhere."""
-    study, at, evaluator = seen.study, seen.at, view.scope.evaluator
-    one = said(seen, evaluator, int(view.scope.statistics.modal[at]))
+def _answer(seen: Seen, view: GridView) -> dict[str, Any]:
+    """An answer whose texts are not too long for a file."""
+    one = said(seen, view) | {"against": None, "prompt": []}
     if one["response"]:
-        text = one["response"]["text"]
+        text, thinking = one["response"]["text"], one["response"]["thinking"]
         one["response"] |= {"text": text[:_LONGEST], "shown": min(len(text), _LONGEST), "rest": None}
-        thinking = one["response"]["thinking"]
         one["response"]["thinking"] = thinking[:_LONGEST] if thinking else None
-    numbers = item_numbers(study, view, at)
-    marks = study.book.by_item().get(study.index.ids[at], ())
-    marks = [mark for mark in marks if about_column(mark, seen.column) or not mark.model]
-    one |= {"evaluator": study.index.design.evaluators[evaluator], "against": None, "prompt": []}
-    one |= {"modal": numbers["modal"], "gold": numbers["gold"]}
-    return one | {"marks": [mark_document(study, mark) for mark in marks]}
+    return one
 
 
 def _shared(seen: Seen, prompts: dict[str, int], known: list[Any]) -> int | list[Any]:
@@ -201,8 +191,8 @@ def _digest(text: str) -> str:
 
 
 FORMATS = ("csv", "jsonl", "parquet")
-_ROWS = 500
 _ANSWERS = 1_000
+_OF_ANSWER = ("model", "prompt", "decoding", "repeat", "label", "status", "confidence")
 
 
 def exported(study: ViewedStudy, asked: Asked, form: str, what: str = "matching") -> Path:
@@ -218,22 +208,11 @@ def exported(study: ViewedStudy, asked: Asked, form: str, what: str = "matching"
 
 def frames(study: ViewedStudy, asked: Asked, *, whole: bool) -> Iterator[pl.DataFrame]:
     """The answers in the order of rows and columns, some hundreds a frame."""
-    view, index = study.view(asked), study.index
-    schema, cells = _schema(index), []
-    for start in range(0, len(view.rows), _ROWS):
-        some = view.rows[start : start + _ROWS]
-        block = Block(view.scope, some)
-        shown = (
-            block.codes > 0 if whole else np.broadcast_to(matching(view.condition, block), block.codes.shape)
-        )
-        for row, place in np.argwhere(shown[:, view.order]):
-            column = int(view.scope.columns.places[view.order[place]])
-            cells.append((int(some[row]), column, int(block.codes[row, view.order[place]])))
-            if len(cells) == _ANSWERS:
-                yield pl.DataFrame(_rows(study, asked, cells), schema=schema)
-                cells = []
-    if cells:
-        yield pl.DataFrame(_rows(study, asked, cells), schema=schema)
+    schema = _schema(study.index)
+    for some in study.view(asked).matches(whole=whole):
+        for start in range(0, len(some), _ANSWERS):
+            cells = some[start : start + _ANSWERS, 1:].tolist()
+            yield pl.DataFrame(_rows(study, asked, cells), schema=schema)
 
 
 def _schema(index: Index) -> dict[str, Any]:
@@ -245,28 +224,21 @@ def _schema(index: Index) -> dict[str, Any]:
     return schema | {"confidence": pl.Float64, "answer": pl.String}
 
 
-def _rows(study: ViewedStudy, asked: Asked, cells: list[tuple[int, int, int]]) -> list[dict[str, Any]]:
+def _rows(study: ViewedStudy, asked: Asked, cells: list[tuple[int, int]]) -> list[dict[str, Any]]:
     """Answers as rows of the table, which has nothing where a row does not name a column."""
-    index, out_of = study.index, Keys().out_of
-    evaluator = study.evaluator(asked.evaluator)
-    confidence = index.plane(f"confidence-{evaluator}", "float32")
-    items: dict[int, dict[str, Any]] = {}
+    index, view, out_of = study.index, study.view(asked), Keys().out_of
+    evaluator = index.design.evaluators[view.scope.evaluator]
+    items = {at: _item(study, at) for at in {at for at, _ in cells}}
     found = []
     with stored(index) as db:
-        for at, column, legend in cells:
-            if at not in items:
-                items = {at: _item(study, at)}
-            about, (label, status) = index.design.columns[column], index.design.meanings[legend]
-            variant = index.design.variants_by_id.get(about.prompt)
+        for (at, column), known in zip(cells, cell_documents(study, view.scope, cells), strict=True):
+            variant = index.design.variants_by_id.get(known["prompt"])
             number = number_of(index, at, column) if db is not None else 0
             answer = "".join(pieces(db, "responses", "text", number)) if db is not None and number else None
-            sure = confidence.cell(at, column)
             row: dict[str, Any] = dict(variant.factors) if variant else {}
             row |= items[at]
-            row |= {name: getattr(about, name) for name in ("model", "prompt", "decoding", "repeat")}
-            row |= {"evaluator": index.design.evaluators[evaluator], "label": label, "status": status}
-            row["confidence"] = round(sure - 1, 6) if sure else None
-            row["answer"] = None if answer is None else out_of(answer)
+            row |= {name: known[name] for name in _OF_ANSWER}
+            row |= {"evaluator": evaluator, "answer": None if answer is None else out_of(answer)}
             found.append(row)
     return found
 

@@ -266,6 +266,11 @@ class Plane:
         """Rows by their numbers, in that order."""
         return self._read(rows, 1).reshape(-1, self.width)
 
+    def at(self, rows: Any, columns: Any) -> Any:
+        """Single cells."""
+        distinct, places = np.unique(np.asarray(rows, np.int64), return_inverse=True)
+        return self.some(distinct)[places, np.asarray(columns, np.int64)]
+
     def cell(self, row: int, column: int) -> Any:
         """The number in one cell."""
         return self.rows(row, row + 1)[0, column].item()

@@ -7,7 +7,7 @@ import secrets
 import threading
 import time
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -21,7 +21,7 @@ from quaver.view.grid_view import GridView, columns_of, grid_view
 from quaver.view.kept_texts import TextSearch, folded
 from quaver.view.mark_book import MarkBook
 from quaver.view.query_fields import Fields, condition_of
-from quaver.view.query_language import parsed, quoted
+from quaver.view.query_language import parsed
 from quaver.view.query_scope import Block, ItemStatistics, Scope, statistics_of
 from quaver.view.study_index import Columns, Index, index_in, require
 
@@ -164,7 +164,7 @@ class ViewedStudy:
 
     def scope(self, asked: Asked) -> Scope:
         """Where a query is asked."""
-        evaluator, columns = self.evaluator(asked.evaluator), self._columns(asked)
+        evaluator, columns = self.evaluator(asked.evaluator), self._columns(asked.within)
         return Scope(
             index=self.index,
             evaluator=evaluator,
@@ -193,19 +193,7 @@ class ViewedStudy:
         )
         return begun.wait(_PATIENCE)
 
-    def _columns(self, asked: Asked) -> Columns:
-        """The columns that a request is restricted to."""
-        design = self.index.design
-        names = {
-            "model": (asked.models, {one[0] for one in design.conditions}),
-            "prompt": (asked.prompts, set(design.prompts)),
-            "decoding": (asked.decodings, {one[2] for one in design.conditions}),
-            "repeat": (asked.repeats, set()),
-        }
-        terms = (f"{name}:{_listed(values, known)}" for name, (values, known) in names.items() if values)
-        return self.columns_named(" ".join(terms))
-
-    def columns_named(self, query: str) -> Columns:
+    def _columns(self, query: str) -> Columns:
         """The columns that a query line about columns means; all of them if it is empty."""
         index = self.index
         every = columns_of(index, range(index.width))
@@ -253,20 +241,24 @@ class ViewedStudy:
         other = self._others.get(name)
         if other is None or other is self:
             return None
-        return aligned_modal(self.index, other.index, other.statistics(0).modal)
+        places, codes = alignment(self.index, other.index)
+        return np.where(places >= 0, codes[other.statistics(0).modal[places]], 0)
 
 
-def aligned_modal(index: Index, other: Index, modal: Any) -> Any:
-    """The labels of another study's items in the order and the codes of this one; 0 for none."""
-    places = {code: at for at, code in enumerate(index.design.codes, start=1)}
-    codes = np.array([0, *(places.get(code, 0) for code in other.design.codes)], index.design.cell_type)
-    place = index.ids.places_in(other.ids)
-    return np.where(place >= 0, codes[modal[place]], 0) if len(modal) else np.zeros(len(place), codes.dtype)
+def alignment(index: Index, other: Index) -> tuple[Any, Any]:
+    """The numbers that this study's items have in another one, and what that one's legend codes are here.
+
+    An item that is not there has -1; a label that is not here gets a code after all of this study's.
+    """
+    if index is other:
+        return np.arange(index.design.items), np.arange(len(index.design.meanings))
+    places = {code: at for at, code in enumerate(both_codes(index, other), start=1)}
+    return index.ids.places_in(other.ids), np.array([0, *(places[code] for code in other.design.codes)])
 
 
-def _listed(values: str, known: Iterable[str]) -> str:
-    """Names in a list as the query line has them: one that holds a comma itself is meant as a whole."""
-    return ",".join(map(quoted, [values] if values in known else values.split(",")))
+def both_codes(index: Index, other: Index) -> list[str]:
+    """The labels of two studies."""
+    return list(dict.fromkeys((*index.design.codes, *other.design.codes)))
 
 
 class Looks:

@@ -10,7 +10,7 @@ import { toggled } from "./query_terms.js";
 
 const TABS = [["overview", "Overview"], ["grid", "Grid"], ["answers", "Answers"], ["compare", "Compare"], ["judge", "Judge"]];
 const KEPT = ["study", "q", "e"]; // what stays from view to view
-const ASKED = ["q", "e", "sort", "columns", "model", "prompt", "decoding", "repeat", "by", "fold"];
+const ASKED = ["q", "e", "sort", "columns", "within", "by", "fold"];
 
 /** The page: its bar, its query line, and the view that is shown. */
 export class App {
