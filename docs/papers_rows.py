@@ -121,12 +121,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
             "measure STUDY consistency",
             "an item is not paired with itself by default; the paper's rule is in table 1",
         ),
-        Row(
-            "setting",
-            "30 rephrasings by the model itself",
-            "plan STUDY",
-            "one model rephrases for all models, so that all answer the same prompts",
-        ),
+        Row("setting", "30 rephrasings by each model for itself", "plan STUDY"),
     ),
     "karmakar-2026": (
         _table("table 1", "repairs, with their mean", "repairs"),

@@ -15,7 +15,6 @@ from quaver.design.spec import BudgetSpec
 from quaver.errors import UnknownName
 from quaver.many_studies.collection_file import collection_at, is_packed, read_collection
 from quaver.many_studies.opened_studies import OpenedStudies, Plans, Unpacked
-from quaver.many_studies.packed_collection import pack_collection
 from quaver.study.session import Study
 
 if TYPE_CHECKING:
@@ -212,6 +211,8 @@ class Collection(OpenedStudies):
             StoreError: Nothing is stored yet of a study, this is a bundle already, or it cannot be written.
             QuaverError: An item's text, or a key, would still stand in a file.
         """
+        from quaver.many_studies.packed_collection import pack_collection
+
         return pack_collection(
             self, Path(path) if path else None, texts=texts, tables=tables, only_study=only_study
         )

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from quaver.core.model import Answered
@@ -407,3 +408,36 @@ def test_agreement_with_the_original_is_drawn_against_the_distance(tmp_path: Pat
     assert agreement["paraphrase=t1-1"] < 0
     assert "original-agreement-by-distance" in study.report().read_text(encoding="utf-8")
     assert (tmp_path / "figures" / "original-agreement-by-distance.svg").exists()
+
+
+def test_each_model_answers_the_original_and_what_it_reworded_itself(tmp_path: Path) -> None:
+    own = [{"name": name, "use": "function"} for name in ("mine", "other")]
+    each = {"use": "paraphrases", "engine": "llm", "each": ["mine", "other"], "temperatures": [1], "k": 2}
+    asked = written(tmp_path, models=own, variants=[each], measures=["compliance"])
+    models = {"mine": Model(), "other": Model()}
+    study = Study.open(asked, functions=models)
+    assert [left.calls for left in study.plan().paraphrases] == [2, 2]
+    study.run()
+    assert [model.reworded for model in models.values()] == [2, 2]
+    frame = study.annotations().select("model", "paraphrase", "rephraser").cast(pl.String)
+    own_two = {(model, f"{model} t1-{n}", model) for model in models for n in (1, 2)}
+    assert set(frame.rows()) == own_two | {(model, "original", None) for model in models}
+    assert [model.labelled for model in models.values()] == [9, 9]
+
+
+@pytest.mark.parametrize(
+    ("given", "where"),
+    [
+        ({"each": ["mine"], "model": "mine"}, "each"),
+        ({"each": []}, "each"),
+        ({"each": ["mine", "mine"]}, "each"),
+        ({"each": ["nobody"]}, "each"),
+    ],
+)
+def test_models_that_reword_for_themselves_are_those_of_the_study(
+    tmp_path: Path, given: dict[str, Any], where: str
+) -> None:
+    variants = [{"use": "paraphrases", "engine": "llm", **given}]
+    with pytest.raises(QuaverError) as error:
+        opened(tmp_path, variants=variants).run()
+    assert where in str(error.value.where)

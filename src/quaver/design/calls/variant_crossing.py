@@ -21,6 +21,7 @@ from quaver.design.factors.prompt_edits import (
 )
 from quaver.design.paraphrase.meaning import with_meaning
 from quaver.design.paraphrase.paraphrase_draft import Keeper, PromptContext
+from quaver.design.paraphrase.paraphraser import REPHRASER
 from quaver.design.prompts.rendering import PROMPT_NAMES
 from quaver.design.prompts.templates import check, check_columns, check_postfix, check_syntax, names_in
 from quaver.design.spec import TEXT_FACTOR, FamilySpec, StudySpec
@@ -94,7 +95,12 @@ def conditions_of(spec: StudySpec, variants: Sequence[Variant], source: Position
     for kind, name, only, loc in askers:
         where = source.where(*loc, "only")
         _check_only(only, variants, where)
-        asked[kind, name] = {variant.id for variant in variants if _fits(variant, only)}
+        asked[kind, name] = {
+            variant.id
+            for variant in variants
+            if _fits(variant, only)
+            and (kind == "decoding" or variant.covariates.get(REPHRASER, name) == name)
+        }
         if not asked[kind, name]:
             raise SpecError(
                 f"the {kind} {name!r} would never be used",

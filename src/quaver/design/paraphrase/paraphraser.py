@@ -31,6 +31,9 @@ TEMPERATURE = "paraphrase_temperature"
 CUT_OFF: Final = "cut_off"
 """The covariate of a paraphrase whose end is missing, where such paraphrases are kept."""
 
+REPHRASER: Final = "rephraser"
+"""The covariate of a paraphrase that one of the study's models made for itself: that model's name."""
+
 CutOff = Literal["drop", "keep"]
 """What becomes of a paraphrase that a model did not end within its limit."""
 

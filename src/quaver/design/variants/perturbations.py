@@ -19,7 +19,7 @@ from quaver.design.paraphrase.paraphrase_draft import (
     PromptContext,
     Work,
 )
-from quaver.design.paraphrase.paraphraser import Foreseen, Paraphraser
+from quaver.design.paraphrase.paraphraser import REPHRASER, Foreseen, Paraphraser
 from quaver.design.paraphrase.surface_paraphraser import Surface
 from quaver.design.prompts.templates import names_in
 from quaver.design.spec.study_file import Positions, bind
@@ -256,16 +256,24 @@ class Paraphrases:
 
     Args:
         engine: A registered engine: llm, pegasus, surface, format, file.
+        each: Models of the study that reword for themselves, for the engine ``llm``: each is asked the
+            original and its own paraphrases.
         **options: The engine's own options.
     """
 
-    def __init__(self, *, engine: str, **options: Any) -> None:
+    def __init__(self, *, engine: str, each: list[str] | None = None, **options: Any) -> None:
         plugin = registry.load("paraphrasers", engine)
         self._name = engine
-        bound = bind(plugin, options, Positions(None, {}), (), beside=("use", "engine", "factor", "only"))
-        self._engine: Paraphraser = plugin(**bound)
-        self.factor = self._engine.factor
-        self.rewords = self._engine.part == "instruction"
+        self._engines: dict[str, Paraphraser] = {}
+        if each is not None:
+            _check_each(each, options)
+        for model in each or [""]:
+            given = {**options, "model": model} if model else options
+            beside = ("use", "engine", "each", "factor", "only")
+            self._engines[model] = plugin(**bind(plugin, given, Positions(None, {}), (), beside=beside))
+        first = next(iter(self._engines.values()))
+        self.factor = first.factor
+        self.rewords = first.part == "instruction"
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The original prompt, then the engine's paraphrases.
@@ -274,7 +282,15 @@ class Paraphrases:
             SpecError: The engine cannot make them, or must not make them now.
             ModelError: A model gave too few.
         """
-        engine = self._engine
+        first = LevelOfFactor(
+            ORIGINAL, lambda variant: variant, {"family": "paraphrases", "by": "study file"}
+        )
+        made = [first]
+        for model, engine in self._engines.items():
+            made += [self._level(one, model) for one in self._paraphrases(engine, context)]
+        return made
+
+    def _paraphrases(self, engine: Paraphraser, context: PromptContext) -> Sequence[Paraphrase]:
         original = getattr(context.prompt, engine.part)
         asked = {
             "engine": self._name,
@@ -292,19 +308,15 @@ class Paraphrases:
         blank = Draft(original, engine.exact)
         keeper = context.keeper or NOTHING_KEPT
         try:
-            paraphrases = keeper.paraphrases(asked, blank, fill) if engine.kept else fill(blank, NoWork())
+            return keeper.paraphrases(asked, blank, fill) if engine.kept else fill(blank, NoWork())
         except NotMade:
             if not (keeper.stands_in and isinstance(engine, Foreseen)):
                 raise
-            paraphrases = engine.foreseen(original)
             if (left := engine.to_ask(drafts[-1])) is not None:
                 keeper.foresee(left)
-        first = LevelOfFactor(
-            ORIGINAL, lambda variant: variant, {"family": "paraphrases", "by": "study file"}
-        )
-        return [first, *(self._level(one) for one in paraphrases)]
+            return engine.foreseen(original)
 
-    def _level(self, paraphrase: Paraphrase) -> LevelOfFactor:
+    def _level(self, paraphrase: Paraphrase, model: str) -> LevelOfFactor:
         def edit(variant: Variant) -> Variant:
             if self.rewords:
                 return replace(variant, instruction=paraphrase.text)
@@ -312,4 +324,18 @@ class Paraphrases:
 
         origin = {"family": "paraphrases", "engine": self._name, "parent": ORIGINAL, **paraphrase.origin}
         turn = -1 if self.rewords else 0
-        return LevelOfFactor(paraphrase.name, edit, origin, turn=turn, covariates=paraphrase.covariates)
+        name = f"{model} {paraphrase.name}" if model else paraphrase.name
+        covariates = {**paraphrase.covariates, **({REPHRASER: model} if model else {})}
+        return LevelOfFactor(name, edit, origin, turn=turn, covariates=covariates)
+
+
+def _check_each(each: Sequence[str], options: Mapping[str, Any]) -> None:
+    if "model" in options:
+        raise SpecError("give either `each` or `model`, not both", where="each", fix="remove one of them")
+    if not each or len(set(each)) < len(each):
+        raise SpecError(
+            "models that reword for themselves are named once each",
+            where="each",
+            expected="names of the study's models",
+            found=str(list(each)),
+        )

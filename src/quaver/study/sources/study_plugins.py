@@ -138,9 +138,9 @@ class Plugins:
         if isinstance(asked, str):
             if asked not in models:
                 where = (
-                    self._source.where("variants", index, "model")
+                    self._source.where("variants", index, "each" if "each" in one.options else "model")
                     for index, one in enumerate(self._spec.variants)
-                    if one.options.get("model") == asked
+                    if asked in (one.options.get("model"), *one.options.get("each", ()))
                 )
                 raise UnknownName("model", asked, models, where=next(where, "model"))
             return asked, models[asked]
