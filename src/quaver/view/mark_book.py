@@ -6,30 +6,29 @@ import json
 import threading
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
-from typing_extensions import TypedDict
+from pydantic.dataclasses import dataclass
 
 from quaver.core.line_file import LineFile
-from quaver.errors import QuaverError, StoreError
+from quaver.errors import QuaverError, StoreError, UnknownName
 from quaver.view.asked import refusal
 
 Verdict = Literal["agree", "disagree", "unclear"]
-_Text = Annotated[str, Field(max_length=20_000)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Mark:
     """What somebody said of an answer, or of an item.
 
     Attributes:
-        id: The same for all that one person said of one thing; what was said last counts.
         item: The item's id.
+        id: The same for all that one person said of one thing; what was said last counts.
         model: The answer's model; None if the mark is about the item.
         prompt: Its prompt variant.
         decoding: Its decoding.
@@ -44,16 +43,16 @@ class Mark:
         removed: Whether they took the mark back.
     """
 
-    id: str
-    item: str
+    item: Annotated[str, Field(max_length=2_000)]
+    id: str = ""
     model: str | None = None
     prompt: str | None = None
     decoding: str | None = None
     repeat: int | None = None
     mark: Verdict | None = None
     label: str | None = None
-    note: str = ""
-    who: str = ""
+    note: Annotated[str, Field(max_length=20_000)] = ""
+    who: Annotated[str, Field(min_length=1, max_length=200)] = ""
     when: str = ""
     blind: bool = False
     seen: str | None = None
@@ -70,24 +69,8 @@ class Mark:
         return self.mark or ("label" if self.label else "note")
 
 
-class Given(TypedDict, total=False):
-    """A mark as it is given."""
-
-    item: Annotated[str, Field(max_length=2_000)]
-    model: str | None
-    prompt: str | None
-    decoding: str | None
-    repeat: int | None
-    mark: Verdict | None
-    label: str | None
-    note: _Text
-    who: Annotated[str, Field(min_length=1, max_length=200)]
-    blind: bool
-    seen: str | None
-
-
-_GIVEN = TypeAdapter(Given)
-_NAMES = tuple(one.name for one in fields(Mark))
+_MARK = TypeAdapter(Mark)
+_PLACE = ("who", "item", "model", "prompt", "decoding", "repeat")
 
 
 class MarkBook:
@@ -144,30 +127,25 @@ class MarkBook:
         """Take a mark back; None where there is no such mark."""
         known = next((one for one in self.marks() if one.id == name), None)
         if known is not None:
-            self._write([Mark(**{**asdict(known), "removed": True, "when": now()})])
+            self._write([replace(known, removed=True, when=now())])
         return known
 
     def _made(self, given: Mapping[str, Any], who: str, when: str | None) -> Mark:
         try:
-            checked = _GIVEN.validate_python({"who": who, **given})
+            mark = _MARK.validate_python({"who": who, **given})
         except ValidationError as error:
             raise refusal(error, "marks") from None
-        if not (checked.get("mark") or checked.get("label") or checked.get("note")):
+        if not (mark.mark or mark.label or mark.note):
             raise QuaverError("this mark says nothing", where="marks", expected="a mark, a label or a note")
-        if (label := checked.get("label")) and label not in self._labels:
-            raise QuaverError(
-                "the study has no such label",
-                where="marks: label",
-                expected=", ".join(self._labels[:20]),
-                found=label,
-            )
-        about = [checked.get(name) for name in ("who", "item", "model", "prompt", "decoding", "repeat")]
+        if mark.label and mark.label not in self._labels:
+            raise UnknownName("label", mark.label, self._labels, where="marks: label")
+        about = [getattr(mark, name) for name in _PLACE]
         name = blake2b(json.dumps(about).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-        return Mark(id=name, when=when or now(), **checked)
+        return replace(mark, id=name, when=when or now(), removed=False)
 
     def _write(self, marks: Sequence[Mark]) -> None:
         with self._lock:
-            self._lines.append(map(_bare, marks))
+            self._lines.append(_MARK.dump_python(mark, exclude_defaults=True) for mark in marks)
 
     def _refresh(self) -> None:
         try:
@@ -183,10 +161,8 @@ class MarkBook:
 
     def _mark_of(self, document: dict[str, Any]) -> Mark:
         try:
-            about: dict[str, Any] = {"who": "", **_GIVEN.validate_python(document)}
-            about |= {name: document[name] for name in ("id", "when", "removed") if name in document}
-            return Mark(**about)
-        except (ValueError, TypeError) as error:
+            return _MARK.validate_python(document)
+        except ValidationError as error:
             raise StoreError(
                 "a line of this file is no mark",
                 where=str(self.path),
@@ -194,15 +170,6 @@ class MarkBook:
                 found=str(document)[:200],
                 fix="remove the line, or write it as the others are",
             ) from error
-
-
-def _bare(mark: Mark) -> dict[str, Any]:
-    known = {name: getattr(mark, name) for name in _NAMES}
-    return {
-        name: value
-        for name, value in known.items()
-        if value is not None and value is not False and value != ""
-    }
 
 
 def now() -> str:

@@ -8,7 +8,7 @@ import json
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from quaver.core.replaced_file import replacing
 from quaver.core.spreadsheet import plain_cell, safe_cell, write_csv
 from quaver.errors import QuaverError, StoreError, UnknownName
 from quaver.gold.returned_labels import CODED_COLUMNS, ratings
+from quaver.study.gold_sample.coder_sheets import returned_in
 from quaver.study.gold_sample.gold_status import coder_agreement, others_gold
 from quaver.study.sources.gold_files import GoldFiles, GoldState
 from quaver.view.asked import Asked, Given
@@ -35,7 +36,6 @@ _COLUMNS = (
     *("item", "label", "coder", "note", "mark", "when", "blind", "seen"),
     *("model", "prompt", "decoding", "repeat"),
 )
-_PIECE = 200
 
 
 def exported_marks(
@@ -135,10 +135,13 @@ def taken_in(study: ViewedStudy, form: str, content: bytes, who: str) -> dict[st
     if form not in READERS:
         raise UnknownName("format", form, list(READERS), where="format")
     try:
-        rows = list(READERS[form](content.decode("utf-8-sig")))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, csv.Error) as error:
+        rows = list(READERS[form](content))
+    except (ValueError, KeyError, TypeError, RecursionError, csv.Error) as error:
         raise QuaverError(
-            "this file cannot be read as marks", where=form, expected=_EXPECTED[form], found=str(error)[:200]
+            "this file cannot be read as marks",
+            where=form,
+            expected=_EXPECTED.get(form),
+            found=str(error)[:200],
         ) from None
     known = {_same(asdict(mark)) for mark in study.book.marks()}
     labels = study.index.design.labels
@@ -182,8 +185,8 @@ def _wrong(study: ViewedStudy, row: Row, cells: LabelCells) -> str:
     return ""
 
 
-def _csv(text: str) -> Iterator[Row]:
-    for row in csv.DictReader(io.StringIO(text)):
+def _csv(content: bytes) -> Iterator[Row]:
+    for row in csv.DictReader(io.StringIO(content.decode("utf-8-sig"))):
         if "item" not in row:
             raise ValueError("no column item")
         known = {name: plain_cell(cell) or None for name, cell in row.items() if name and cell}
@@ -194,83 +197,28 @@ def _csv(text: str) -> Iterator[Row]:
         yield found
 
 
-def _jsonl(text: str) -> Iterator[Row]:
-    for line in lines_of(text):
+def _jsonl(content: bytes) -> Iterator[Row]:
+    names = ("item", "label", "note", "mark", "who", "blind", *_PLACE)
+    for line in lines_of(content.decode("utf-8-sig")):
         if line.strip():
             found = dict(json.loads(line))
-            yield {
-                name: found.get(name) for name in ("item", "label", "note", "mark", "who", "blind", *_PLACE)
-            }
+            yield {name: found.get(name) for name in names}
 
 
-def _label_studio(text: str) -> Iterator[Row]:
-    """Tasks with annotations, or the flat form that Label Studio calls JSON-MIN."""
-    for task in _listed(text):
-        data = task.get("data", task)
-        item = data.get("item", data.get("id"))
-        if "annotations" not in task and "data" not in task:
-            if task.get(QUESTION) is not None:
-                yield {"item": item, "label": _first(task[QUESTION]), "who": _person(task.get("annotator"))}
-            continue
-        for one in task.get("annotations", ()):
-            if one.get("was_cancelled"):
-                continue
-            choices = [
-                choice
-                for result in one.get("result", ())
-                if result.get("from_name", QUESTION) == QUESTION
-                for choice in result.get("value", {}).get("choices", ())
-            ]
-            if choices:
-                yield {"item": item, "label": choices[0], "who": _person(one.get("completed_by"))}
+def _records(content: bytes) -> Iterator[Row]:
+    """Labels from Label Studio or Argilla, as gold samples read them."""
+    for one in returned_in(content, "marks"):
+        if one.label:
+            yield {"item": one.item, "label": one.label, "who": one.coder or one.by}
 
 
-def _argilla(text: str) -> Iterator[Row]:
-    """Records, whose responses are by question or in a list."""
-    for record in _listed(text):
-        item = (record.get("metadata") or {}).get("item", record.get("external_id", record.get("id")))
-        responses = record.get("responses") or {}
-        if isinstance(responses, Mapping):
-            for one in responses.get(QUESTION, ()):
-                yield {"item": item, "label": one.get("value"), "who": _person(one.get("user_id"))}
-            continue
-        for one in responses:
-            if (value := (one.get("values") or {}).get(QUESTION)) and one.get("status") != "discarded":
-                yield {"item": item, "label": value.get("value"), "who": _person(one.get("user_id"))}
-
-
-def _listed(text: str) -> list[dict[str, Any]]:
-    found = json.loads(text)
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise ValueError("not a list of objects")
-    return found
-
-
-def _first(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return (value.get("choices") or [None])[0]
-    return value[0] if isinstance(value, list) and value else value
-
-
-def _person(given: Any) -> str | None:
-    """Who labelled: a name, an address or a number."""
-    if isinstance(given, Mapping):
-        given = given.get("email") or given.get("username") or given.get("id")
-    return None if given in (None, "") else str(given)[:200]
-
-
-READERS: dict[str, Callable[[str], Iterator[Row]]] = {
+READERS: dict[str, Callable[[bytes], Iterator[Row]]] = {
     "csv": _csv,
     "jsonl": _jsonl,
-    "label-studio": _label_studio,
-    "argilla": _argilla,
+    "label-studio": _records,
+    "argilla": _records,
 }
-_EXPECTED = {
-    "csv": "a CSV file with the columns item and label",
-    "jsonl": "a line of JSON a mark",
-    "label-studio": "Label Studio's export as JSON or JSON-MIN, of a project with the control `label`",
-    "argilla": "Argilla's records as JSON, with the question `label`",
-}
+_EXPECTED = {"csv": "a CSV file with the columns item and label", "jsonl": "a line of JSON a mark"}
 
 
 REASON = "marked in quaver view"

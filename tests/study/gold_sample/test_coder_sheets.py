@@ -13,7 +13,7 @@ from tests.gold_study import filled, labelled_study, truths
 import quaver
 from quaver import Study
 from quaver.errors import StoreError
-from quaver.study.gold_sample.coder_sheets import gold_differences
+from quaver.study.gold_sample.coder_sheets import gold_differences, returned_in
 from quaver.study.sources.gold_files import GoldFiles
 
 
@@ -77,3 +77,11 @@ def test_columns_without_a_sample_are_found(study: Study, tmp_path: Path) -> Non
     other = labelled_study(tmp_path / "other", 60)
     assert gold_differences(other.source, other.annotations()) == []
     assert gold_differences(other.source, study.annotations())
+
+
+def test_a_discarded_answer_and_an_open_task_are_no_labels() -> None:
+    given = {"values": {"label": {"value": "pos"}}, "user_id": "ada"}
+    argilla = [{"id": "i1", "responses": [{**given, "status": "discarded"}, given]}]
+    tasks = [{"data": {"item": "i1"}, "predictions": []}, {"data": {"item": "i2"}, "annotations": []}]
+    found = returned_in(json.dumps([*argilla, *tasks]).encode(), "back.json")
+    assert [(row.item, row.label, row.by) for row in found] == [("i1", "pos", "ada")]

@@ -94,25 +94,31 @@ def _table(path: Path) -> list[Row]:
 
 def _from_json(path: Path) -> list[Returned]:
     try:
-        document = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError) as error:
+        return returned_in(path.read_bytes(), path.name)
+    except OSError as error:
         raise ItemError("this file cannot be read", where=str(path), found=str(error)[:200]) from None
-    records = document if isinstance(document, list) else None
-    if records is None or not all(isinstance(one, dict) for one in records):
-        raise _foreign(path, "no list of records")
+
+
+def returned_in(content: bytes, name: str) -> list[Returned]:
+    """The rows in an export of Label Studio or Argilla."""
+    try:
+        records = json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise ItemError("this file cannot be read", where=name, found=str(error)[:200]) from None
+    if not isinstance(records, list) or not all(isinstance(one, dict) for one in records):
+        raise _foreign(name, "no list of records")
     found: list[Returned] = []
     for number, record in enumerate(records, 1):
-        where = f"{path.name}: record {number}"
         try:
-            found += _of_record(record, where)
+            found += _of_record(record, f"{name}: record {number}")
         except (TypeError, AttributeError, LookupError, ValueError) as error:
-            raise _foreign(path, f"record {number}: {error}") from None
+            raise _foreign(name, f"record {number}: {error}") from None
     return found
 
 
 def _of_record(record: Mapping[str, Any], where: str) -> Iterator[Returned]:
-    """The labels of one record: of Label Studio if it has ``annotations``, of Argilla if ``responses``."""
-    if "annotations" in record:
+    """The labels of one record: of Label Studio if it has ``data``, of Argilla if ``responses``."""
+    if "data" in record:
         yield from _label_studio(record, where)
     elif "responses" in record:
         yield from _argilla(record, where)
@@ -122,18 +128,18 @@ def _of_record(record: Mapping[str, Any], where: str) -> Iterator[Returned]:
         if not isinstance(label, str | int | float):
             label = _one(_choices(label))
         texts = (record[ITEM], label, record.get(CODER), record.get(NOTE), record.get(TEXT))
-        yield _returned(texts, where, record.get("updated_at"))
+        yield _returned(texts, where, record.get("updated_at"), record.get("annotator"))
     else:
-        raise LookupError(f"neither annotations, responses nor {ITEM!r}")
+        raise LookupError(f"neither data, responses nor {ITEM!r}")
 
 
 def _label_studio(record: Mapping[str, Any], where: str) -> Iterator[Returned]:
     data = record["data"]
-    done = [one for one in record["annotations"] if not one.get("was_cancelled")]
+    done = [one for one in record.get("annotations") or () if not one.get("was_cancelled")]
     for one in done:
         label, note = "", ""
         for part in one["result"]:
-            if part["from_name"] == LABEL:
+            if part.get("from_name", LABEL) == LABEL:
                 label = _one(part["value"]["choices"])
             elif part["from_name"] == NOTE:
                 note = " ".join(map(str, part["value"]["text"]))
@@ -141,23 +147,24 @@ def _label_studio(record: Mapping[str, Any], where: str) -> Iterator[Returned]:
         by = (by.get("email") or by.get("id")) if isinstance(by, dict) else by
         coder = by if len(done) > 1 and by is not None else data.get(CODER)
         texts = (data[ITEM], label, coder, note, data.get(TEXT))
-        yield _returned(texts, where, one.get("updated_at") or one.get("created_at"))
+        yield _returned(texts, where, one.get("updated_at") or one.get("created_at"), by)
 
 
 def _argilla(record: Mapping[str, Any], where: str) -> Iterator[Returned]:
-    item = record.get("id", record.get("external_id"))
     metadata, fields = record.get("metadata") or {}, record.get("fields") or {}
+    item = metadata.get(ITEM, record.get("id", record.get("external_id")))
     responses = record["responses"]
     if isinstance(responses, dict):  # Argilla 2: by question
         given = [(one.get("user_id"), one["value"]) for one in responses.get(LABEL) or ()]
         notes = {one.get("user_id"): one["value"] for one in responses.get(NOTE) or ()}
     else:  # Argilla 1: by person
-        values = [(one.get("user_id"), one.get("values") or {}) for one in responses]
+        kept = [one for one in responses if one.get("status") != "discarded"]
+        values = [(one.get("user_id"), one.get("values") or {}) for one in kept]
         given = [(by, value[LABEL]["value"]) for by, value in values if LABEL in value]
         notes = {by: value[NOTE]["value"] for by, value in values if NOTE in value}
     for by, label in given:
         coder = by if len(given) > 1 and by is not None else metadata.get(CODER)
-        yield _returned((item, label, coder, notes.get(by), fields.get(TEXT)), where)
+        yield _returned((item, label, coder, notes.get(by), fields.get(TEXT)), where, by=by)
 
 
 def _choices(value: Any) -> list[Any]:
@@ -170,20 +177,21 @@ def _one(values: Sequence[Any]) -> str:
     return str(values[0]) if values else ""
 
 
-def _returned(values: Sequence[Any], where: str, when: Any = None) -> Returned:
+def _returned(values: Sequence[Any], where: str, when: Any = None, by: Any = None) -> Returned:
     """A row of item, label, coder, note and text."""
     for value in values:
         if isinstance(value, list | dict):
             raise TypeError(f"a {type(value).__name__} where a text should be")
     texts = ["" if value is None else str(value).strip() for value in values]
     item, label, coder, note, text = (one.encode("utf-8", "backslashreplace").decode() for one in texts)
-    return Returned(item, label, coder, note, text, "" if when is None else str(when)[:40], where)
+    said, who = ("" if value is None else str(value) for value in (when, by))
+    return Returned(item, label, coder, note, text, said[:40], where, who[:200])
 
 
-def _foreign(path: Path, found: str) -> ItemError:
+def _foreign(name: str, found: str) -> ItemError:
     return ItemError(
         "this is not a file of labels that came back",
-        where=path.name,
+        where=name,
         expected="an export of Label Studio (JSON or JSON-MIN) or of Argilla",
         found=found[:200],
         fix="export the project in one of these formats, or as CSV with the columns item and label",
