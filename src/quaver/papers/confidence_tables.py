@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -88,7 +89,7 @@ def token_ece(answers: Answers) -> TableRows:
             frame = by_evaluator(one, name, model)
             for variant, shown in prompts(one, frame):
                 own = of_prompt(frame, variant)
-                shift = one.take("ece_shift", own, by=[])[0]
+                shift = one.points("ece_shift", own, by=[])[0]
                 normal = one.take("ece", own, by=[])[0]
                 found.append((f"{one.name}, {model}, {shown}", shift))
                 rows.append(
@@ -119,10 +120,12 @@ _ENOUGH = 0.8
 _KINDS = ("ece", "minus_accuracy", "ece_gap", "minus_token")
 
 
-def stated(one: StoredAnswers, model: str, name: str, variant: str, threshold: float) -> dict[str, Estimate]:
+def stated(
+    one: StoredAnswers, model: str, name: str, variant: str, threshold: float, **options: Any
+) -> dict[str, Estimate]:
     """The verbal calibration of one cell, beside its token confidence where there is one."""
     own = of_prompt(with_token(one, model, name), variant)
-    made = one.take("verbal_calibration", own, by=[], threshold=threshold)
+    made = one.take("verbal_calibration", own, by=[], threshold=threshold, **options)
     return {e.measure.removeprefix("verbal_calibration_"): e for e in made}
 
 
@@ -164,8 +167,6 @@ def verbal(answers: Answers) -> TableRows:
             n = str(error.details.get("answers", NOTHING))
             rows.append((one.name, model, shown, name, *with_interval(parsed), n, *cells))
             found += [(f"{one.name}, {model}, {shown}, {name}", e) for e in made.values()]
-    names = ("verbal ECE", "verbal minus accuracy", "ECE gap", "verbal minus token")
-    [f"{name}{part}" for name in names for part in ("", " 95% interval")]
     return TableRows(rows, found)
 
 
@@ -180,7 +181,7 @@ def pooled(answers: Answers) -> TableRows:
             rates = dict(frame.group_by(pl.col("variant").cast(pl.String)).agg(parsed).iter_rows())
             kept = [variant for variant, _ in cells if rates[variant] >= _ENOUGH]
             own = frame.filter(pl.col("variant").cast(pl.String).is_in(kept))
-            right = one.take("accuracy", frame, by=[])[0]
+            right = one.points("accuracy", frame, by=[])[0]
             made = one.take("verbal_calibration", own, by=[], threshold=0.0)
             by_kind = {e.measure.removeprefix("verbal_calibration_"): e for e in made}
             gap = by_kind.get("ece_gap")
@@ -204,7 +205,7 @@ def thresholds(answers: Answers) -> TableRows:
         cells = each_stated(one, model)
         for name in dict.fromkeys(cell[0] for cell in cells):
             own = [cell for cell in cells if cell[0] == name]
-            each = [stated(one, model, name, variant, 0.0) for _, variant, _ in own]
+            each = [stated(one, model, name, variant, 0.0, resamples=0) for _, variant, _ in own]
             for threshold in THRESHOLDS:
                 made = [e for e in each if (e["parse_rate"].value or 0) >= threshold]
                 over = [e["minus_accuracy"].value for e in made if "minus_accuracy" in e]
@@ -238,7 +239,7 @@ def phrasings(answers: Answers) -> TableRows:
             continue
         first, second = names[:2]
         for variant, shown in prompts(one, by_evaluator(one, first, model)):
-            both = [stated(one, model, name, variant, 0.0) for name in (first, second)]
+            both = [stated(one, model, name, variant, 0.0, resamples=0) for name in (first, second)]
             cells: list[Cell] = []
             for kind in ("parse_rate", "ece", "minus_accuracy"):
                 values = [made[kind].value if kind in made else None for made in both]
@@ -249,8 +250,6 @@ def phrasings(answers: Answers) -> TableRows:
             signs = [made["minus_accuracy"].value if "minus_accuracy" in made else None for made in both]
             same = NOTHING if None in signs else "yes" if (signs[0] or 0) * (signs[1] or 0) > 0 else "no"
             rows.append((one.name, model, shown, f"{first}, {second}", *cells, same))
-    parts = ("first", "second", "shift")
-    [f"{name}, {part}" for name in ("parse rate", "verbal ECE", "verbal minus accuracy") for part in parts]
     return TableRows(rows)
 
 
@@ -267,7 +266,7 @@ def ece_shifts(answers: Answers) -> TableRows:
     """How far normalising moves ECE, by prompt, over data sets and models: the paper's table 4."""
     shifts: dict[str, list[float]] = {}
     for one, shown, own in _token_cells(answers):
-        value = one.take("ece_shift", own, by=[])[0].value
+        value = one.points("ece_shift", own, by=[])[0].value
         if value is not None:
             shifts.setdefault(shown, []).append(abs(value))
     if shifts:
@@ -316,7 +315,8 @@ def phrasing_means(answers: Answers) -> TableRows:
     for one, model in each_model(answers):
         cells = [cell for cell in each_stated(one, model) if one_of_four(one, cell[1])]
         for name in dict.fromkeys(cell[0] for cell in cells):
-            made = [stated(one, model, name, variant, _ENOUGH) for of, variant, _ in cells if of == name]
+            own = [variant for of, variant, _ in cells if of == name]
+            made = [stated(one, model, name, variant, _ENOUGH, resamples=0) for variant in own]
             kept = [each for each in made if "ece" in each and each["ece"].value is not None]
             values = [
                 mean_of([each[kind].value if kind in each else None for each in kept])

@@ -101,8 +101,6 @@ def factor_differences(answers: Answers) -> TableRows:
                     if made is not None:
                         found.append((f"{one.name}, {model}, {factor} {level}", made))
                 rows.append(tuple(cells))
-    parts = ("", " 95% interval", " p")
-    [f"{name}{part}" for name, _, _ in _OUTCOMES for part in parts]
     return TableRows(rows, found)
 
 
@@ -152,7 +150,7 @@ def prompts(answers: Answers) -> TableRows:
             for measure in ("accuracy", "f1")
             for missing in ("drop", "wrong")
         }
-        labelled = {e.cell.get("variant"): e.value for e in one.take("compliance", mine, by=["variant"])}
+        labelled = {e.cell.get("variant"): e.value for e in one.points("compliance", mine, by=["variant"])}
         for variant in one.variants:
             if variant.id not in labelled:
                 continue
@@ -176,7 +174,7 @@ def prompts(answers: Answers) -> TableRows:
 def _by_variant(
     one: StoredAnswers, frame: pl.DataFrame, measure: str, missing: str
 ) -> dict[str, float | None]:
-    taken = one.take(measure, frame, by=["variant"], missing=missing)
+    taken = one.points(measure, frame, by=["variant"], missing=missing)
     return {e.cell.get("variant", ""): e.value for e in taken if e.measure in ("accuracy", "f1_macro")}
 
 
@@ -237,10 +235,10 @@ def overall(answers: Answers) -> TableRows:
     rows = []
     for one, model in each_model(answers):
         mine = one.of(model)
-        cells = [percentage(one.take("compliance", mine, by=[])[0].value)]
+        cells = [percentage(one.points("compliance", mine, by=[])[0].value)]
         for _, missing in _WAYS:
-            taken = one.take("f1", mine, by=[], missing=missing)
-            cells.append(decimal(one.take("accuracy", mine, by=[], missing=missing)[0].value))
+            taken = one.points("f1", mine, by=[], missing=missing)
+            cells.append(decimal(one.points("accuracy", mine, by=[], missing=missing)[0].value))
             cells.append(decimal(next((e.value for e in taken if e.measure == "f1_macro"), None)))
         rows.append((one.name, model, *cells))
     return TableRows(rows)

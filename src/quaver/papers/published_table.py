@@ -91,6 +91,10 @@ class StoredAnswers:
         except QuaverError as error:
             return Estimates([Estimate(measure, None, reason=str(error.problem))])
 
+    def points(self, measure: str, frame: pl.DataFrame | None = None, **options: Any) -> Estimates:
+        """`take` without intervals, in a fraction of its time."""
+        return self.take(measure, frame, resamples=0, **options)
+
     def one(self, measure: str, model: str, frame: pl.DataFrame | None = None, **options: Any) -> Estimate:
         """A measure of one model's annotations, as one estimate."""
         return self.take(measure, self.of(model, frame), by=[], **options)[0]

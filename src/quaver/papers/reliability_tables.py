@@ -47,10 +47,10 @@ def spreads(answers: Answers) -> TableRows:
     rows, found = [], []
     for one, model in each_model(answers):
         mine = one.of(model)
-        each = {e.cell.get("variant"): e.value for e in one.take("accuracy", mine, by=["variant"])}
+        each = {e.cell.get("variant"): e.value for e in one.points("accuracy", mine, by=["variant"])}
         named = {name: each.get(variant) for variant, name in prompts(one, mine)}
         values = [value for value in each.values() if value is not None]
-        paper = one.take("spread", of_paper(mine), by=[])[0]
+        paper = one.points("spread", of_paper(mine), by=[])[0]
         whole = one.take("spread", mine, by=[])[0]
         found.append((f"{one.name}, {model}", whole))
         rows.append(
@@ -103,16 +103,16 @@ def repairs(answers: Answers) -> TableRows:
             e.cell.get("variant"): e
             for e in one.take("differences", base, by=[], between="variant", reference=against)
         }
+        four = one.points("accuracy", of_paper(base), by=["variant"])
         for variant, shown in prompts(one, base):
             right = {
-                name: one.take("accuracy", of_prompt(frame, variant), by=[])[0].value
+                name: one.points("accuracy", of_prompt(frame, variant), by=[])[0].value
                 for name, frame in frames.items()
             }
             drop = drops.get(variant)
             if drop is not None:
                 found.append((f"{one.name}, {model}, {shown}", drop))
             own = of_paper(one.of(model, one.every), variant)
-            four = one.take("accuracy", of_paper(base), by=["variant"])
             shares = [_recovered(one, own, (first[0], name), variant) for name in names if name != first[0]]
             rows.append(
                 (
@@ -125,7 +125,6 @@ def repairs(answers: Answers) -> TableRows:
     suspect = next(
         (name for one in answers for name in evaluators(one, "first_character")), names[0] if names else ""
     )
-    [f"recovered by {name}" for name in names if name != suspect]
     columns = [f"accuracy by {name}" for name in names] + ["paired drop", "95% interval"]
     columns += [f"recovered by {name}" for name in names if name != suspect]
     return TableRows(rows, found, columns=columns, subject=suspect)
@@ -136,7 +135,7 @@ def _recovered(one: StoredAnswers, frame: pl.DataFrame, pair: tuple[str, str], v
     both = frame.filter(pl.col("evaluator").cast(pl.String).is_in(pair))
     if both["evaluator"].n_unique() < 2:
         return NOTHING
-    made = one.take("recovered_share", both, by=[], first=pair[0], second=pair[1], variant=variant)
+    made = one.points("recovered_share", both, by=[], first=pair[0], second=pair[1], variant=variant)
     return decimal(next((e.value for e in made if e.measure == "recovered_share"), None))
 
 

@@ -41,12 +41,12 @@ def strategies(answers: Answers) -> TableRows:
     """S, C and micro-F1 of each strategy with their SDs, beside Quaver's."""
     rows, found, both = [], [], []
     for one, model, level, own in each_strategy(answers):
-        s = one.take("sensitivity", own, by=[], convention="paper")[0]
-        c = one.take("consistency", own, by=[], convention="paper")[0]
+        s = one.points("sensitivity", own, by=[], convention="paper")[0]
+        c = one.points("consistency", own, by=[], convention="paper")[0]
         pairs = pair_values(one, own)
         each = [
             e.value
-            for e in one.take("f1", own, by=["variant"], missing="category")
+            for e in one.points("f1", own, by=["variant"], missing="category")
             if e.measure == "f1_micro"
         ]
         f1 = np.array([value for value in each if value is not None], float)
@@ -63,7 +63,6 @@ def strategies(answers: Answers) -> TableRows:
                 *(cell for e in (*better, whole) for cell in with_interval(e)),
             )
         )
-    [f"Quaver's {name}{part}" for name in ("S", "C", "micro-F1") for part in ("", " 95% interval")]
     return TableRows(rows, found, notes=[_correlation(both)])
 
 
@@ -152,7 +151,6 @@ def classes(answers: Answers) -> TableRows:
             if pairs[0] != (None, None):
                 cells = [decimal(value) for pair in pairs for value in pair]
                 rows.append((one.name, model, level, names[code], *cells))
-    [f"{kind}{name}" for kind in ("", "noisy ", "random ") for name in ("S", "C")]
     return TableRows(rows)
 
 
@@ -165,7 +163,7 @@ def class_points(
         s, c = (
             {
                 e.cell["class"]: e.value
-                for e in one.take(name, given, by=[], convention="paper", classes=True)
+                for e in one.points(name, given, by=[], convention="paper", classes=True)
                 if "class" in e.cell
             }
             for name in ("sensitivity", "consistency")

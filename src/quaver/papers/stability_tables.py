@@ -118,7 +118,7 @@ def distance_column(one: StoredAnswers) -> str | None:
     return None
 
 
-def _levels(one: StoredAnswers, model: str, **options: str) -> list[tuple[float, Estimate]]:
+def _levels(one: StoredAnswers, model: str, **options: Any) -> list[tuple[float, Estimate]]:
     """The inter-prompt score at each temperature, in order."""
     column = distance_column(one)
     frame = one.of(model, one.reworded)
@@ -184,7 +184,7 @@ def by_repeat(answers: Answers) -> TableRows:
     for one, model in each_model(answers):
         mine = one.of(model, one.again)
         kept = [view(mine, kind, labels=one.labels, seed=one.study.spec.seed) for kind in _KINDS]
-        filtered, balanced = (by_cell(_curve(one, frame, "drop"), "repeats") for frame in kept)
+        filtered, balanced = (by_cell(_curve(one, frame, "drop", resamples=0), "repeats") for frame in kept)
         distinct = dict(distinct_answers(one, mine, "repeat"))
         order = sorted(mine["repeat"].unique())
         for step in _curve(one, mine, one.unlabelled):
@@ -204,8 +204,8 @@ def by_repeat(answers: Answers) -> TableRows:
 _KINDS: tuple[View, ...] = ("filtered", "balanced")
 
 
-def _curve(one: StoredAnswers, frame: pl.DataFrame, missing: str) -> Estimates:
-    return one.take("intra_pss_cumulative", frame, by=[], missing=missing)
+def _curve(one: StoredAnswers, frame: pl.DataFrame, missing: str, **options: Any) -> Estimates:
+    return one.take("intra_pss_cumulative", frame, by=[], missing=missing, **options)
 
 
 def distinct_answers(one: StoredAnswers, frame: pl.DataFrame, column: str) -> list[tuple[Any, int]]:
@@ -225,8 +225,8 @@ def by_temperature(answers: Answers) -> TableRows:
         reworded = one.of(model, one.reworded)
         repeats = reworded["repeat"].n_unique()
         drawn = dict(_levels(one, model, resample="rows", estimand="fixed"))
-        filtered = dict(_levels(one, model, missing="drop", view="filtered"))
-        balanced = dict(_levels(one, model, missing="drop", view="balanced", across=column))
+        filtered = dict(_levels(one, model, missing="drop", view="filtered", resamples=0))
+        balanced = dict(_levels(one, model, missing="drop", view="balanced", across=column, resamples=0))
         distinct = dict(distinct_answers(one, reworded, column))
         for at, made in _levels(one, model):
             rows.append(
@@ -240,7 +240,7 @@ def by_temperature(answers: Answers) -> TableRows:
     return TableRows(rows)
 
 
-_VIEWS: Sequence[tuple[str, dict[str, str]]] = (
+_VIEWS: Sequence[tuple[str, dict[str, Any]]] = (
     ("original", {}),
     ("filtered", {"missing": "drop", "view": "filtered"}),
     ("balanced", {"missing": "drop", "view": "balanced"}),
@@ -254,9 +254,10 @@ def views(answers: Answers) -> TableRows:
         row: list[Cell] = [one.name, model]
         for measure, frame in (("intra_pss", one.again), ("inter_pss", one.reworded)):
             for _, options in _VIEWS:
-                made = one.one(measure, model, frame, **{"missing": one.unlabelled, **options})
+                made = one.one(
+                    measure, model, frame, **{"missing": one.unlabelled, "resamples": 0, **options}
+                )
                 found.append((f"{one.name}, {model}", made))
                 row.append(decimal(made.value))
-        rows.append((*row, percentage(one.one("compliance", model).value)))
-    [f"{kind} {view}" for kind in ("intra", "inter") for view, _ in _VIEWS]
+        rows.append((*row, percentage(one.one("compliance", model, resamples=0).value)))
     return TableRows(rows, found)

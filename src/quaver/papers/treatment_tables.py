@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 
@@ -44,12 +45,14 @@ def _temperatures(one: StoredAnswers) -> list[float]:
     return found if len(found) > 1 else []
 
 
-def _outcomes(one: StoredAnswers, model: str, by: list[str]) -> dict[tuple[str, ...], list[Estimate]]:
+def _outcomes(
+    one: StoredAnswers, model: str, by: list[str], **asked: Any
+) -> dict[tuple[str, ...], list[Estimate]]:
     """The four outcomes of each cell, in the order of the columns."""
     mine = one.of(model)
     found: dict[tuple[str, ...], list[Estimate]] = {}
     for _, measure, options, _ in _OUTCOMES:
-        for made in one.take(measure, mine, by=by, **options):
+        for made in one.take(measure, mine, by=by, **options, **asked):
             found.setdefault(tuple(made.cell.get(name, "") for name in by), []).append(made)
     return {key: some for key, some in found.items() if len(some) == len(_OUTCOMES)}
 
@@ -72,7 +75,7 @@ def configurations(answers: Answers) -> TableRows:
         each = _outcomes(one, model, mine)
         valid = {
             tuple(made.cell.get(name, "") for name in mine): made.value
-            for made in one.take("compliance", one.of(model), by=mine)
+            for made in one.points("compliance", one.of(model), by=mine)
         }
         for key in sorted(each, key=lambda key: _place(one, mine, key)):
             of = dict(zip(mine, key, strict=True))
@@ -84,7 +87,6 @@ def configurations(answers: Answers) -> TableRows:
                 )
             )
             found += [(", ".join((model, *key)), made) for made in each[key]]
-    [f"{name}{part}" for name, *_ in _OUTCOMES for part in ("", " 95% interval")]
     return TableRows(rows, found, columns=columns)
 
 
@@ -104,7 +106,7 @@ def questions(answers: Answers) -> TableRows:
     """One row a question, over all configurations: accuracy, strict stability, mode frequency, entropy."""
     rows = []
     for one, model in each_model(answers):
-        each = _outcomes(one, model, ["item"])
+        each = _outcomes(one, model, ["item"], resamples=0)
         for item in one.study.experiment.items:
             if (item.id,) in each:
                 rows.append(
@@ -120,7 +122,7 @@ def temperatures(answers: Answers) -> TableRows:
         levels = _temperatures(one)
         if not levels:
             continue
-        each = _outcomes(one, model, [TEMPERATURE])
+        each = _outcomes(one, model, [TEMPERATURE], resamples=0)
         texts = pl.col(TEMPERATURE).cast(pl.String)
         mine = one.of(model).with_columns(texts)
         reference = {TEMPERATURE: str(levels[0])}
@@ -171,8 +173,6 @@ def mixed_model(answers: Answers) -> TableRows:
                 found.append((f"{model}, {made.cell.get('term', '')}", made))
                 other = beside.get((made.measure, made.cell.get("term", "")))
                 rows.append((one.name, model, kind, _term(made), *_fitted(made), *_fitted(other)))
-    parts = ("estimate", "SE", "p", "odds ratio")
-    [f"{part}, {which}" for which in ("intercepts", "and slopes") for part in parts]
     return TableRows(rows, found, notes=[*alike])
 
 
