@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields
 from hashlib import blake2b
 from importlib.metadata import version
 from io import StringIO
@@ -116,7 +116,7 @@ def fingerprint(experiment: Experiment, identities: Mapping[str, str]) -> str:
 def _parts(variant: Variant) -> dict[str, Any]:
     """A variant's parts; of its examples only id and gold label, since the prompt shows them."""
     shown = [{"id": one.id, "gold": one.gold} for one in variant.examples]
-    return asdict(replace(variant, examples=())) | {"examples": shown}
+    return {one.name: getattr(variant, one.name) for one in fields(variant)} | {"examples": shown}
 
 
 def _ordered(variant: Variant) -> dict[str, Any]:

@@ -72,10 +72,15 @@ def names_in(template: str) -> frozenset[str]:
     return frozenset(meta.find_undeclared_variables(_tree(template)))
 
 
+@lru_cache(maxsize=256)  # a template is looked at several times in a row
+def _parsed(template: str) -> nodes.Template:
+    return _ENVIRONMENT.parse(template)
+
+
 def _tree(template: str, where: str | None = None) -> nodes.Template:
-    """A template as Jinja reads it."""
+    """A template as Jinja reads it; nobody may change it."""
     try:
-        return _ENVIRONMENT.parse(template)
+        return _parsed(template)
     except TemplateSyntaxError as error:
         raise SpecError(
             f"this template cannot be read: {error.message}",
@@ -96,6 +101,8 @@ def _unreadable(error: Exception, where: str | None) -> SpecError:
 def check_syntax(template: str, *, where: str) -> None:
     """Check that a text is a template, before its names are checked."""
     _tree(template, where)
+    if _plain(template) is not None:  # nothing to compile
+        return
     try:
         _compiled(template)
     except Exception as error:
