@@ -75,7 +75,7 @@ def _about(study: ViewedStudy, side: Scope) -> dict[str, Any]:
     return {
         "study": study.id,
         "title": side.index.design.name,
-        "columns": len(side.columns.places),
+        "columns": len(side.columns),
         "evaluator": side.index.design.evaluators[side.evaluator],
     }
 
@@ -108,10 +108,10 @@ def _same_texts(a: Index, b: Index, ours: Any, theirs: Any) -> bool | None:
 
 def _typical(study: ViewedStudy, side: Scope, items: Any) -> list[dict[str, Any]]:
     """The first answer of some items that has the item's most frequent label, and how many there are."""
-    codes = side.index.labels(side.evaluator).some(items)[:, side.columns.places]
+    codes = side.index.labels(side.evaluator).some(items)[:, side.columns]
     modal = side.statistics.modal[items][:, None]
     fitting = np.where(modal > 0, codes == modal, codes > 0)
-    columns = side.columns.places[fitting.argmax(axis=1)]
+    columns = side.columns[fitting.argmax(axis=1)]
     documents = cell_documents(study, side, [*zip(items.tolist(), columns.tolist(), strict=True)], _EXCERPT)
     for item, document, number in zip(items, documents, fitting.sum(axis=1), strict=True):
         answers = int(side.statistics.answered[item])

@@ -13,7 +13,7 @@ from quaver.estimation.bootstrap import one_thread
 from quaver.view.asked import Asked
 from quaver.view.query_language import QueryError
 from quaver.view.query_scope import Block, Coded, Condition, Scope, folded_codes
-from quaver.view.study_index import Column, Columns, Index
+from quaver.view.study_index import Column
 
 SORTS = {
     "item": "in the study's order",
@@ -79,7 +79,7 @@ class GridView:
     def columns(self) -> list[Column]:
         """The columns that are shown; of those that share one, the first."""
         design = self.scope.index.design
-        return [design.columns[int(self.scope.columns.places[group[0]])] for group in self.groups]
+        return [design.columns[int(self.scope.columns[group[0]])] for group in self.groups]
 
     def matches(self, *, whole: bool = False) -> Iterator[Any]:
         """The matching answers by row and column, some at a time: the row, item and column of each.
@@ -87,7 +87,7 @@ class GridView:
         Args:
             whole: All answers of the rows that are shown instead.
         """
-        columns = self.scope.columns.places[self.order]
+        columns = self.scope.columns[self.order]
         for first in range(0, len(self.rows), _ROWS_AT_ONCE):
             rows = self.rows[first : first + _ROWS_AT_ONCE]
             block = Block(self.scope, rows)
@@ -102,7 +102,7 @@ class GridView:
         if coded.level == "cell":
             weights = self.counts
         elif coded.level == "column":
-            codes, weights = codes[self.scope.columns.places], self.margins.matched
+            codes, weights = codes[self.scope.columns], self.margins.matched
         else:
             codes = codes[self.rows]
         counts = np.bincount(codes, weights, minlength=len(coded.names) + 1)
@@ -160,7 +160,7 @@ def grid_view(scope: Scope, condition: Condition, asked: Asked) -> GridView:
 
 def _selected(scope: Scope, condition: Condition) -> tuple[Any, Margins, Any]:
     """The rows with a match, in the study's order, and what there is in them."""
-    design, width = scope.index.design, len(scope.columns.places)
+    design, width = scope.index.design, len(scope.columns)
     rows: list[Any] = []
     sums = np.zeros((6, width), np.int64)
     counts = np.zeros(len(design.meanings), np.int64)
@@ -211,10 +211,10 @@ def _ordered(scope: Scope, rows: Any, sort: str) -> Any:
         return np.argsort(ranks[rows])
     unlabelled = made.answered[rows] - made.valid[rows]
     keys: dict[str, Any] = {
-        "instability": (-unlabelled.astype(np.int64), -_known(made.instability[rows], 0.0)),
-        "agreement": (-_known(made.agreement[rows], -1.0),),
+        "instability": (-unlabelled.astype(np.int64), -np.nan_to_num(made.instability[rows], nan=0.0)),
+        "agreement": (-np.nan_to_num(made.agreement[rows], nan=-1.0),),
         "gold": (made.modal[rows], _last(index.gold[rows])),
-        "accuracy": (_known(made.accuracy(index.gold)[rows], 2.0),),
+        "accuracy": (np.nan_to_num(made.accuracy(index.gold)[rows], nan=2.0),),
         "unlabelled": (-unlabelled.astype(np.int64),),
     }
     if sort == "confidence":
@@ -224,10 +224,6 @@ def _ordered(scope: Scope, rows: Any, sort: str) -> Any:
         marked[list(scope.marks.get("mark", {}))] = 1
         keys[sort] = (-marked[rows],)
     return np.lexsort(keys[sort])
-
-
-def _known(numbers: Any, otherwise: float) -> Any:
-    return np.where(np.isnan(numbers), np.float32(otherwise), numbers)
 
 
 def _last(codes: Any) -> Any:
@@ -248,45 +244,28 @@ def _confidence(scope: Scope, rows: Any) -> Any:
 
 
 def _ordered_columns(scope: Scope, margins: Margins, asked: Asked) -> Any:
-    columns = [scope.index.design.columns[int(at)] for at in scope.columns.places]
-    places = np.arange(len(columns))
-    if asked.columns == "matching":
-        places = places[margins.matched > 0]
+    """The places of the columns that are shown, in order; equal ones stay in the design's order."""
+    columns = [scope.index.design.columns[int(at)] for at in scope.columns]
+    shown = [at for at in range(len(columns)) if asked.columns != "matching" or margins.matched[at]]
+    keys: Any = np.zeros(len(columns))
     if asked.by == "agreement":
-        share = margins.agreeing / np.maximum(margins.valid, 1)
+        keys = -margins.agreeing / np.maximum(margins.valid, 1)
         if asked.fold == "repeat":  # the repeats of a condition stay together
-            share = _of_conditions(share, columns)
-        return places[np.argsort(-share[places], kind="stable")]
-    if asked.by == "repeat" and asked.fold != "repeat":
-        return np.array(sorted(places, key=lambda at: columns[at].repeat), np.int64)
-    if asked.by in ("prompt", "model"):
-        names = [getattr(one, asked.by) for one in columns]
-        first = {name: at for at, name in reversed(list(enumerate(names)))}
-        return np.array(sorted(places, key=lambda at: first[names[at]]), np.int64)
-    return places
-
-
-def _of_conditions(share: Any, columns: list[Column]) -> Any:
-    sums: dict[int, list[float]] = {}
-    for one, number in zip(columns, share, strict=True):
-        sums.setdefault(one.condition, []).append(float(number))
-    return np.array([np.mean(sums[one.condition]) for one in columns])
+            conditions = np.array([column.condition for column in columns])
+            sums, counts = np.bincount(conditions, keys), np.bincount(conditions)
+            keys = sums[conditions] / counts[conditions]
+    elif asked.by == "repeat" and asked.fold != "repeat":
+        keys = [column.repeat for column in columns]
+    elif asked.by in ("prompt", "model"):
+        names = [getattr(column, asked.by) for column in columns]
+        keys = [names.index(name) for name in names]
+    return np.array(sorted(shown, key=lambda at: keys[at]), np.int64)
 
 
 def _grouped(scope: Scope, order: Any) -> list[Any]:
     """The columns of each condition, in the order of the first of each."""
-    found: dict[int, list[int]] = {}
-    for at in order:
-        column = scope.index.design.columns[int(scope.columns.places[at])]
-        found.setdefault(column.condition, []).append(int(at))
-    return [np.array(group) for group in found.values()]
-
-
-def columns_of(index: Index, places: Any) -> Columns:
-    """Some columns by their numbers."""
-    wanted = np.asarray(places, np.int64)
-    every = len(wanted) == index.width and bool((wanted == np.arange(index.width)).all())
-    return Columns(wanted, every)
+    conditions = np.array([scope.index.design.columns[int(at)].condition for at in scope.columns[order]])
+    return [order[conditions == one] for one in dict.fromkeys(conditions.tolist())]
 
 
 _SAMPLE = 4_000
@@ -325,7 +304,7 @@ def clustered(scope: Scope, rows: Any) -> Clusters:
     """
     from scipy.cluster.vq import vq  # most people never sort by clusters
 
-    count, width = len(rows), len(scope.columns.places)
+    count, width = len(rows), len(scope.columns)
     if not count or not width:
         sizes = [count] if count else []
         return Clusters(np.arange(count), np.ones(count, np.int64), sizes, [0] * len(sizes))

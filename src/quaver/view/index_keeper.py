@@ -123,21 +123,10 @@ def write_progress(study: StudySource, folder: Path) -> StudyStatus:
         warnings.append(
             "The study has changed since its answers were collected; you see the answers that were given then"
         )
-    write_json(
-        folder / "progress.json",
-        {
-            "answered": now.answered,
-            "total": now.total,
-            "errors": now.errors,
-            "rate": now.rate,
-            "left": now.left,
-            "last": now.last,
-            "money": now.money,
-            "prices": {name: asdict(price) for name, price in study.prices.items() if price is not None},
-            "tokens": now.tokens,
-            "warnings": warnings,
-        },
-    )
+    names = ("answered", "total", "errors", "rate", "left", "last", "money", "tokens")
+    found = {name: getattr(now, name) for name in names} | {"warnings": warnings}
+    found["prices"] = {name: asdict(price) for name, price in study.prices.items() if price is not None}
+    write_json(folder / "progress.json", found)
     return now
 
 

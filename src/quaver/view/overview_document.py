@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from quaver.core.number_format import short_name
 from quaver.view.asked import Given
 from quaver.view.grid_view import SORTS
-from quaver.view.study_index import Index, error_document
+from quaver.view.study_index import Index, State, error_document
 from quaver.view.viewed_study import ViewedStudy
 
 EXAMPLES = (
@@ -30,38 +31,28 @@ _MOST_VALUES = 200
 
 def index_state(study: ViewedStudy) -> dict[str, Any]:
     """How far the index has come."""
-    index = study.index_or_none()
-    failure = None if study.failure is None else error_document(study.failure)
-    if index is None:
-        state = "failed" if failure else "waiting"
-        return {"state": state, "done": 0, "of": 0, "version": "", "error": failure, "seconds": 0.0}
-    now = index.state
+    index, failure = study.index_or_none(), study.failure
+    now = State() if index is None else index.state
+    word = "failed" if failure else "waiting" if index is None else "ready" if now.complete else "building"
     return {
-        "state": "failed" if failure else "ready" if now.complete else "building",
+        "state": word,
         "done": now.done or now.frame,
         "of": max(now.of, now.done),
         "version": study.version,
-        "error": failure,
-        "seconds": round(now.seconds, 3),
+        "error": error_document(failure) if failure else None,
     }
 
 
 def brief(study: ViewedStudy) -> dict[str, Any]:
     """A study in a line."""
     index, state = study.index_or_none(), index_state(study)
-    found: dict[str, Any] = {"id": study.id, "name": study.id, "kind": "", "items": 0, "columns": 0}
-    found |= {"answers": 0, "total": 0, "index": state}
+    known = {"id": study.id, "answers": state["done"], "index": state}
     if index is None:
-        return found
+        return known | {"name": study.id, "kind": "", "items": 0, "columns": 0, "total": 0}
     design = index.design
-    return found | {
-        "name": design.name,
-        "kind": design.kind,
-        "items": design.items,
-        "columns": index.width,
-        "answers": state["done"],
-        "total": design.items * index.width if design.has["answers"] else state["done"],
-    }
+    total = design.items * index.width if design.has["answers"] else state["done"]
+    about = {"name": design.name, "kind": design.kind, "items": design.items, "columns": index.width}
+    return known | about | {"total": total}
 
 
 def pulse(study: ViewedStudy) -> dict[str, Any]:
@@ -134,7 +125,7 @@ _NO_PROGRESS: dict[str, Any] = {
 
 def _chart(study: ViewedStudy, chart: dict[str, Any]) -> dict[str, Any]:
     place = f"api/studies/{study.id}/charts/{chart['name']}"
-    return {**chart, "href": f"{place}.svg", "narrow": f"{place}.narrow.svg", "dark": None}
+    return {**chart, "href": f"{place}.svg", "narrow": f"{place}.narrow.svg"}
 
 
 def _since(study: ViewedStudy, index: Index) -> dict[str, Any] | None:
@@ -201,16 +192,7 @@ def design_document(study: ViewedStudy, given: Given | None = None) -> dict[str,
             name: {"values": list(values[:_MOST_VALUES]), "count": len(values)}
             for name, values in design.groups.items()
         },
-        "columns": [
-            {
-                "at": one.at,
-                "model": one.model,
-                "prompt": one.prompt,
-                "decoding": one.decoding,
-                "repeat": one.repeat,
-            }
-            for one in design.columns
-        ],
+        "columns": [asdict(one) for one in design.columns],
         "has": has,
         "sorts": [{"name": name, "title": title} for name, title in SORTS.items()],
         "examples": [

@@ -29,7 +29,7 @@ from quaver.view.query_scope import (
     unknown_in,
     where,
 )
-from quaver.view.study_index import LOOPING, STATUSES, TRUNCATED, Columns
+from quaver.view.study_index import LOOPING, STATUSES, TRUNCATED
 
 NUMBERS_OF_ITEMS = ("instability", "agreement", "accuracy", "labels", "valid")
 FIELDS = {
@@ -202,7 +202,7 @@ class Fields:
 
     def _repeat(self) -> Field:
         repeats = [column.repeat for column in self.design.columns]
-        shown = np.array(repeats)[self.scope.columns.places][None, :]
+        shown = np.array(repeats)[self.scope.columns][None, :]
         number = self._number("column", lambda block: shown)
         return replace(number, coded=self._of_columns([str(repeat) for repeat in repeats]).coded)
 
@@ -438,8 +438,8 @@ class Fields:
             codes = {code for form, some in forms.items() if form.lower() == wanted for code in some}
             if codes:
                 places = np.flatnonzero(np.isin(made.coded.codes, list(codes)))
-                shown = np.intersect1d(places, self.scope.columns.places)
-                return self.scope.statistics_of(Columns(shown, False)).modal
+                shown = np.intersect1d(places, self.scope.columns)
+                return self.scope.statistics_of(shown).modal
         raise unknown_in(name, dict.fromkeys(known), "prompt or model", value.at)
 
     def _mark(self) -> Field:

@@ -12,7 +12,7 @@ import numpy as np
 from quaver.errors import nearest
 from quaver.view.kept_texts import TextSearch
 from quaver.view.query_language import QueryError, Value
-from quaver.view.study_index import Columns, Index, IndexDesign
+from quaver.view.study_index import Index, IndexDesign
 
 Level = Literal["item", "column", "cell"]
 """What a condition is about; a condition on cells is the most specific one."""
@@ -25,7 +25,7 @@ class Scope:
     Attributes:
         index: The study's.
         evaluator: Whose readings.
-        columns: The columns that are shown.
+        columns: The numbers of the columns that are shown, in their order.
         statistics: Of the items, over these columns.
         statistics_of: The same over other columns.
         search: Searches for a text among ``texts``, ``answers``, ``thinking`` or ``ids``.
@@ -37,9 +37,9 @@ class Scope:
 
     index: Index
     evaluator: int
-    columns: Columns
+    columns: Any
     statistics: ItemStatistics
-    statistics_of: Callable[[Columns], ItemStatistics]
+    statistics_of: Callable[[Any], ItemStatistics]
     search: Callable[[str, str], TextSearch]
     marks: Mapping[str, Mapping[int, tuple[str, ...]]] = field(default_factory=dict)
     changed: Any = None
@@ -119,7 +119,7 @@ def where(level: Level, known: Any, scope: Scope) -> Condition:
     if level == "cell":
         return Condition(level, lambda block: every[block.codes], of_missing=bool(every[0]))
     if level == "column":
-        shown = every[scope.columns.places][None, :]
+        shown = every[scope.columns][None, :]
         return Condition(level, lambda block: shown)
     return Condition(level, lambda block: every[block.rows][:, None])
 
@@ -235,7 +235,7 @@ class ItemStatistics:
         return np.where(gold > 0, _share(self.right, self.answered), np.nan).astype(np.float32)
 
 
-def statistics_of(index: Index, evaluator: int, columns: Columns) -> ItemStatistics:
+def statistics_of(index: Index, evaluator: int, columns: Any) -> ItemStatistics:
     """The statistics of every item."""
     design, plane = index.design, index.labels(evaluator)
     top, valid, answered, right = (np.zeros(design.items, np.uint32) for _ in range(4))
@@ -255,9 +255,9 @@ def statistics_of(index: Index, evaluator: int, columns: Columns) -> ItemStatist
     return made
 
 
-def chosen(cells: Any, columns: Columns) -> Any:
-    """The cells in some columns."""
-    return cells if columns.every else cells[:, columns.places]
+def chosen(cells: Any, columns: Any) -> Any:
+    """The cells in some columns, which are not copied where these are all."""
+    return cells if len(columns) == cells.shape[1] else cells[:, columns]
 
 
 def counts_of(codes: Any, design: IndexDesign) -> Any:

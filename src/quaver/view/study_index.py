@@ -235,18 +235,6 @@ _CELLS = 1_000_000
 """As many cells are looked at together."""
 
 
-class Columns(NamedTuple):
-    """Which columns are looked at.
-
-    Attributes:
-        places: Their numbers.
-        every: Whether these are all, in order.
-    """
-
-    places: Any
-    every: bool
-
-
 class Plane:
     """A plane, read in pieces so that no more of it is in memory; zeros where there is none."""
 

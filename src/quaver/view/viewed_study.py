@@ -17,13 +17,13 @@ from quaver.collect.store.disk_reserve import who_collects
 from quaver.core.replaced_file import replace_text, replacing
 from quaver.errors import QuaverError, UnknownName
 from quaver.view.asked import Asked
-from quaver.view.grid_view import GridView, columns_of, grid_view
+from quaver.view.grid_view import GridView, grid_view
 from quaver.view.kept_texts import TextSearch, folded
 from quaver.view.mark_book import MarkBook
 from quaver.view.query_fields import Fields, condition_of
 from quaver.view.query_language import parsed
 from quaver.view.query_scope import Block, ItemStatistics, Scope, statistics_of
-from quaver.view.study_index import Columns, Index, index_in, require
+from quaver.view.study_index import Index, index_in, require
 
 _OF_MARKS = {"mark": "kind", "who": "who", "label": "label", "note": "note"}
 """What a query may ask of marks, and what it is called there."""
@@ -177,11 +177,11 @@ class ViewedStudy:
             modal_in=self._modal_in,
         )
 
-    def statistics(self, evaluator: int, columns: Columns | None = None) -> ItemStatistics:
+    def statistics(self, evaluator: int, columns: Any = None) -> ItemStatistics:
         """The statistics of every item."""
         index = self.index
-        some = columns_of(index, range(index.width)) if columns is None else columns
-        key = (evaluator, "all" if some.every else some.places.tobytes(), self.version)
+        some = np.arange(index.width) if columns is None else columns
+        key = (evaluator, some.tobytes(), self.version)
         return self._statistics.get(key, lambda: statistics_of(index, evaluator, some))
 
     def search(self, texts: str, wanted: str) -> TextSearch:
@@ -193,10 +193,10 @@ class ViewedStudy:
         )
         return begun.wait(_PATIENCE)
 
-    def _columns(self, query: str) -> Columns:
+    def _columns(self, query: str) -> Any:
         """The columns that a query line about columns means; all of them if it is empty."""
         index = self.index
-        every = columns_of(index, range(index.width))
+        every = np.arange(index.width)
         if not query:
             return every
         empty = ItemStatistics(*(np.zeros(0) for _ in range(6)))
@@ -206,7 +206,7 @@ class ViewedStudy:
             expected = "prompt:…, model:…, decoding:… or repeat:…"
             raise QuaverError("this chooses no columns", where="query", expected=expected, found=query)
         shown = np.broadcast_to(condition.holds(Block(scope, slice(0, 0))), (1, index.width))[0]
-        return columns_of(index, np.flatnonzero(shown))
+        return np.flatnonzero(shown)
 
     def fields(self, asked: Asked) -> Fields:
         """The fields that a query may name."""
