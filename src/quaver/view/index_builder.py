@@ -102,27 +102,27 @@ class IndexBuilder:
         Returns:
             Whether the store still holds the calls of this design; if not, another index is to be made.
         """
-        before, begun = self.state, time.monotonic() - self.state.seconds
+        before = self.state
         with reading(self.study) as store:
             if placed_in(store) != self._placed:
                 return False
             if self._frame is not None and not before.complete:
-                self._take_frame(store, begun)
+                self._take_frame(store)
             elif store is not None:
-                self._take_answers(store, begun)
+                self._take_answers(store)
         if self.state != before or not before.complete:
-            self._note(self.state._replace(complete=True, seconds=time.monotonic() - begun))
+            self._note(self.state._replace(complete=True))
         return True
 
     # ------------------------------------------------------------------ labels that are known
 
-    def _take_frame(self, store: Store | None, begun: float) -> None:
+    def _take_frame(self, store: Store | None) -> None:
         """Take in an annotation frame, then the answers that it was made of."""
         total = int(store.rows(_CALLS)[0][0]) if store else 0
         now = State(of=total)
         for frame in self._frames():
             self._put_labels(frame)
-            now = now._replace(frame=now.frame + frame.height, seconds=time.monotonic() - begun)
+            now = now._replace(frame=now.frame + frame.height)
             self._note(now if store else now._replace(done=now.frame, of=now.frame))
         if store is None:
             return
@@ -130,7 +130,7 @@ class IndexBuilder:
             self._put_facts(found)
             done = now.done + len(found)
             now = now._replace(last=found[-1][0], done=done, of=max(total, done))
-            self._note(now._replace(seconds=time.monotonic() - begun), every=0.5)
+            self._note(now, every=0.5)
         self.state = now
         self._keep_errors(store)
 
@@ -143,7 +143,7 @@ class IndexBuilder:
 
     # ------------------------------------------------------------------ answers that are read here
 
-    def _take_answers(self, store: Store, begun: float) -> None:
+    def _take_answers(self, store: Store) -> None:
         """Read the answers that have come since."""
         total = int(store.rows(_CALLS)[0][0])
         if replaced := self._replaced(store):
@@ -153,15 +153,12 @@ class IndexBuilder:
             self._take(found)
             done = self.state.done + len(found)
             self.state = self.state._replace(last=found[-1][0], done=done, of=max(total, done))
-            self._note(self.state._replace(complete=False, seconds=time.monotonic() - begun), every=0.5)
+            self._note(self.state._replace(complete=False), every=0.5)
         self.state = self.state._replace(of=max(total, self.state.done))
         self._keep_errors(store)
 
     def _take(self, found: Sequence[tuple[int, Any]]) -> None:
-        facts = [
-            (number, *row[:3], row[3].text, row[3].thinking, bool(row[3].tokens)) for number, row in found
-        ]
-        self._put_facts(facts)
+        self._put_facts([(number, *row[:3], row[3].text, row[3].thinking) for number, row in found])
         rows = []
         for _, row in found:
             if self._calls and (places := self._calls.own_places(row[0], row[1])):
@@ -198,7 +195,7 @@ class IndexBuilder:
                 self._planes.put(f"confidence-{at}", "float32", cells, sure.fill_null(-1).to_numpy() + 1)
 
     def _put_facts(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Put what is known of responses: number, place, answer, thinking, whether there are tokens."""
+        """Put what is known of responses: number, place, answer, thinking."""
         for name, (places, chosen) in (self._calls.of_calls(rows) if self._calls else {}).items():
             numbers = np.array([rows[at][0] for at in chosen], np.uint32)
             self._planes.put(f"response-{name}" if name else "response", "uint32", places, numbers)
@@ -210,8 +207,6 @@ class IndexBuilder:
             thoughts = [rows[at][5] or "" for at in chosen]
             if any(thoughts):
                 self._planes.put("thought", "uint32", places, self._kept("thinking", thoughts))
-            if any(rows[at][6] for at in chosen):
-                self._planes.put("tokens", "uint8", places, [bool(rows[at][6]) for at in chosen])
 
     def _kept(self, name: str, texts: Sequence[str]) -> Any:
         """The numbers of texts among those that are searched, from 1; 0 for an empty one."""
@@ -291,5 +286,5 @@ def _read_already(study: StudySource, store: Store | None) -> tuple[Path | None,
 
 _CALLS = "SELECT count(*) FROM calls"
 _FACTS = """
-    SELECT a.response, a.condition, a.item, a.repeat, r.text, r.thinking, r.tokens IS NOT NULL
+    SELECT a.response, a.condition, a.item, a.repeat, r.text, r.thinking
     FROM calls a JOIN responses r ON r.id = a.response WHERE a.response > ? ORDER BY a.response LIMIT ?"""

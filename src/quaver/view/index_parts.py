@@ -24,7 +24,7 @@ from quaver.study.sources.study_source import StudySource
 from quaver.view.kept_texts import TextWriter, folded
 from quaver.view.study_index import IndexDesign
 
-_FORM = 2
+_FORM = 3
 """Changes with what the files of an index mean."""
 
 _MOST_VALUES = 65_535
@@ -263,8 +263,3 @@ class PlaneWriter:
                     file.truncate(size)
             self._open[name] = np.memmap(path, dtype=kind, mode="r+", shape=(self._size,))
         return self._open[name]
-
-    def flush(self) -> None:
-        """Let other processes see what was put."""
-        for plane in self._open.values():
-            plane.flush()

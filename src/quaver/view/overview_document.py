@@ -97,7 +97,7 @@ def overview(study: ViewedStudy, given: Given | None = None) -> dict[str, Any]:
     if index is None:
         return found
     return found | {
-        "since": _since(study, index),
+        "since": _since(study),
         "report": f"../{study.ticket}/" if report_of(study) else None,
         "task": index.design.task,
         "design": design_document(study),
@@ -128,8 +128,8 @@ def _chart(study: ViewedStudy, chart: dict[str, Any]) -> dict[str, Any]:
     return {**chart, "href": f"{place}.svg", "narrow": f"{place}.narrow.svg"}
 
 
-def _since(study: ViewedStudy, index: Index) -> dict[str, Any] | None:
-    before = study.looks.before()
+def _since(study: ViewedStudy) -> dict[str, Any] | None:
+    before = study.looks.before
     if before is None:
         return None
     now, changed = look_numbers(study), study.changed(0)

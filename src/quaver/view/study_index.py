@@ -206,7 +206,6 @@ class State(NamedTuple):
         complete: Whether it holds all that there was when it was last continued.
         frame: Rows of the annotation frame that are in it, where its labels came from there.
         changed: Counts changes of what was there: answers in the place of errors, new gold labels.
-        seconds: How long it took to make.
     """
 
     last: int = 0
@@ -215,7 +214,6 @@ class State(NamedTuple):
     complete: bool = False
     frame: int = 0
     changed: int = 0
-    seconds: float = 0.0
 
 
 def write_json(path: Path, document: Any) -> None:

@@ -152,7 +152,7 @@ class ViewedStudy:
 
     def view(self, asked: Asked) -> GridView:
         """A view of the grid."""
-        key = (asked, self.version, self.book.version, self.looks.version)
+        key = (asked, self.version, self.book.version)
         return self._views.get(
             key, lambda: self._view(asked), lambda made: all(one.complete for one in made.scope.searches)
         )
@@ -228,7 +228,7 @@ class ViewedStudy:
 
     def changed(self, evaluator: int) -> Any:
         """The items whose most frequent label has changed since the last look; None without one."""
-        before = self.looks.modal()
+        before = self.looks.modal
         if before is None or evaluator != 0:
             return None
         modal = self.statistics(0).modal
@@ -267,42 +267,24 @@ class Looks:
     What is noted now counts from the next time that the study is opened, so that a page that is loaded again
     still shows what was new.
 
-    Args:
-        root: The folder of the study's indexes.
+    Attributes:
+        before: What was noted then; None before the first one.
+        modal: The items' most frequent labels then.
     """
 
     def __init__(self, root: Path) -> None:
         self._noted, self._modal = root / "look.json", root / "look.npy"
-        self._before = self._read()
-        self._labels = self._read_modal()
-        self.version = 0
+        self.before: dict[str, Any] | None = None
+        self.modal: Any = None
+        try:
+            self.before = dict(json.loads(self._noted.read_text(encoding="utf-8")))
+            self.modal = np.load(self._modal)
+        except (OSError, ValueError, EOFError):  # nobody has looked before
+            return
 
-    def before(self) -> dict[str, Any] | None:
-        """What was noted at the last look; None before the first one."""
-        return self._before
-
-    def modal(self) -> Any:
-        """The items' most frequent labels at the last look; None before the first one."""
-        return self._labels
-
-    def note(self, numbers: dict[str, Any], modal: Any, *, now: bool = False) -> None:
+    def note(self, numbers: dict[str, Any], modal: Any) -> None:
         """Note what the study is like."""
         self._noted.parent.mkdir(parents=True, exist_ok=True)
         with replacing(self._modal) as part, part.open("wb") as file:
             np.save(file, modal)
         replace_text(self._noted, json.dumps({"when": time.time(), **numbers}))
-        if now:
-            self._before, self._labels = self._read(), self._read_modal()
-            self.version += 1
-
-    def _read(self) -> dict[str, Any] | None:
-        try:
-            return dict(json.loads(self._noted.read_text(encoding="utf-8")))
-        except (OSError, ValueError):
-            return None
-
-    def _read_modal(self) -> Any:
-        try:
-            return np.load(self._modal)
-        except (OSError, ValueError, EOFError):
-            return None
