@@ -29,10 +29,10 @@ from quaver.models.served.flight import Flight, Landed, Part
 from quaver.models.served.pace import PacedModel
 from quaver.models.served.server_faults import Address
 from quaver.models.served.server_options import (
+    address_of,
     checked_body,
     checked_key,
     checked_name,
-    checked_url,
     checked_variable,
     is_here,
 )
@@ -82,7 +82,7 @@ class Anthropic(PacedModel):
         thinking: Thinking | None = None,
         cache: bool = False,
         key: str = _KEY,
-        base_url: str = _URL,
+        base_url: str | None = None,
         version: str = "",
         body: Mapping[str, Any] | None = None,
         concurrency: PositiveInt | None = None,
@@ -94,7 +94,7 @@ class Anthropic(PacedModel):
     ) -> None:
         self._model, self._version = checked_name("model", model), checked_name("version", version)
         self._asked = AskedOfClaude(cache, thinking or 0, checked_body(body or {}))
-        self._url, self._key = checked_url(base_url, None), checked_variable(key)
+        self._url, self._key = address_of(base_url, "anthropic", _URL), checked_variable(key)
         self._timeout, self._retries, self._patience = timeout, retries, patience
         self.meter = Meter()
         self._keep_pace(concurrency, requests_per_minute, tokens_per_minute)

@@ -30,12 +30,12 @@ from quaver.models.served.server_faults import Address
 from quaver.models.served.server_options import (
     CHAT,
     PLAIN,
+    address_of,
     body_of,
     check_repeatable,
     checked_body,
     checked_key,
     checked_name,
-    checked_url,
     checked_variable,
     is_here,
     is_plain,
@@ -127,9 +127,13 @@ class OpenAICompatible(PacedModel):
         self._version = checked_name("version", version)
         self._repeats, self._body = repeats, checked_body(body or {})
         server = _server(preset, supports or {}, self._body)
-        url = checked_url(base_url or _from_environment(preset) or server.base_url, preset)
+        url = address_of(base_url, preset, server.base_url)
         self._key = checked_variable(key) or server.key
-        self.found = replace(server, base_url=url, local=server.local or is_here(url)), {}
+        needs_key = server.needs_key and not is_here(url)
+        self.found = (
+            replace(server, base_url=url, needs_key=needs_key, local=server.local or is_here(url)),
+            {},
+        )
         self._allowed = frozenset(allow_downgrade)
         self._timeout, self._retries, self._patience = timeout, retries, patience
         self.meter = Meter()
@@ -330,9 +334,3 @@ def _headers(url: str, secret: str) -> dict[str, str]:
         named = {name: os.environ.get(variable, "") for name, variable in _OF_OPENAI.items()}
         headers |= {name: value for name, value in named.items() if value}
     return headers
-
-
-def _from_environment(preset: str | None) -> str:
-    """The address that Azure's tools keep in an environment variable."""
-    endpoint = os.environ.get("AZURE_OPENAI_ENDPOINT", "") if preset == "azure" else ""
-    return f"{endpoint.rstrip('/')}/openai/v1" if endpoint else ""

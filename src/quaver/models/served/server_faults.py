@@ -29,6 +29,9 @@ _POOR = re.compile("credit balance is too low", re.IGNORECASE)
 """Anthropic's words for an empty account, which come with status 400."""
 
 
+_ADDRESS = "its address (`base_url:`, --base-url)"
+
+
 class Passing(Exception):
     """A temporary fault: a retry may succeed.
 
@@ -86,9 +89,9 @@ class Address:
     def silent(self, fault: Passing) -> Unavailable:
         """The error if no usable answer comes."""
         start = self.start.replace("MODEL", self.model)
-        fix = f"start it ({start}), or correct `base_url:`" if start else ""
+        fix = f"start it ({start}), or correct {_ADDRESS}" if start else ""
         if fault.unreached and not fix:
-            fix = "check that it runs and that no firewall or proxy blocks it, or correct `base_url:`"
+            fix = f"check that it runs and that no firewall or proxy blocks it, or correct {_ADDRESS}"
         return Unavailable(
             "the server does not answer",
             where=self.url,
@@ -237,18 +240,20 @@ _KINDS = (
     (
         socket.gaierror,
         "no address is known for {host} (DNS): {words}",
-        "correct the name in `base_url:`, or join the network that knows it",
+        "correct the name in the server's address (`base_url:`, --base-url), or join the network that knows "
+        "it",
     ),
     (
         ssl.SSLCertVerificationError,
         "the certificate of {host} is not trusted: {words}",
         "name a file with its authority's certificate in the environment variable SSL_CERT_FILE, or correct "
-        "the name in `base_url:`",
+        "the name in the server's address (`base_url:`, --base-url)",
     ),
     (
         ssl.SSLError,
         "no encrypted connection (TLS) to {host}: {words}",
-        "write `http://` in `base_url:` if the server is not encrypted; otherwise correct its port",
+        "write `http://` in the server's address (`base_url:`, --base-url) if it is not encrypted; otherwise "
+        "correct its port",
     ),
     (ConnectionRefusedError, "nothing listens at {host} (connection refused)", ""),
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from quaver._secrets import Keys, looks_like_key, name_keys, texts_in, without_keys
@@ -82,6 +83,46 @@ def checked_url(url: str, preset: str | None) -> str:
             found=url[:120],
         )
     return url.rstrip("/")
+
+
+_VARIABLES: Final = {
+    "openai": "OPENAI_BASE_URL",
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "ollama": "OLLAMA_HOST",
+    "azure": "AZURE_OPENAI_ENDPOINT",
+}
+"""The environment variables in which other tools keep the address of a kind of server."""
+
+
+def address_of(given: str | None, preset: str | None, usual: str) -> str:
+    """A server's address: the one that is given, else that of the environment, else the usual one."""
+    variable = _VARIABLES.get(preset or "", "")
+    found = os.environ.get(variable, "").strip().rstrip("/") if variable and not given else ""
+    if not found:
+        return checked_url(given or usual, preset)
+    if preset == "azure":
+        found = found if found.endswith("/v1") else f"{found}/openai/v1"
+    elif preset == "ollama":
+        found = _of_ollama(found)
+    try:
+        return checked_url(found, preset)
+    except SpecError as error:
+        error.where = f"the environment variable {variable}"
+        raise
+
+
+def _of_ollama(host: str) -> str:
+    """The address in ``OLLAMA_HOST``, which may leave out scheme and port, or say where the server listens.
+
+    >>> _of_ollama("0.0.0.0"), _of_ollama("https://models.example")
+    ('http://127.0.0.1:11434/v1', 'https://models.example:443/v1')
+    """
+    scheme, separator, rest = host.rpartition("://")
+    name, path, _ = rest.partition("/")
+    name = name.replace("0.0.0.0", "127.0.0.1")  # where it listens is not where it is found
+    usual = {"http": 80, "https": 443}.get(scheme, 11434)
+    port = "" if re.search(r":\d+$", name) else f":{usual}"
+    return f"{scheme or 'http'}://{name}{port}/v1"
 
 
 def _split(url: str) -> SplitResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,10 +26,10 @@ from quaver.design.spec.models_spec import model_of_name
 from quaver.errors import ItemError, QuaverError, Unavailable
 from quaver.models.local.weights import find_weights
 from quaver.study.checking.check_file import CheckDesign, check_file, study_text, write_check_file
-from quaver.study.checking.check_options import CheckOptions
+from quaver.study.checking.check_options import BUNDLED, CheckOptions
 from quaver.study.checking.text_table import TextTable, check_rows, read_text_table
 from quaver.study.forecasts.forecast import Forecast
-from quaver.study.imports.label_columns import MOST_LABELS, Table
+from quaver.study.imports.label_columns import Table
 from quaver.study.session import Study
 from quaver.study.sources.study_file_source import asking
 
@@ -189,11 +190,11 @@ def prepared_check(data: Any, **options: Unpack[CheckOptions]) -> PreparedCheck:
     written = {name: value for name, value in kinds.items() if value is not None}
     home, source, found = _read(data, given["to"], written)
     rows = Table(source, found)
-    table = read_text_table(rows, given["text"], given["gold"], given["coders"], given["labels"])
+    table = read_text_table(rows, given)
     check_rows(rows, table.text)
     instruction, prompts = given["instruction"], given["prompts"]
     own = callable(given["model"]) and has_own_prompt(given["model"])
-    asked, functions = model_entry(given["model"])
+    asked, functions = model_entry(given["model"], given["base_url"])
     design = CheckDesign(
         name=source.stem if isinstance(data, str | Path) else home.name,
         instructions=instruction_texts(instruction, 1 if own else instructions_of(prompts)),
@@ -251,9 +252,11 @@ def rows_of(source: Path, written: Mapping[str, str]) -> list[Row]:
 
 
 def model_entry(
-    model: str | Callable[..., Any],
+    model: str | Callable[..., Any], base_url: str | None = None
 ) -> tuple[str | dict[str, Any], dict[str, Callable[..., Any]]]:
     """What stands in the study file for a model, and the function that goes with it."""
+    if isinstance(model, str) and base_url is not None:
+        return _at(base_url, model), {}
     if isinstance(model, str):
         made = model_of_name(model, where="--model")
         if made["use"] == "llamacpp":
@@ -262,6 +265,21 @@ def model_entry(
     name = getattr(model, "__name__", "")
     name = name if name.isidentifier() else "annotate"
     return {"name": name, "use": "function"}, {name: with_prompt(model) if has_own_prompt(model) else model}
+
+
+def _at(base_url: str, model: str) -> dict[str, Any]:
+    """What stands in the study file for a model at an address: of a provider, or a name that it knows."""
+    if "/" not in model and model != BUNDLED:
+        return {"name": model, "use": "openai_compatible", "model": model, "base_url": base_url}
+    made = model_of_name(model, where="--model")
+    if made["use"] in HERE:
+        raise QuaverError(
+            "this model runs here, at no address",
+            where="--base-url",
+            expected="the name of a model that a server knows: --model NAME, or PROVIDER/NAME",
+            found=model,
+        )
+    return made | {"base_url": base_url}
 
 
 def _check_weights(model: str) -> None:
@@ -306,6 +324,11 @@ def _decided(study: Study, table: TextTable, design: CheckDesign, own: bool) -> 
         found.append(Decision("texts", f"{table.rows:,}", "all"))
     if design.is_held:
         found.append(Decision("answers", "the labels alone", "the model runs here and is held to them"))
+    for name in table.few:
+        found.append(Decision("compare?", name, f"few values; --compare {shlex.quote(name)} compares by it"))
+    for name in table.repeating:
+        why = f"its values repeat; --group {shlex.quote(name)}, if their texts are alike"
+        found.append(Decision("group?", name, why))
     if own:
         found.append(
             Decision("instruction", "(in your function)", "it takes no prompt, so only repeats are compared")
@@ -345,16 +368,8 @@ def starting_file(
 ) -> tuple[str, list[Decision]]:
     """The text of a study file for a table of texts, and what each column was taken for."""
     table = Table(source, rows_of(source, written))
-    found = read_text_table(table, text, gold, coders, labels)
+    found = read_text_table(table, {"text": text, "gold": gold, "coders": coders, "labels": labels})
     check_rows(table, found.text)
-    taken = {found.text, found.item, found.gold, *found.coders}
-    groups = [
-        name
-        for name in table.free()
-        if name not in taken
-        and table.holds_texts(name)
-        and 1 < len(table.values(name)) <= min(MOST_LABELS, len(table.rows) // 2)
-    ]
     made = model_of_name(model, where="--model")
     design = CheckDesign(
         name=source.stem,
@@ -373,11 +388,12 @@ def starting_file(
     )
     name = "".join(sign if sign.isprintable() else "?" for sign in source.name)
     whole = study_text(path, source, found, design, first=_FIRST.format(name), study=str(path))
-    shown = [Decision("group?", one, "few values; `groups:` compares the labels by it") for one in groups]
-    return whole.replace("\n\nprompt:\n", f"{_further(groups, found)}\n\nprompt:\n", 1), [
-        *found.taken,
-        *shown,
-    ]
+    compare = "few values; `groups:` compares the labels by it"
+    together = "its values repeat; `group:`, if their texts are alike"
+    shown = [Decision("compare?", name, compare) for name in found.few]
+    shown += [Decision("group?", name, together) for name in found.repeating]
+    further = _further(found.few, found)
+    return whole.replace("\n\nprompt:\n", f"{further}\n\nprompt:\n", 1), [*found.taken, *shown]
 
 
 def _further(groups: Sequence[str], found: TextTable) -> str:

@@ -117,7 +117,9 @@ def _sealed(text: str) -> str:
 def _head(first: str, study: str, source: Path, taken: Sequence[Decision], design: CheckDesign) -> str:
     decisions = [_one_line(f"{one.role}: {one.column} ({one.why})") for one in taken]
     name = _one_line(study)
-    given = "" if isinstance(design.model, str) else f" --function {design.model['name']}=MODULE:FUNCTION"
+    model = design.model
+    is_function = not isinstance(model, str) and model["use"] == "function"
+    given = f" --function {model['name']}=MODULE:FUNCTION" if is_function else ""  # type: ignore[index]
     return "\n".join(
         [
             first,
@@ -137,8 +139,9 @@ def _items(path: Path, source: Path, table: TextTable, design: CheckDesign) -> s
     lines += [f"  {option}: {_yaml(value)}" for option, value in design.written.items()]
     lines += [f"  id: {_yaml(table.item)}"] if table.item else []
     lines += [f"  text: {_yaml(column_template(table.text))}"]
-    if table.coders:
-        lines += [f"  coders: {_yaml(table.coders)}"]
+    lines += [f"  group: {_yaml(table.group)}"] if table.group else []
+    lines += [f"  groups: {_yaml(table.compare)}"] if table.compare else []
+    lines += [f"  coders: {_yaml(table.coders)}"] if table.coders else []
     gold = {"column": table.gold} if table.gold else {"coders": "majority"} if table.coders else {}
     if gold:
         lines += [] if table.gold else ["  # The label of most coders counts as the true one."]

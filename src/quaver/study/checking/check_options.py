@@ -20,8 +20,14 @@ class CheckOptions(TypedDict, total=False):
         labels: The labels to choose from; those in the column of true labels, if left out.
         model: ``provider/model`` (``openai/gpt-5-mini``, ``ollama/llama3.2``), the path of a GGUF file, the
             bundled model by default; or your own function ``annotate(text, prompt)`` or ``annotate(text)``.
+        base_url: The address of the model's server, where it is not the provider's own. Left out, that in
+            ``OPENAI_BASE_URL``, ``ANTHROPIC_BASE_URL`` or ``OLLAMA_HOST`` is used, where it is set.
         gold: The column of true labels; recognised by its name, if left out.
         coders: Columns of several coders' labels; recognised by their values, if left out.
+        id: The column of unique ids; recognised by its name, if left out.
+        group: The column that says which texts belong together (author, thread): every interval then allows
+            for their being alike.
+        compare: Columns whose groups of texts are compared (party, language).
         instruction: What to ask about each text. A plain default asks which label fits best.
         n: How many texts to ask about, at most; they are drawn at random.
         prompts: How many prompts: the instruction in other words and, from four on, each of these with the
@@ -43,8 +49,12 @@ class CheckOptions(TypedDict, total=False):
     model: Annotated[
         Any, Option("PROVIDER/MODEL (openai/gpt-5-mini, ollama/llama3.2) or a .gguf file.", BUNDLED)
     ]
+    base_url: Annotated[str | None, Option("The address of the model's server, up to /v1.")]
     gold: Annotated[str | None, Option("The column of true labels, if you have one.")]
     coders: Annotated[Sequence[str], Option("The columns of several coders: anna,ben.", ())]
+    id: Annotated[str | None, Option("The column of unique ids.")]
+    group: Annotated[str | None, Option("The column of texts that belong together: author.")]
+    compare: Annotated[Sequence[str], Option("Compare the texts by these columns: party,language.", ())]
     instruction: Annotated[str | None, Option("What to ask about each text.")]
     n: Annotated[int, Option("Ask about at most this many texts.", 50, least=1)]
     prompts: Annotated[int, Option("Ask with this many prompts.", 10, least=1)]

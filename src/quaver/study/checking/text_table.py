@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 
 from quaver.core.label_values import Decision, label_line, outside_label_set, same_labels
 from quaver.core.number_format import composed
 from quaver.errors import ItemError, QuaverError
 from quaver.estimation.encoding import ordered
+from quaver.study.checking.check_options import CheckOptions
 from quaver.study.imports.label_columns import MOST_LABELS, Table, is_called
 
 _FEW_LABELS = 10
@@ -30,6 +33,10 @@ class TextTable:
         item: That of ids; None where the rows are numbered.
         gold: That of true labels.
         coders: Those of coders beside it.
+        group: That of texts that belong together, where one is named.
+        compare: Those whose groups of texts are compared.
+        few: Columns that nothing was decided about, with few values.
+        repeating: Others of these, whose values occur twice or more on average.
         labels: The label set.
         also: Other texts in the column of true labels, each with its label.
         counts: How often each label is the true one.
@@ -41,22 +48,40 @@ class TextTable:
     item: str | None
     gold: str | None
     coders: tuple[str, ...]
+    group: str | None
+    compare: tuple[str, ...]
+    few: tuple[str, ...]
+    repeating: tuple[str, ...]
     labels: tuple[str, ...]
     also: dict[str, str]
     counts: Counter[str]
     taken: tuple[Decision, ...]
 
 
-def read_text_table(
-    table: Table, text: str | None, gold: str | None, coders: Sequence[str], labels: Sequence[str]
-) -> TextTable:
+def read_text_table(table: Table, given: CheckOptions) -> TextTable:
     """Say what each column of a table is, as named or as recognised."""
-    _check_distinct(table, [text, gold, *coders])
-    text = table.take("text", text, "named") if text else None
-    gold = table.take("gold", gold, "named") if gold else None
+    one: dict[str, str | None] = dict.fromkeys(("text", "gold", "id", "group"))
+    one |= {name: given[name] for name in one if name in given}  # type: ignore[literal-required]
+    labels, compare = tuple(given.get("labels", ())), tuple(given.get("compare", ()))
+    coders = tuple(given.get("coders", ()))
+    _check_distinct(table, [*one.values(), *compare, *coders])
+    for name, column in one.items():
+        if column:
+            table.take(name, column, "named")
+    gold = one["gold"]
+    for column in compare:
+        table.take("compare", column, "named")
     named = [table.take("coders", column, "named") for column in coders]
-    text = text or _text(table)
-    item = _item(table)
+    text = one["text"] or _text(table)
+    item = one["id"] or _item(table)
+    if one["id"] and len(table.values(one["id"])) < len(table.rows):
+        raise QuaverError(
+            "this column does not identify the rows",
+            where=f"{table.path.name}: --id",
+            expected="another value in each row, and no empty cell",
+            found=one["id"],
+            fix="leave it out to number the rows",
+        )
     gold = gold or _gold(table, labels)
     if not (gold or named or labels):
         named = _alike(table)
@@ -78,9 +103,37 @@ def read_text_table(
             Decision("gold", "(most coders)", "the label of most coders counts as the true one")
         )
     counts = Counter(also.get(one, one) for one in _cells(table, gold)) if gold else Counter[str]()
+    few, repeating = _undecided(table)
     return TextTable(
-        len(table.rows), text, item, gold, tuple(named), label_set, also, counts, _shown(table.taken)
+        len(table.rows),
+        text,
+        item,
+        gold,
+        tuple(named),
+        one["group"],
+        compare,
+        few,
+        () if one["group"] else repeating,
+        label_set,
+        also,
+        counts,
+        _shown(table.taken),
     )
+
+
+def _undecided(table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns that play no role: those with few values, and those whose values repeat."""
+    few, repeating = [], []
+    rows = len(table.rows)
+    for name in table.free():
+        if isinstance(table.rows[0].get(name), date) or not table.holds_texts(name):
+            continue
+        values = len(table.values(name))
+        if 1 < values <= min(MOST_LABELS, rows // 2):
+            few.append(name)
+        elif 1 < values <= rows / 2:
+            repeating.append(name)
+    return tuple(few), tuple(repeating)
 
 
 def _check_distinct(table: Table, named: Sequence[str | None]) -> None:
@@ -97,7 +150,7 @@ def _check_distinct(table: Table, named: Sequence[str | None]) -> None:
 
 def _shown(taken: Sequence[Decision]) -> tuple[Decision, ...]:
     """Decisions with roles that need no explanation."""
-    words = {"text": "text", "item": "id", "gold": "true label"}
+    words = {"text": "text", "item": "id", "id": "id", "gold": "true label"}
     first = [one for role in words for one in taken if one.role == role]
     others = [one for one in taken if one.role not in words]
     return tuple(replace(one, role=words.get(one.role, one.role)) for one in (*first, *others))
@@ -128,12 +181,23 @@ def _length(table: Table, column: str) -> float:
 def _item(table: Table) -> str | None:
     """The column of ids, where each row has its own."""
     found = table.find("item")
-    if found and len(table.values(found)) < len(table.rows):
-        table.taken[-1] = Decision("item", "(the row's number)", f"{found} does not identify the rows")
-        return None
-    if not found:
-        table.taken.append(Decision("item", "(the row's number)", "no column was recognised"))
-    return found
+    if found and len(table.values(found)) == len(table.rows):
+        return found
+    if other := _called_id(table):
+        return other
+    why = f"{found} does not identify the rows" if found else "no column was recognised; --id names it"
+    role = Decision("item", "(the row's number)", why)
+    table.taken[:] = [one for one in table.taken if one.role != "item"] + [role]
+    return None
+
+
+def _called_id(table: Table) -> str | None:
+    """The first column whose name ends as those of ids do, where each row has its own value."""
+    for name in table.free():
+        ends = name.endswith(("ID", "Id")) or re.search(r"(^|[^a-z])id$", name.casefold())
+        if ends and table.holds_texts(name) and len(table.values(name)) == len(table.rows):
+            return table.take("item", name, "recognised: each row has its own")
+    return None
 
 
 def _gold(table: Table, labels: Sequence[str]) -> str | None:
