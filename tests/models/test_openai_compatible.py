@@ -496,3 +496,44 @@ def test_repeats_that_are_shared_are_one_request_with_an_answer_each() -> None:
     prompt = drawn.prompt.messages[0].content
     assert [one.text for one in apart] == [answer_to(prompt, seed) for seed in (5, 6, 7)]
     assert [one.text for one in shared] == [answer_to(prompt, seed) for seed in (5, 6, 7)]
+
+
+# ------------------------------------------------------------------------- its address
+
+
+@pytest.mark.parametrize(
+    ("preset", "variable", "value", "url"),
+    [
+        ("openai", "OPENAI_BASE_URL", "http://127.0.0.1:8123/v1/", "http://127.0.0.1:8123/v1"),
+        ("ollama", "OLLAMA_HOST", "models.example", "http://models.example:11434/v1"),
+        ("ollama", "OLLAMA_HOST", "0.0.0.0:9000", "http://127.0.0.1:9000/v1"),
+        ("ollama", "OLLAMA_HOST", "https://models.example", "https://models.example:443/v1"),
+        ("azure", "AZURE_OPENAI_ENDPOINT", "https://x.example", "https://x.example/openai/v1"),
+    ],
+)
+def test_the_address_that_other_tools_keep_in_the_environment_counts(
+    preset: str, variable: str, value: str, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, value)
+    assert OpenAICompatible(model="m", preset=preset).provenance()["base_url"] == url
+    own = OpenAICompatible(model="m", preset=preset, base_url="http://127.0.0.1:1/v1")
+    assert own.provenance()["base_url"] == "http://127.0.0.1:1/v1", "what the study file says comes first"
+
+
+@pytest.mark.parametrize("value", ["ftp://x", "http://user:word@x/v1", "http://x/v1?key=1", "no address"])
+def test_an_address_of_the_environment_that_is_none_names_the_variable(
+    value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", value)
+    with pytest.raises(SpecError) as error:
+        OpenAICompatible(model="m", preset="openai")
+    assert "OPENAI_BASE_URL" in str(error.value.where)
+
+
+def test_a_server_of_this_machine_takes_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:8123/v1")
+    OpenAICompatible(model="m", preset="openai").check_key()
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    with pytest.raises(MissingKey):
+        OpenAICompatible(model="m", preset="openai").check_key()

@@ -55,15 +55,15 @@ def command(
     else:
         offer_weights(options["model"], yes=yes)
     prepared = prepared_check(file, **options)
-    _go(prepared, file.name, yes=yes or bool(options["budget"]))
+    _go(prepared, file, yes=yes or bool(options["budget"]))
 
 
-def _go(prepared: PreparedCheck, name: str, *, yes: bool) -> None:
+def _go(prepared: PreparedCheck, path: Path, *, yes: bool) -> None:
     """Show what a check takes, run it, and show what came out."""
     from quaver.study.checking.check import judged
 
     rows = [(one.role, one.column, one.why) for one in prepared.taken]
-    screen.print(table(("taken for", "what", "why"), rows, f"{name}:"))
+    screen.print(table(("taken for", "what", "why"), rows, f"{path.name}:"))
     screen.print()
     plan = prepared.plan(pilot=True)
     _show_plan(prepared, plan)
@@ -75,25 +75,28 @@ def _go(prepared: PreparedCheck, name: str, *, yes: bool) -> None:
         if outcome.ended == "interrupted":
             raise typer.Exit(130)
     found = judged(prepared)
-    say_card(found.verdict, _next(found.verdict, prepared))
+    say_card(found.verdict, _next(found.verdict, prepared, path))
     screen.print()
     say(f"The report: {found.report}")
     say(f"The study file, to change and run again: {found.file}")
 
 
-def _next(card: Card, prepared: PreparedCheck) -> str:
+def _next(card: Card, prepared: PreparedCheck, path: Path) -> str:
     """What to type after a verdict."""
     study = shlex.quote(str(prepared.file.parent))
+    label = f"quaver label {shlex.quote(str(path))} --check {study}"
     if card.step in ("run", "ask again"):
         return f"quaver run {study}{' --retry-errors' * (card.step == 'ask again')}"
     if card.step == "add prompts":
         return "the same check with --prompts 20"
-    if prepared.design.sample and card.step in ("add items", "label the rest", "keep this prompt"):
+    if prepared.design.sample and card.step == "add items":
         return f"the same check with --n {prepared.table.rows}"
+    if card.step in ("label the rest", "keep this prompt"):
+        return label
+    if card.step in ("label by hand", "label more by hand"):
+        return f"{label} --error 5%"
     if card.command:
         return next_command(card, prepared.file.parent)
-    if card.step in ("label the rest", "keep this prompt", "label by hand", "label more by hand"):
-        return f"quaver export {study} answers.csv"
     return f"quaver worst {study}"
 
 

@@ -78,6 +78,10 @@ def command(
     elif draws:
         made = gold.draw(**options, seed=seed, form=form, drawn_by=drawn_by)  # type: ignore[arg-type]
         found, files = made.forecast, list(made.files)
+        if made.known and not as_json:
+            say(
+                f"Your table has true labels of {made.known:,} of the {made.drawn:,} drawn items: they count."
+            )
     elif sheets:
         files = gold.sheets(form)  # type: ignore[arg-type]
     elif settles:

@@ -347,3 +347,57 @@ def test_in_python_an_error_names_arguments(texts: Path) -> None:
     with pytest.raises(quaver.QuaverError) as caught:
         quaver.check(texts, labels=["favor"], model=lambda text: "favor")
     assert "--" not in str(caught.value)
+
+
+# ------------------------------------------------------------------------- the columns
+
+
+def columns_of(path: Path, **options: Any) -> dict[str, list[str]]:
+    """What a check takes each column for."""
+    taken: dict[str, list[str]] = {}
+    for one in prepared(path, **options).taken:
+        taken.setdefault(one.role, []).append(one.column)
+    return taken
+
+
+@pytest.fixture
+def tweets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A table with an id, a day, an author who repeats, a party, and a hand label of some texts."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "tweets.csv"
+    rows = [(f"t{n}", f"author{n % 40}", "left" if n % 2 else "right", *TEXTS[n % 30]) for n in range(120)]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("tweet_id", "author", "party", "tweet", "hand_label"), *rows])
+    return path
+
+
+def test_ids_are_recognised_and_groups_are_proposed(tweets: Path) -> None:
+    taken = columns_of(tweets)
+    assert taken["id"] == ["tweet_id"]
+    assert taken["true label"] == ["hand_label"]
+    assert (taken["compare?"], taken["group?"]) == (["party"], ["author"])
+
+
+def test_named_columns_stand_in_the_study_file(tweets: Path) -> None:
+    found = prepared(tweets, id="tweet_id", group="author", compare=["party"])
+    items = found.study.spec.items
+    assert (items.id, items.group, set(items.groups)) == ("tweet_id", "author", {"author", "party"})
+    assert found.study.experiment.items[0].id.startswith("t")
+    assert not {"compare?", "group?"} & {one.role for one in found.taken}
+
+
+@pytest.mark.parametrize("wrong", [{"id": "party"}, {"group": "nobody"}, {"compare": ["party", "party"]}])
+def test_a_column_that_cannot_play_its_role_is_one_error(tweets: Path, wrong: dict[str, Any]) -> None:
+    with pytest.raises(QuaverError):
+        prepared(tweets, **wrong)
+
+
+def test_a_model_at_an_address_needs_no_provider(tweets: Path) -> None:
+    (asked,) = prepared(tweets, model="mine", base_url="http://127.0.0.1:8000/v1").study.spec.models
+    assert (asked.use, asked.options["base_url"]) == ("openai_compatible", "http://127.0.0.1:8000/v1")
+    (asked,) = prepared(
+        tweets, model="vllm/mine", base_url="http://127.0.0.1:8000/v1", to="other"
+    ).study.spec.models
+    assert (asked.options["preset"], asked.options["base_url"]) == ("vllm", "http://127.0.0.1:8000/v1")
+    with pytest.raises(QuaverError, match="at no address"):
+        prepared(tweets, model="smollm2-135m-instruct", base_url="http://127.0.0.1:8000/v1", to="third")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -200,7 +201,32 @@ def test_gold_labels_that_all_items_came_with_can_be_taken_and_some_cannot(tmp_p
     some.gold.draw(n=40)
     with pytest.raises(ItemError):
         some.gold.take_known()
-    assert some.gold.state.coded.is_empty()
+
+
+def test_drawn_items_that_came_with_a_gold_label_count_and_coders_get_the_others(tmp_path: Path) -> None:
+    study = labelled_study(tmp_path / "some", gold=100)
+    before = items_of(study)
+    found = study.gold.draw(n=40, coders=["ada", "ben"], overlap=0.5, form="csv")
+    after = items_of(study)
+    drawn = after.filter("gold_drawn")
+    came = before.filter(pl.col("gold").is_not_null())["item"].to_list()
+    known = drawn.filter(pl.col("item").is_in(came))
+    assert 0 < found.known == known.height < 40
+    assert known["gold"].null_count() == 0
+    assert drawn["gold"].null_count() == 40 - found.known
+    assert after["gold"].null_count() == before["gold"].null_count(), "no label is hidden"
+    sheets = [row for path in found.files for row in csv.DictReader(path.open(encoding="utf-8-sig"))]
+    given = {row["item"] for row in sheets if "item" in row}  # beside them is the list of codes
+    assert given == {*drawn["item"]} - {*known["item"]}
+
+
+def test_the_design_is_simple_where_strata_save_nothing(tmp_path: Path) -> None:
+    """All prompts agree on every item, and strata of labels that are right tell nothing more."""
+    study = labelled_study(tmp_path / "some", gold=100)
+    usual = study.gold.forecast(n=40)
+    least = min(study.gold.forecast(n=40, design=one).width for one in ("simple", "stratified"))
+    assert usual.width == pytest.approx(least)
+    assert usual.design == "simple" or usual.saved > 0
 
 
 def test_a_forecast_is_of_the_conclusion(tmp_path: Path) -> None:

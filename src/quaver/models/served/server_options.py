@@ -117,9 +117,8 @@ def _of_ollama(host: str) -> str:
     >>> _of_ollama("0.0.0.0"), _of_ollama("https://models.example")
     ('http://127.0.0.1:11434/v1', 'https://models.example:443/v1')
     """
-    scheme, separator, rest = host.rpartition("://")
-    name, path, _ = rest.partition("/")
-    name = name.replace("0.0.0.0", "127.0.0.1")  # where it listens is not where it is found
+    scheme, _, rest = host.rpartition("://")
+    name = rest.split("/")[0].replace("0.0.0.0", "127.0.0.1")  # where it listens is not where it is found
     usual = {"http": 80, "https": 443}.get(scheme, 11434)
     port = "" if re.search(r":\d+$", name) else f":{usual}"
     return f"{scheme or 'http'}://{name}{port}/v1"

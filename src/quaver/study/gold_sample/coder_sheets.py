@@ -7,7 +7,7 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -24,6 +24,9 @@ from quaver.gold.returned_labels import ADJUDICATES, Returned, current
 from quaver.study.sources.gold_files import LABELS, GoldFiles, GoldState
 from quaver.study.sources.outgoing_check import check_outgoing
 from quaver.study.sources.study_source import StudySource
+
+OWN_TABLE: Final = "the study's own table"
+"""The source of gold labels that items came with."""
 
 _SHEET = "Labels"
 _HINT = "--{name} {value} (or save it as .xlsx)"
@@ -231,10 +234,12 @@ class CoderSheets:
         about = design["rounds"][number - 1]
         items = draw.filter(pl.col("drawn") & (pl.col("round") == number))["item"].to_list()
         dealt = assigned(items, about["coders"], about["overlap"], design["seed"])
-        done = set(current(self._state.coded).filter(role="coder").select("item", "coder").iter_rows())
+        labelled = current(self._state.coded).filter(role="coder")
+        done = set(labelled.select("item", "coder").iter_rows())
+        known = set(labelled.filter(source=OWN_TABLE)["item"])
         sheets = []
         for coder, own in dealt.items():
-            rows = self._rows(item for item in own if (item, coder) not in done)
+            rows = self._rows(item for item in own if (item, coder) not in done and item not in known)
             sheets.append(Sheet(coder, rows, self._experiment.labels, self._question))
         return [sheet for sheet in sheets if sheet.rows]
 

@@ -16,7 +16,6 @@ from quaver.errors import QuaverError
 from quaver.gold.coder_sheet import Format
 from quaver.gold.gold_draw import FLOOR, drawn
 from quaver.gold.returned_labels import Rule
-from quaver.study.gold_sample.coder_sheets import CoderSheets, write_sheets
 from quaver.study.gold_sample.gold_options import GoldOptions
 from quaver.study.gold_sample.sample_plan import GoldForecast, SamplePlan, Wish
 from quaver.study.sources.gold_files import DesignFile, GoldFiles, GoldState, Round, Ruled
@@ -44,13 +43,15 @@ class GoldDrawn:
         forecast: What the sample is expected to bring.
         round: The round's number.
         drawn: How many items it drew.
+        known: How many of them the table has true labels of, which nobody has to give again.
         files: The coders' sheets, and what belongs to them.
     """
 
     forecast: GoldForecast
     round: int
     drawn: int
-    files: tuple[Path, ...]
+    known: int = 0
+    files: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,13 @@ class RoundAsked:
         self.wish.check()
         size = self.wish.n or self.wish.more or _STRATA_FOR
         given = self.options
-        return SamplePlan(source, state, given["design"], given["by"], size, given["of"])
+        found = SamplePlan(source, state, given["design"], given["by"], size, given["of"])
+        if given["design"] or given["by"] or state.design or found.design == "simple":
+            return found
+        saved = found.forecast(self.wish, 1, 0.0).saved
+        if saved is None or saved > 0:
+            return found
+        return SamplePlan(source, state, "simple", None, size, given["of"])
 
     def shared(self, state: GoldState) -> tuple[list[str], float]:
         """The coders, and the share of items that all of them label: by default those of the round before."""
@@ -92,7 +99,7 @@ class RoundAsked:
 
 
 def draw_round(source: StudySource, files: GoldFiles, asked: RoundAsked) -> GoldDrawn:
-    """Draw a round, keep it, and write the coders' sheets."""
+    """Draw a round, and keep it."""
     state = files.state()
     coders, overlap = asked.shared(state)
     plan = asked.plan(source, state)
@@ -112,9 +119,7 @@ def draw_round(source: StudySource, files: GoldFiles, asked: RoundAsked) -> Gold
     }
     state = GoldState({**design, "rounds": [*design["rounds"], about]}, after, state.coded)
     files.write(state)
-    sheets = CoderSheets(source, state).of_round(number)
-    written = write_sheets(files, sheets, f"round-{number}", asked.form)
-    return GoldDrawn(forecast, number, about["drawn"], tuple(written))
+    return GoldDrawn(forecast, number, about["drawn"])
 
 
 def ruled(state: GoldState, design: DesignFile, rule: Rule) -> GoldState:

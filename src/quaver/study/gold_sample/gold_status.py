@@ -21,7 +21,7 @@ from quaver.core.spreadsheet import plain_cell
 from quaver.errors import ItemError, QuaverError
 from quaver.gold.coder_sheet import assigned
 from quaver.gold.returned_labels import ADJUDICATES, CODED_COLUMNS, Returned, ReturnedLabels, current, ratings
-from quaver.study.gold_sample.coder_sheets import CoderSheets, read_returned
+from quaver.study.gold_sample.coder_sheets import OWN_TABLE, CoderSheets, read_returned
 from quaver.study.gold_sample.gold_rounds import CODER, now
 from quaver.study.sources.gold_files import DesignFile, GoldFiles, GoldState
 from quaver.study.sources.study_source import StudySource
@@ -218,14 +218,16 @@ def others_gold(state: GoldState, read: pl.DataFrame, gold: Mapping[str, str | N
     return tuple(dict.fromkeys(i for i, label in pairs if i not in given and gold[i] not in (None, label)))
 
 
-def take_known(source: StudySource, files: GoldFiles, state: GoldState) -> GoldTaken:
-    """Take the gold labels that the drawn items came with."""
+def take_known(
+    source: StudySource, files: GoldFiles, state: GoldState, *, all_of_them: bool = True
+) -> GoldTaken:
+    """Take the gold labels that the drawn items came with: of all of them, or of those that have one."""
     own = source.spec.annotations or source.spec.items
     column = own.gold.column if own.gold and own.gold.column else CODER
     drawn = set() if state.draw is None else {*state.draw.filter("drawn")["item"]}
     items = [item for item in source.experiment.items if item.id in drawn]
     lacking = [item.id for item in items if item.gold is None]
-    if lacking:
+    if lacking and all_of_them:
         raise ItemError(
             f"{len(lacking):,} of {len(items):,} drawn items came without a gold label",
             where=source.where,
@@ -233,8 +235,8 @@ def take_known(source: StudySource, files: GoldFiles, state: GoldState) -> GoldT
             found=f"none of {', '.join(lacking[:5])}" + ", …" * (len(lacking) > 5),
             fix="have people label the sample: its sheets are in the folder `gold`",
         )
-    rows = [Returned(item.id, item.gold or "", column) for item in items]
-    read = _of_sample(source, state).read(rows, "coder", "the study's own table", now())
+    rows = [Returned(item.id, item.gold, column) for item in items if item.gold is not None]
+    read = _of_sample(source, state).read(rows, "coder", OWN_TABLE, now())
     return _kept(source, files, state, read, None)
 
 

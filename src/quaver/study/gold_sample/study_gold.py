@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -86,6 +87,9 @@ class StudyGold:
     ) -> GoldDrawn:
         """Draw a gold sample, or let it grow, and write a sheet for each coder.
 
+        Where the table has true labels of some of its items, those of drawn items are taken, and coders get
+        the others.
+
         Args:
             seed: What is drawn from; derived from the study's seed by default.
             form: Which files are written.
@@ -104,7 +108,14 @@ class StudyGold:
         asked = RoundAsked(with_defaults(GoldOptions, options), seed, form, drawn_by)
         asked.wish.check()
         with self._files.alone():
-            return draw_round(self._source, self._files, asked)
+            found = draw_round(self._source, self._files, asked)
+            known = [item.gold is not None for item in self._source.experiment.items]
+            taken = 0
+            if any(known) and not all(known):
+                taken = take_known(self._source, self._files, self.state, all_of_them=False).new
+            sheets = CoderSheets(self._source, self.state).of_round(found.round)
+            written = write_sheets(self._files, sheets, f"round-{found.round}", form)
+            return replace(found, known=taken, files=tuple(written))
 
     @guarded
     def sheets(self, form: Format = "xlsx") -> list[Path]:

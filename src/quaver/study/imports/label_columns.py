@@ -19,7 +19,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "decoding": ("decoding",),
     "repeat": ("repeat", "iteration", "repetition", "run", "trial"),
     "text": ("text", "tweet", "sentence", "passage", "document"),
-    "gold": ("gold", "gold_label", "truth", "true_label"),
+    "gold": ("gold", "gold_label", "truth", "true_label", "hand_label", "human_label"),
     "thinking": ("thinking", "reasoning", "reasoning_content"),
 }
 """What a column is often called, by the role that it plays."""

@@ -198,9 +198,10 @@ class Labelling:
         return list(gold.draw(n=min(size, len(self.study.experiment.items))).files)
 
     def _acceptance(self) -> Acceptance | None:
-        """Which labels are accepted; None before anybody has labelled the sample."""
+        """Which labels are accepted; None before half of the sample is labelled."""
         error, gold = self.error, self.study.gold
-        if error is None or not len(gold.state.settled.gold):
+        status = gold.status()
+        if error is None or 2 * status.labelled < status.drawn:
             return None
         if self.second is None:
             return gold.accept(error=error)
