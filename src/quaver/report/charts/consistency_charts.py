@@ -14,7 +14,7 @@ from quaver.report.charts.chart import BARS, Figure, cell_name, chart, cut, name
 from quaver.report.charts.forest import Forest, Mark, draw_forest
 from quaver.report.charts.grid import Grid, Square, draw_grid
 from quaver.report.charts.plane import Plane, Spot, draw_plane
-from quaver.report.charts.theme import DATA, INK, PAPER, Layer, fixed, inline, options, panel_heading
+from quaver.report.charts.theme import DATA, INK, PAPER, Layer, fixed, inline, options, panel_heading, scale
 from quaver.report.estimate_index import Results, varying
 from quaver.report.page_words import number, printed
 from quaver.report.table_rows import Table, shortened_table
@@ -227,10 +227,10 @@ def _histogram(one: Estimate, name: str, width: float) -> Any:
     ]
     x = alt.X(
         "low:Q",
-        scale=options(domain=[0, 1], nice=False),
+        scale=scale(0, 1),
         axis=options(title=None, values=[0, 0.5, 1], labelFlush=True),
     )
-    y = alt.Y("zero:Q", scale=options(domain=[0, max(1, *counts)]), axis=options(title=None, tickCount=2))
+    y = alt.Y("zero:Q", scale=scale(0, max(1, *counts)), axis=options(title=None, tickCount=2))
     drawn = Layer(inline(bars)).mark_rect(fill=DATA[0], stroke=PAPER, strokeWidth=0.5, opacity=1)
     middle = Layer(inline([{"low": one.value}])).mark_rule(color=INK, strokeWidth=1.2)
     return alt.layer(

@@ -11,14 +11,18 @@ import altair as alt
 
 from quaver.report.charts.theme import (
     ABOUT,
+    COLOUR,
     DATA,
+    FILL,
     HEADING,
     INK,
     PAPER,
+    SHAPE,
     SHAPES,
     SOFT,
     TEXT,
     WIDE_HEADING,
+    WRITTEN,
     Layer,
     by_model,
     fitted,
@@ -28,6 +32,7 @@ from quaver.report.charts.theme import (
     named,
     options,
     plainly,
+    scale,
     text_width,
 )
 from quaver.report.page_words import one_line
@@ -174,7 +179,7 @@ def _step(lines: float, series: int) -> float:
 
 
 def _scale(lines: _Lines) -> Any:
-    return options(domain=[lines.count - 0.4, -0.6], nice=False, zero=False)
+    return scale(lines.count - 0.4, -0.6)
 
 
 def _names(lines: _Lines, left: float, step: float) -> Any:
@@ -188,8 +193,8 @@ def _names(lines: _Lines, left: float, step: float) -> Any:
         Layer(inline(texts))
         .encode(
             y=alt.Y("y:Q", scale=_scale(lines), axis=None),
-            x=alt.X("x:Q", scale=options(domain=[0, left], nice=False), axis=None),
-            text=alt.Text("text:N"),
+            x=alt.X("x:Q", scale=scale(0, left), axis=None),
+            text=WRITTEN,
         )
         .properties(width=left, height=lines.count * step)
     )
@@ -231,7 +236,7 @@ def _panel(
     low, high = _domain(forest)
     x = alt.X(
         "value:Q",
-        scale=options(domain=[low, high], nice=False, zero=False),
+        scale=scale(low, high),
         axis=options(
             title=fitted(forest.axis, max(width, room)) if at == 0 and width >= 110 else None,
             titleAnchor="start",
@@ -242,7 +247,7 @@ def _panel(
     )
     y = alt.Y("y:Q", scale=_scale(lines), axis=None)
     rows = _rows(forest, lines, panel, at, series, step)
-    base = Layer(inline(rows)).encode(y=y, color=alt.Color("ink:N", scale=None))
+    base = Layer(inline(rows)).encode(y=y, color=COLOUR)
     described = by_model(row["about"] for row in rows)
     lined = base.encode(description=ABOUT) if described else base
     layers: list[Any] = []
@@ -265,8 +270,8 @@ def _panel(
     layers.append(
         base.mark_point(size=46, opacity=1, strokeWidth=1.4, aria=True).encode(
             x=x,
-            shape=alt.Shape("shape:N", scale=None),
-            fill=alt.Fill("fill:N", scale=None),
+            shape=SHAPE,
+            fill=FILL,
             description=ABOUT,
         )
     )

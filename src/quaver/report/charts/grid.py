@@ -10,11 +10,14 @@ import altair as alt
 
 from quaver.report.charts.theme import (
     ABOUT,
+    COLOUR,
     DATA,
     INK,
+    INKED,
     PAPER,
     SOFT,
     TEXT,
+    WRITTEN,
     Layer,
     fitted,
     fixed,
@@ -23,7 +26,9 @@ from quaver.report.charts.theme import (
     options,
     panel_heading,
     plainly,
+    scale,
     text_width,
+    texts,
 )
 from quaver.report.page_words import one_line, printed
 
@@ -88,8 +93,8 @@ def _panel(grid: Grid, panel: str, width: int) -> Any:
     above = _ABOVE if grid.named else 0.0
     high = _STEP * (len(rows) + above) if grid.named else grid.side
     scales = (
-        options(domain=[-0.5, len(columns) - 0.5], nice=False),
-        options(domain=[len(rows) - 0.5, -0.5 - above], nice=False),
+        scale(-0.5, len(columns) - 0.5),
+        scale(len(rows) - 0.5, -0.5 - above),
     )
     x, y = alt.X("x:Q", scale=scales[0], axis=None), alt.Y("y:Q", scale=scales[1], axis=None)
     squares = [
@@ -102,7 +107,7 @@ def _panel(grid: Grid, panel: str, width: int) -> Any:
     if not grid.named:
         name, under = grid.names.get(panel, panel), grid.headings.get(panel, "")
         return body.properties(title=panel_heading(name, under, wide))
-    beside = _texts([{"x": 0, "y": at, "text": fitted(row, left)} for at, row in enumerate(rows)], y)
+    beside = texts([{"y": at, "text": fitted(row, left)} for at, row in enumerate(rows)], y)
     named = [beside.properties(width=left, height=high), body]
     return alt.hconcat(*named, spacing=0, bounds="flush")
 
@@ -112,8 +117,7 @@ def _column_names(columns: Sequence[str], x: Any, y: Any, width: float) -> Any:
         {"x": at, "y": -0.5 - _ABOVE / 2, "text": fitted(column, 1.2 * width - 6)}
         for at, column in enumerate(columns)
     ]
-    texts = Layer(inline(above)).mark_text(fontSize=TEXT, color=SOFT)
-    return texts.encode(x=x, y=y, text=alt.Text("text:N"))
+    return texts(above, y, x, color=SOFT, align="center")
 
 
 def _square(one: Square, column: int, row: int, width: float) -> dict[str, Any]:
@@ -159,19 +163,11 @@ def _squares(
         text = base.mark_text(fontSize=TEXT).encode(
             x=alt.X("x:Q", scale=across, axis=None),
             y=alt.Y("y:Q", scale=down, axis=None),
-            text=alt.Text("text:N"),
-            color=alt.Color("ink:N", scale=None),
+            text=WRITTEN,
+            color=COLOUR,
         )
         layers.append(text)
     return layers
-
-
-def _texts(rows: list[dict[str, Any]], y: Any) -> Any:
-    return (
-        Layer(inline(rows))
-        .mark_text(align="left", fontSize=TEXT, color=INK)
-        .encode(y=y, x=fixed("X", 0), text=alt.Text("text:N"))
-    )
 
 
 _STACKS_STEP = 25
@@ -227,24 +223,20 @@ def draw_stacks(
     shown = [(names or {}).get(part, part) for part in parts]
     left = min(max(text_width(one_line(bar.row)) for bar in bars) * 1.1 + 8, 0.36 * width)
     wide, high = width - left - _RIGHT - 20, _STACKS_STEP * len(bars)
-    scale = options(domain=[len(bars) - 0.5, -0.5], nice=False)
-    y = alt.Y("y:Q", scale=scale, axis=None)
+    rows = scale(len(bars) - 0.5, -0.5)
+    y = alt.Y("y:Q", scale=rows, axis=None)
     x = alt.X(
         "x:Q",
-        scale=options(domain=[0, 1], nice=False),
+        scale=scale(0, 1),
         axis=options(format="%", title=fitted(axis, wide), titleAnchor="start", tickCount=5, labelFlush=True),
     )
-    boxes, texts = _boxes(bars, dict(zip(parts, shown, strict=True)), wide)
-    top = alt.Y("top:Q", scale=scale, axis=None)
+    boxes, shares = _boxes(bars, dict(zip(parts, shown, strict=True)), wide)
+    top = alt.Y("top:Q", scale=rows, axis=None)
     base = Layer(inline(boxes)).encode(y=top, y2=alt.Y2("bottom:Q"), x=x, x2=alt.X2("end:Q"))
     areas = base.mark_rect(stroke=PAPER, strokeWidth=1, opacity=1, aria=True).encode(
-        fill=alt.Fill("ink:N", scale=None), description=ABOUT
+        fill=INKED, description=ABOUT
     )
-    inside = (
-        Layer(inline(texts))
-        .mark_text(fontSize=TEXT, fontWeight="bold")
-        .encode(y=y, x=x, text=alt.Text("text:N"), color=alt.Color("ink:N", scale=None))
-    )
+    inside = texts(shares, y, x, fontWeight="bold", align="center").encode(color=COLOUR)
     panel = alt.layer(areas, inside).properties(width=wide, height=high)
     row = alt.hconcat(
         _column([(bar.row, bar.bold) for bar in bars], y, left, high, INK),
@@ -255,9 +247,10 @@ def draw_stacks(
     )
     blocks = [legend(shown, width, solid=True)]
     if at_end:
-        text = Layer(inline([{"text": fitted(at_end, width - 20)}]))
-        end = text.mark_text(align="right", fontSize=TEXT, color=SOFT)
-        end = end.encode(x=fixed("X", width - 20), text=alt.Text("text:N"))
+        end = Layer(inline([{"text": fitted(at_end, width - 20)}])).encode(
+            x=fixed("X", width - 20), text=WRITTEN
+        )
+        end = end.mark_text(align="right", fontSize=TEXT, color=SOFT)
         blocks.append(end.properties(width=width - 20, height=14))
     return alt.vconcat(*blocks, row, spacing=6)
 
@@ -292,11 +285,8 @@ def _boxes(
     return boxes, texts
 
 
-def _column(texts: Sequence[tuple[str, bool]], y: Any, width: float, height: float, ink: str) -> Any:
-    rows = [{"y": at, "text": fitted(text, width), "bold": bold} for at, (text, bold) in enumerate(texts)]
-    base = Layer(inline(rows)).encode(y=y, x=fixed("X", 0), text=alt.Text("text:N"))
-    plain = base.transform_filter("!datum.bold").mark_text(align="left", fontSize=TEXT, color=ink)
-    bold = base.transform_filter("datum.bold").mark_text(
-        align="left", fontSize=TEXT, color=ink, fontWeight="bold"
-    )
+def _column(names: Sequence[tuple[str, bool]], y: Any, width: float, height: float, ink: str) -> Any:
+    rows = [{"y": at, "text": fitted(text, width), "bold": bold} for at, (text, bold) in enumerate(names)]
+    plain = texts(rows, y, color=ink).transform_filter("!datum.bold")
+    bold = texts(rows, y, color=ink, fontWeight="bold").transform_filter("datum.bold")
     return alt.layer(plain, bold).properties(width=width, height=height)

@@ -17,11 +17,13 @@ from quaver.report.charts.stability_charts import prompts_drawn
 from quaver.report.charts.theme import (
     ABOUT,
     DATA,
+    FILL,
     INK,
     PAPER,
     SOFT,
     TEXT,
     WIDE_HEADING,
+    WRITTEN,
     Layer,
     about,
     fitted,
@@ -29,7 +31,9 @@ from quaver.report.charts.theme import (
     inline,
     options,
     place_of,
+    scale,
     text_width,
+    texts,
 )
 from quaver.report.estimate_index import NO_LABEL, Results, varying, without
 from quaver.report.page_words import cell, ends, number, printed, slug
@@ -263,10 +267,10 @@ def level_chart(results: Results, moved: Sequence[Estimate], label: str, *, widt
     left = min(0.33 * width, 1.1 * max(text_width(name) for name in names) + 6)
     x = alt.X(
         "value:Q",
-        scale=options(domain=[0, 1], nice=False),
+        scale=scale(0, 1),
         axis=options(format="%", title="share of answers", titleAnchor="start", tickCount=5, labelFlush=True),
     )
-    y = alt.Y("y:Q", scale=options(domain=[len(spans) - 0.4, -0.6], nice=False), axis=None)
+    y = alt.Y("y:Q", scale=scale(len(spans) - 0.4, -0.6), axis=None)
     size = {"width": width - left - 40, "height": _STEP * len(spans)}
     line = Layer(inline(spans)).mark_rule(color=SOFT, strokeWidth=1.6).encode(x=x, x2=alt.X2("high:Q"), y=y)
     base = Layer(inline(rows)).encode(x=x, y=y)
@@ -276,23 +280,18 @@ def level_chart(results: Results, moved: Sequence[Estimate], label: str, *, widt
         .encode(x=alt.X("least:Q"), x2=alt.X2("most:Q"))
     )
     dots = base.mark_point(size=52, opacity=1, strokeWidth=1.4, aria=True).encode(
-        color=fixed("Color", DATA[0]), fill=alt.Fill("fill:N", scale=None), description=ABOUT
+        color=fixed("Color", DATA[0]), fill=FILL, description=ABOUT
     )
-    texts = [
+    ends = [
         base.transform_filter(f"datum.place == '{place}'")
         .mark_text(align="right" if place == "high" else "left", dy=-13, dx=dx, fontSize=TEXT, color=INK)
-        .encode(text=alt.Text("text:N"))
+        .encode(text=WRITTEN)
         for place, dx in (("low", -4), ("high", 4))
     ]
     left_texts = [{"y": at, "text": fitted(name, left, WIDE_HEADING)} for at, name in enumerate(names)]
-    headings = (
-        Layer(inline(left_texts))
-        .mark_text(align="left", fontSize=TEXT, fontWeight="bold", color=INK)
-        .encode(y=y, x=fixed("X", 0), text=alt.Text("text:N"))
-        .properties(width=left, height=size["height"])
-    )
+    headings = texts(left_texts, y, fontWeight="bold").properties(width=left, height=size["height"])
     return alt.hconcat(
-        headings, alt.layer(bands, line, dots, *texts).properties(**size), spacing=10, bounds="flush"
+        headings, alt.layer(bands, line, dots, *ends).properties(**size), spacing=10, bounds="flush"
     )
 
 

@@ -19,12 +19,16 @@ from markupsafe import Markup, escape
 from quaver.report.charts.theme import (
     ABOUT,
     BARE,
+    COLOUR,
     DATA,
+    FILL,
     FONT,
     INK,
+    INKED,
     MARGIN,
     PAPER,
     RULE,
+    SHAPE,
     SOFT,
     TEXT,
     TITLE,
@@ -37,6 +41,7 @@ from quaver.report.charts.theme import (
     options,
     panel_heading,
     plainly,
+    scale,
     taken_apart,
     text_width,
     title_lines,
@@ -47,6 +52,7 @@ _GAP = 26
 _AXIS = 50
 _NARROWEST = 190
 _HEIGHT = 250
+_Ends = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,15 +147,15 @@ def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any
     x_ends, y_ends = _ends(xs, plane.x_ends), _ends([*ys, *levels], plane.y_ends)
     x = alt.X(
         "x:Q",
-        scale=_scale(x_ends),
+        scale=scale(*x_ends),
         axis=_axis(plane.across, "x" in plane.percent, width, powers=plane.powers),
     )
-    y = alt.Y("y:Q", scale=_scale(y_ends), axis=_axis(plane.up, "y" in plane.percent, _HEIGHT))
+    y = alt.Y("y:Q", scale=scale(*y_ends), axis=_axis(plane.up, "y" in plane.percent, _HEIGHT))
     own = [_row(_described(plane, spot), series) for spot in plane.spots if spot.panel == panel]
     if plane.named:
         own = [row | {"name": series[row["series"]]} for row in own]
     own = [row | {"name": fitted(row["name"], 0.45 * width)} for row in own]
-    base = Layer(inline(own)).encode(x=x, color=alt.Color("ink:N", scale=None), detail=alt.Detail("series:N"))
+    base = Layer(inline(own)).encode(x=x, color=COLOUR, detail=alt.Detail("series:N"))
     named = by_model(row["about"] for row in own)
     bars = base.encode(description=ABOUT) if named else base
     layers = [*_guides(plane.guides, x, x_ends, y_ends), *_intervals(bars, plane, x_ends, y_ends, aria=named)]
@@ -159,8 +165,8 @@ def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any
         base.mark_point(opacity=1, strokeWidth=1.4, aria=True).encode(
             y=y,
             description=ABOUT,
-            shape=alt.Shape("shape:N", scale=None),
-            fill=alt.Fill("fill:N", scale=None),
+            shape=SHAPE,
+            fill=FILL,
             size=alt.Size("size:Q", scale=None),
         )
     )
@@ -183,10 +189,6 @@ def _names(base: Any, y: Any, x_ends: tuple[float, float]) -> Any:
         for sign, align, dx in (("<=", "left", 6), (">", "right", -6))
     )
     return alt.layer(left, right)
-
-
-def _scale(ends: tuple[float, float]) -> Any:
-    return options(domain=list(ends), nice=False, zero=False)
 
 
 def _axis(text: str, percent: bool, length: float, *, powers: bool = False) -> Any:
@@ -230,19 +232,21 @@ def _intervals(
     base: Any, plane: Plane, x_ends: tuple[float, float], y_ends: tuple[float, float], *, aria: bool
 ) -> list[Any]:
     known = base.transform_filter("isValid(datum.low) && isValid(datum.high)")
-    between = {"y": alt.Y("low:Q", scale=_scale(y_ends)), "y2": alt.Y2("high:Q")}
+    between = {"y": alt.Y("low:Q", scale=scale(*y_ends)), "y2": alt.Y2("high:Q")}
     if not plane.joined:
         bars = [known.mark_rule(strokeWidth=1.2, aria=aria).encode(**between)]
         if any(spot.left is not None for spot in plane.spots):
-            across = {"x": alt.X("left:Q", scale=_scale(x_ends)), "x2": alt.X2("right:Q")}
+            across = {"x": alt.X("left:Q", scale=scale(*x_ends)), "x2": alt.X2("right:Q")}
             known = base.transform_filter("isValid(datum.left) && isValid(datum.right)")
-            level = alt.Y("y:Q", scale=_scale(y_ends))
+            level = alt.Y("y:Q", scale=scale(*y_ends))
             bars.append(known.mark_rule(strokeWidth=1.2, aria=aria).encode(**across, y=level))
         return bars
-    return [known.mark_area(opacity=0.16, aria=aria).encode(fill=alt.Fill("ink:N", scale=None), **between)]
+    return [known.mark_area(opacity=0.16, aria=aria).encode(fill=INKED, **between)]
 
 
-def _guides(guides: Sequence[Guide], x: Any, x_ends: Sequence[float], y_ends: Sequence[float]) -> list[Any]:
+def _guides(
+    guides: Sequence[Guide], x: Any, x_ends: tuple[float, float], y_ends: tuple[float, float]
+) -> list[Any]:
     found = []
     for guide in guides:
         low, high = max(x_ends[0], y_ends[0]), min(x_ends[1], y_ends[1])
@@ -251,7 +255,7 @@ def _guides(guides: Sequence[Guide], x: Any, x_ends: Sequence[float], y_ends: Se
             ends = [(end, guide.value) for end in x_ends]
         rows = [{"x": across, "y": up} for across, up in ends]
         line = Layer(inline(rows)).mark_line(strokeDash=[4, 3], color=SOFT, strokeWidth=1.2)
-        found.append(line.encode(x=x, y=alt.Y("y:Q", scale=_scale((y_ends[0], y_ends[1])))))
+        found.append(line.encode(x=x, y=alt.Y("y:Q", scale=scale(*y_ends))))
     return found
 
 

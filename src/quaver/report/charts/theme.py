@@ -67,6 +67,11 @@ def options(**given: Any) -> Any:
     return given
 
 
+def scale(low: float, high: float) -> Any:
+    """A scale with just these ends."""
+    return options(domain=[low, high], nice=False, zero=False)
+
+
 def fixed(channel: str, value: float | str) -> Any:
     """A place or a colour that is the same for all marks, of the channel's own class.
 
@@ -162,8 +167,21 @@ def finished(chart: Any, *, width: int, title: str = "", subtitle: str = "") -> 
     )
 
 
+def texts(rows: list[dict[str, Any]], y: Any, x: Any = None, **look: Any) -> Any:
+    """Texts, each in its row's place; from the left edge where no place across is given."""
+    drawn = Layer(inline(rows)).mark_text(**{"fontSize": TEXT, "color": INK, "align": "left"} | look)
+    return drawn.encode(y=y, x=fixed("X", 0) if x is None else x, text=WRITTEN)
+
+
 ABOUT: Any = alt.Description("about:N")
 """The channel that takes the column ``about`` to the picture."""
+
+COLOUR: Any = alt.Color("ink:N", scale=None)
+INKED: Any = alt.Fill("ink:N", scale=None)
+FILL: Any = alt.Fill("fill:N", scale=None)
+SHAPE: Any = alt.Shape("shape:N", scale=None)
+WRITTEN: Any = alt.Text("text:N")
+"""The channels whose columns hold what is drawn: colours, fillings, shapes, texts."""
 
 _WRITTEN = re.compile(r"(\d*)\.(\d*)\|(.*)", re.DOTALL)
 
@@ -252,17 +270,13 @@ def legend(series: Sequence[str], width: int, *, coloured: bool = True, solid: b
     base = (
         Layer(inline(rows))
         .encode(
-            x=alt.X("x:Q", scale=options(domain=[0, width], nice=False), axis=None),
-            y=alt.Y("y:Q", scale=options(domain=[y + 0.5, -0.5], nice=False), axis=None),
+            x=alt.X("x:Q", scale=scale(0, width), axis=None),
+            y=alt.Y("y:Q", scale=scale(y + 0.5, -0.5), axis=None),
         )
         .properties(width=width - 20, height=19 * (y + 1))
     )
-    points = base.mark_point(size=46, opacity=1, strokeWidth=1.4).encode(
-        color=alt.Color("ink:N", scale=None),
-        fill=alt.Fill("fill:N", scale=None),
-        shape=alt.Shape("shape:N", scale=None),
-    )
+    points = base.mark_point(size=46, opacity=1, strokeWidth=1.4).encode(color=COLOUR, fill=FILL, shape=SHAPE)
     cut = any(row["about"] for row in rows)
     described = {"description": ABOUT} if cut else {}
     texts = base.mark_text(align="left", dx=9, fontSize=TEXT, color=INK, aria=cut)
-    return points + texts.encode(text=alt.Text("text:N"), **described)
+    return points + texts.encode(text=WRITTEN, **described)
