@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import polars as pl
 from markupsafe import Markup, escape
@@ -11,7 +12,7 @@ from markupsafe import Markup, escape
 from quaver.core.number_format import count, decimals, p_heading, rounded
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
-from quaver.report.page_words import ALL, interval, number, percent_measure, phrase
+from quaver.report.page_words import ALL, cell, interval, number, percent_measure, phrase
 
 _MOST_ROWS = 600
 _PRINTED = 60
@@ -69,6 +70,92 @@ def shortened_table(
     left = len(rows) - most
     note = f"{left:,} more rows are in estimates.csv." if left > 0 else ""
     return Table(tuple(columns), tuple(map(tuple, rows[:most])), frozenset(numeric), note)
+
+
+Key = str | Callable[[Any], Any]
+"""What a cell holds: a field of what its row is about, a detail of an estimate, or a function of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table of things, of which each has a row: its heading, and what it says of a thing."""
+
+    heading: str
+    cell: Callable[[Any], str | Markup]
+    numeric: bool = True
+
+
+def listed(things: Iterable[Any], columns: Sequence[Column], *, most: int = 400, name: str = "") -> Table:
+    """A table with a row for each thing."""
+    rows = [[column.cell(thing) for column in columns] for thing in things]
+    numeric = [at for at, column in enumerate(columns) if column.numeric]
+    return replace(shortened_table([one.heading for one in columns], rows, numeric, most), name=name)
+
+
+def text(heading: str, key: Key) -> Column:
+    """A column of text."""
+    return Column(heading, lambda thing: _text(_held(thing, key)), numeric=False)
+
+
+def plain(heading: str, key: Key) -> Column:
+    """A column of numbers."""
+    return Column(heading, lambda thing: cell(_held(thing, key)))
+
+
+def share(heading: str, key: Key) -> Column:
+    """A column of shares, in percent."""
+    return Column(heading, lambda thing: cell(_held(thing, key), percent=True))
+
+
+def tally(heading: str, key: Key) -> Column:
+    """A column of counts."""
+
+    def counted(thing: Any) -> str:
+        held = _held(thing, key)
+        return "" if held is None else f"{held:,.0f}"
+
+    return Column(heading, counted)
+
+
+SHARE_ENDS = (share("from", "low"), share("to", "high"))
+ENDS = (plain("from", "low"), plain("to", "high"))
+"""Two columns for the ends of intervals."""
+
+
+def both_ends(heading: str, percent: bool = False) -> Column:
+    """A column of intervals."""
+
+    def ends(one: Estimate) -> Markup | str:
+        if one.low is None or one.high is None:
+            return ""
+        return Markup("{} to {}").format(number(one.low, percent), number(one.high, percent))
+
+    return Column(heading, ends)
+
+
+def part_of_cell(name: str, results: Results) -> Column:
+    """A column for what estimates' cells have under a name."""
+
+    def part(one: Estimate) -> str:
+        value = one.cell.get(name, "all")
+        return results.variant_name(value) if name == "variant" and name in one.cell else value
+
+    return Column(name, part, numeric=False)
+
+
+_FIELDS = frozenset({"value", "low", "high", "n"})
+
+
+def _held(thing: Any, key: Key) -> Any:
+    if callable(key):
+        return key(thing)
+    if isinstance(thing, Estimate):
+        return getattr(thing, key) if key in _FIELDS else thing.details.get(key)
+    return thing.get(key)
+
+
+def _text(value: Any) -> str | Markup:
+    return value if isinstance(value, Markup) else str(value)
 
 
 def estimates_table(estimates: Sequence[Estimate], mark: Callable[[str], str | Markup] = phrase) -> Table:

@@ -6,18 +6,16 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from markupsafe import Markup
-
 from quaver.core.number_format import percent
 from quaver.core.records import Estimate
-from quaver.report.charts.chart import BARS, Figure, cell_name, chart, cut, largest, spoken
+from quaver.report.charts.chart import BARS, Figure, cell_name, chart, cut, largest, naming, spoken
 from quaver.report.charts.forest import Forest, Mark, draw_forest, rounded_up
 from quaver.report.charts.plane import Plane, Spot, draw_plane
 from quaver.report.charts.scores import accuracy_chart, score_chart, score_figures
 from quaver.report.charts.theme import plainly
 from quaver.report.estimate_index import Results, varying
-from quaver.report.page_words import cell, ends, presentation_of, printed
-from quaver.report.table_rows import Table, shortened_table
+from quaver.report.page_words import presentation_of, printed
+from quaver.report.table_rows import SHARE_ENDS, Column, Table, listed, plain, share, text
 
 _MOST = 40
 _MEASURED, _CORRECTED, _NOISE = "as measured", "corrected for noise", "noise alone: mean and 95% of draws"
@@ -64,21 +62,21 @@ def _marks(one: Estimate, row: str) -> list[Mark]:
 
 
 def _table(some: list[Estimate], results: Results) -> Table:
-    columns = varying(some)
-    rows: list[tuple[str | Markup, ...]] = []
-    for one in some:
-        shares = (cell(one.details.get(key), percent=True) for key in ("corrected", "floor", "floor_high"))
-        prompts = [str(one.details.get(key, "")) for key in ("lowest", "highest")]
-        rows.append(
-            (
-                cell_name(one, columns, results),
-                *(cell(one.value, percent=True), *ends(one, percent=True), *shares),
-                cell(one.details.get("p")),
-                *(results.variant_name(name) if name in results.factor_levels else name for name in prompts),
-            )
-        )
-    heads = ("of", "spread", "from", "to", "corrected", "noise", "95% of noise", "p", "lowest", "highest")
-    return shortened_table(heads, rows, range(1, 8))
+    def prompt(key: str) -> Column:
+        return text(key, lambda one: results.variant_name(str(one.details.get(key, ""))))
+
+    columns = (
+        naming(some, results),
+        share("spread", "value"),
+        *SHARE_ENDS,
+        share("corrected", "corrected"),
+        share("noise", "floor"),
+        share("95% of noise", "floor_high"),
+        plain("p", "p"),
+        prompt("lowest"),
+        prompt("highest"),
+    )
+    return listed(some, columns)
 
 
 _SPREAD_MOST = 12

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from markupsafe import Markup
-
 from quaver.core.records import Estimate
 from quaver.report.charts.chart import (
     BARS,
@@ -24,8 +22,8 @@ from quaver.report.charts.grid import Grid, Square, draw_grid
 from quaver.report.charts.plane import Guide, Plane, Spot, draw_plane
 from quaver.report.charts.theme import about
 from quaver.report.estimate_index import Results, varying
-from quaver.report.page_words import cell, ends, number, printed, slug, value_in_words
-from quaver.report.table_rows import Table, shortened_table
+from quaver.report.page_words import printed, slug, value_in_words
+from quaver.report.table_rows import ENDS, Table, listed, plain, share, tally, text
 
 _MOST = 60
 _SERIES = {
@@ -61,23 +59,24 @@ def calibration_shift(results: Results) -> Iterator[Figure]:
     ]
     marks += [Mark(one.value or 0.0, one.low, one.high, row=rows[id(one)], series=_SHIFT) for one in some]
     top = rounded_up(end for mark in marks for end in (mark.value, mark.high or 0.0))
-    cells = [
-        (rows[id(one)], *(number(one.details[key]) for key in _SERIES), number(one.value or 0.0), *ends(one))
-        for one in some
-    ]
-    heads = ("of", "ECE, raw", "ECE, normalized", "shift", "from", "to")
+    table = (
+        text("of", lambda one: rows[id(one)]),
+        plain("ECE, raw", "ece_raw"),
+        plain("ECE, normalized", "ece_normalised"),
+        plain("shift", "value"),
+        *ENDS,
+    )
     yield Figure(
         draw=partial(draw_forest, Forest(marks, "expected calibration error", domain=(0.0, top))),
         estimates=every,
         subtitle=f"The expected calibration error by each, and the difference. {BARS}"
         + cut(len(some), len(every), "shifts", "largest"),
         alternative=f"Shifts: {spoken(every, results)}",
-        table=shortened_table(heads, cells, range(1, 6)),
+        table=listed(some, table),
     )
 
 
 _DIAGRAM_MOST = 9
-_ENDS = ("right_low", "right_high")
 
 
 @chart(
@@ -148,21 +147,17 @@ def _size(n: float, one: Estimate) -> float:
 
 def _table(some: list[Estimate], results: Results) -> Table:
     columns = varying(some)
-    rows: list[tuple[str | Markup, ...]] = []
-    for one in some:
-        for bin_ in one.details["curve"]:
-            rows.append(
-                (
-                    cell_name(one, columns, results),
-                    f"{printed(bin_['low'])} to {printed(bin_['high'])}",
-                    number(bin_["confidence"]),
-                    number(bin_["right"], percent=True),
-                    *(cell(bin_.get(end), percent=True) for end in _ENDS),
-                    f"{int(bin_['n']):,}",
-                )
-            )
-    heads = ("of", "bin", "mean confidence", "correct", "from", "to", "answers")
-    return shortened_table(heads, rows, range(2, 7), most=600)
+    bins = [{"of": cell_name(one, columns, results), **bin_} for one in some for bin_ in one.details["curve"]]
+    table = (
+        text("of", "of"),
+        text("bin", lambda one: f"{printed(one['low'])} to {printed(one['high'])}"),
+        plain("mean confidence", "confidence"),
+        share("correct", "right"),
+        share("from", "right_low"),
+        share("to", "right_high"),
+        tally("answers", lambda one: int(one["n"])),
+    )
+    return listed(bins, table, most=600)
 
 
 _LEAST = 3
@@ -215,6 +210,11 @@ def _figure(measure: str, pairs: Sequence[tuple[Estimate, Estimate]], results: R
         f"{printed(accuracy.value or 0.0, True)} correct where it is {printed(one.value or 0.0)}"
         for one, accuracy in (ranked[0], ranked[-1])
     )
+    table = (
+        text("of", lambda pair: cell_name(pair[0], columns, results)),
+        plain(measure.replace("_", " "), lambda pair: pair[0].value),
+        share("accuracy", lambda pair: pair[1].value),
+    )
     return Figure(
         draw=partial(draw_plane, plane),
         estimates=[one for pair in pairs for one in pair],
@@ -224,18 +224,8 @@ def _figure(measure: str, pairs: Sequence[tuple[Estimate, Estimate]], results: R
         subtitle="A point for each cell of the study. Stable is not valid: a cell can be stable and wrong. "
         f"Lines are 95% intervals of accuracy.{cut(len(spots), len(pairs), 'cells')}",
         alternative=f"{len(pairs)} cells, {values}.",
-        table=_accuracy_table(pairs, columns, measure, results),
+        table=listed(pairs, table),
     )
-
-
-def _accuracy_table(
-    pairs: Sequence[tuple[Estimate, Estimate]], columns: list[str], measure: str, results: Results
-) -> Table:
-    rows = [
-        (cell_name(one, columns, results), cell(one.value), cell(accuracy.value, percent=True))
-        for one, accuracy in pairs
-    ]
-    return shortened_table(("of", measure.replace("_", " "), "accuracy"), rows, {1, 2})
 
 
 _MEASURE = "verbal_calibration_parse_rate"

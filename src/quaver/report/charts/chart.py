@@ -46,7 +46,7 @@ from quaver.errors import QuaverError
 from quaver.report.charts.theme import finished
 from quaver.report.estimate_index import Results, varying
 from quaver.report.page_words import ALL, percent_measure, printed, slug
-from quaver.report.table_rows import Table
+from quaver.report.table_rows import Column, Table, text
 
 BARS = "Lines are 95% intervals."
 MOST_SERIES = 7
@@ -151,6 +151,12 @@ def names(one: Estimate, columns: Sequence[str], results: Results, without: str 
 def cell_name(one: Estimate, columns: Sequence[str], results: Results, default: str = "all answers") -> str:
     """The same as one name."""
     return " · ".join(names(one, columns, results)) or default
+
+
+def naming(estimates: Sequence[Estimate], results: Results, heading: str = "of") -> Column:
+    """The column of a table that names the cells of estimates, by what tells them apart."""
+    columns = varying(estimates)
+    return text(heading, lambda one: cell_name(one, columns, results))
 
 
 def largest(estimates: Sequence[Estimate], most: int) -> list[Estimate]:

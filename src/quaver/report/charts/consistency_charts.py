@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import altair as alt
-from markupsafe import Markup
 
 from quaver.core.records import Estimate
-from quaver.report.charts.chart import BARS, Figure, cell_name, chart, cut, names
+from quaver.report.charts.chart import BARS, Figure, cell_name, chart, cut, names, naming
 from quaver.report.charts.forest import Forest, Mark, draw_forest
 from quaver.report.charts.grid import Grid, Square, draw_grid
 from quaver.report.charts.plane import Plane, Spot, draw_plane
 from quaver.report.charts.theme import DATA, INK, PAPER, Layer, fixed, inline, options, panel_heading, scale
 from quaver.report.estimate_index import Results, varying
-from quaver.report.page_words import number, printed
-from quaver.report.table_rows import Table, shortened_table
+from quaver.report.page_words import printed
+from quaver.report.table_rows import Column, Table, listed, plain, tally, text
 
 _MOST_ROWS = 90
 _KINDS = {
@@ -88,7 +88,7 @@ def _quantiles(kind: str, results: Results) -> Iterator[Figure]:
         f"the 95th percentile. These are values of {of}, not intervals of an estimate."
         + cut(len(shown), len(some), "distributions"),
         alternative=f"Medians from {medians[0]} to {medians[1]}.",
-        table=quantiles_table(some, results),
+        table=_quantiles_table(some, results),
         covers=(measure,),
     )
 
@@ -108,16 +108,20 @@ def _quantile_mark(one: Estimate, columns: Sequence[str], results: Results, seve
     )
 
 
-def quantiles_table(some: Sequence[Estimate], results: Results) -> Table:
-    """The distributions in numbers."""
-    columns = varying(some)
-    rows = []
-    for one in some:
-        cells: list[str | Markup] = [" ".join(names(one, [column], results)) or "all" for column in columns]
-        cells += [number(float(value)) for value in one.details["quantiles"].values()]
-        rows.append((*cells, f"{one.details.get('values', 0):,}"))
-    heads = (*columns, *(f"{100 * float(share):g}%" for share in some[0].details["quantiles"]), "values")
-    return shortened_table(heads, rows, range(len(columns), len(heads)))
+def _quantiles_table(some: Sequence[Estimate], results: Results) -> Table:
+    def at(quantile: str) -> Column:
+        return plain(f"{100 * float(quantile):g}%", lambda one: one.details["quantiles"][quantile])
+
+    def named(column: str) -> Column:
+        return text(column, lambda one: " ".join(names(one, [column], results)) or "all")
+
+    quantiles = map(at, some[0].details["quantiles"])
+    columns = (
+        *map(named, varying(some)),
+        *quantiles,
+        tally("values", lambda one: one.details.get("values", 0)),
+    )
+    return listed(some, columns)
 
 
 _MOST_MATRICES = 6
@@ -165,17 +169,19 @@ def consistency_matrices(results: Results) -> Iterator[Figure]:
 
 def _matrix_table(some: Sequence[Estimate], panels: Sequence[str]) -> Table:
     """For each item the ends of its consistency with the others."""
-    rows: list[tuple[str | Markup, ...]] = []
+    rows = []
     for one, name in zip(some, panels, strict=True):
-        for row, values in enumerate(one.details["matrix"]):
-            means = [value for column, value in enumerate(values) if column != row]
-            rows.append((name, str(row + 1), number(min(means)), number(max(means))))
-    return Table(
-        ("of", "item, in the matrix’s order", "least alike to another", "most alike"),
-        tuple(rows),
-        frozenset({1, 2, 3}),
-        "The whole matrices are in estimates.csv, among the details of consistency_distribution.",
+        for at, values in enumerate(one.details["matrix"]):
+            others = [value for column, value in enumerate(values) if column != at]
+            rows.append({"of": name, "item": at + 1, "least": min(others), "most": max(others)})
+    table = (
+        text("of", "of"),
+        tally("item, in the matrix’s order", "item"),
+        plain("least alike to another", "least"),
+        plain("most alike", "most"),
     )
+    note = "The whole matrices are in estimates.csv, among the details of consistency_distribution."
+    return replace(listed(rows, table, most=len(rows)), note=note)
 
 
 _MOST_HISTOGRAMS = 12
@@ -244,15 +250,13 @@ def _histogram(one: Estimate, name: str, width: float) -> Any:
 
 
 def _histogram_table(some: Sequence[Estimate], results: Results) -> Table:
-    columns = varying(some)
-    bins = len(some[0].details["counts"])
-    edges = [f"{at / bins:g} to {(at + 1) / bins:g}" for at in range(bins)]
-    rows: list[tuple[str | Markup, ...]] = []
+    bins, of = len(some[0].details["counts"]), naming(some, results)
+    rows = []
     for one in some:
-        for edge, count in zip(edges, one.details["counts"], strict=False):
-            if count:
-                rows.append((cell_name(one, columns, results), edge, f"{count:,}"))
-    return shortened_table(("of", "consistency", "pairs"), rows, {2}, most=600)
+        for at, count in enumerate(one.details["counts"]):
+            edges = f"{at / bins:g} to {(at + 1) / bins:g}"
+            rows += [{"of": of.cell(one), "edges": edges, "pairs": count}] if count else []
+    return listed(rows, (text("of", "of"), text("consistency", "edges"), tally("pairs", "pairs")), most=600)
 
 
 _MOST = 900
@@ -362,17 +366,21 @@ def _baselines(results: Results) -> Iterator[_Point]:
 
 
 def _table(points: list[_Point], results: Results) -> Table:
-    columns = [
-        column
-        for column in dict.fromkeys(column for _, cell, *_ in points for column in cell)
-        if len({cell.get(column) for _, cell, *_ in points}) > 1
-    ]
-    rows: list[tuple[str | Markup, ...]] = []
-    for kind, cell, name, x, y in points:
-        cells: list[Any] = [
-            results.variant_name(cell[c]) if c == "variant" and c in cell else cell.get(c, "all")
-            for c in columns
-        ]
-        rows.append((*cells, results.label_name(name), _SERIES[kind], number(x), number(y)))
-    at = len(columns)
-    return shortened_table((*columns, "class", "whose", "sensitivity", "consistency"), rows, {at + 2, at + 3})
+    columns = dict.fromkeys(column for _, cell, *_ in points for column in cell)
+    several = [column for column in columns if len({cell.get(column) for _, cell, *_ in points}) > 1]
+
+    def named(column: str) -> Column:
+        def of(point: _Point) -> str:
+            value = point[1].get(column)
+            return "all" if value is None else results.variant_name(value) if column == "variant" else value
+
+        return text(column, of)
+
+    table = (
+        *map(named, several),
+        text("class", lambda point: results.label_name(point[2])),
+        text("whose", lambda point: _SERIES[point[0]]),
+        plain("sensitivity", lambda point: point[3]),
+        plain("consistency", lambda point: point[4]),
+    )
+    return listed(points, table)

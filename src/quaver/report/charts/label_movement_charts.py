@@ -36,8 +36,8 @@ from quaver.report.charts.theme import (
     texts,
 )
 from quaver.report.estimate_index import NO_LABEL, Results, varying, without
-from quaver.report.page_words import cell, ends, number, printed, slug
-from quaver.report.table_rows import Table, shortened_table
+from quaver.report.page_words import printed, slug
+from quaver.report.table_rows import ENDS, Column, Table, listed, plain, share, text
 
 _MOST_SHIFTS = 40
 
@@ -95,19 +95,20 @@ def gold_bar(results: Results, order: list[str]) -> Bar:
 
 
 def _table(some: list[Estimate], order: list[str], results: Results) -> Table:
-    columns = varying(some)
-    rows = [
-        (
-            _name(one, columns, results),
-            *(number(float(one.details["shares"].get(name, 0.0)), percent=True) for name in order),
-            cell(one.value),
-            *ends(one),
-            *(cell(one.details.get(key)) for key in ("floor_high", "p_holm")),
-        )
-        for one in some
-    ]
-    heads = ("of", *map(results.label_name, order), "distance", "from", "to", "95% of noise", "p (Holm)")
-    return shortened_table(heads, rows, range(1, len(heads)))
+    names = varying(some)
+
+    def of_label(code: str) -> Column:
+        return share(results.label_name(code), lambda one: float(one.details["shares"].get(code, 0.0)))
+
+    columns = (
+        text("of", lambda one: _name(one, names, results)),
+        *map(of_label, order),
+        plain("distance", "value"),
+        *ENDS,
+        plain("95% of noise", "floor_high"),
+        plain("p (Holm)", "p_holm"),
+    )
+    return listed(some, columns)
 
 
 _MOST_CELLS = 40

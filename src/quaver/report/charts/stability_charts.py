@@ -14,8 +14,8 @@ from quaver.report.charts.grid import Bar, draw_stacks
 from quaver.report.charts.plane import Guide, Plane, Spot, draw_plane
 from quaver.report.charts.theme import about
 from quaver.report.estimate_index import Results, varying, without
-from quaver.report.page_words import cell, ends, printed, slug
-from quaver.report.table_rows import Table, shortened_table
+from quaver.report.page_words import printed, slug
+from quaver.report.table_rows import ENDS, listed, plain, share, text
 
 _KINDS = {"intra_pss_cumulative": "the first k repeats", "intra_pss_adjacent": "repeat k and the next"}
 
@@ -207,29 +207,22 @@ def variance_shares(results: Results) -> Iterator[Figure]:
         phi = coefficients.get(where)
         parts = {one.cell["source"]: float(one.details["share"]) for one in some}
         bars.append(Bar(cell_name(some[0], columns, results), parts, "" if phi is None else printed(phi)))
-    first = "; ".join(f"{name} {printed(share, True)}" for name, share in bars[0].parts.items())
+    first = "; ".join(f"{name} {printed(part, True)}" for name, part in bars[0].parts.items())
+    table = (
+        text("of", lambda one: cell_name(one, columns, results)),
+        text("source", lambda one: one.cell["source"]),
+        plain("component", "value"),
+        *ENDS,
+        share("share", "share"),
+    )
     yield Figure(
         draw=partial(draw_stacks, bars, "share of the variance", at_end="Φ"),
         estimates=[*results.main("generalizability"), *every],
         subtitle="The labels should follow the items’ part; the rest comes from the instrument. At the end, "
         f"Φ: how dependable a label of the planned design is.{cut(len(bars), len(cells), 'cells')}",
         alternative=f"{first}. Components: {spoken(every, results)}",
-        table=_table(every, columns, results),
+        table=listed(every, table),
     )
-
-
-def _table(every: list[Estimate], columns: list[str], results: Results) -> Table:
-    rows = [
-        (
-            cell_name(one, columns, results),
-            one.cell["source"],
-            cell(one.value),
-            *ends(one),
-            cell(one.details["share"], percent=True),
-        )
-        for one in every
-    ]
-    return shortened_table(("of", "source", "component", "from", "to", "share"), rows, range(2, 6))
 
 
 _MOVEMENT_MEASURE = "deviation_share"

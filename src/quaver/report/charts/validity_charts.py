@@ -16,12 +16,15 @@ from quaver.report.charts.theme import ABOUT, DATA, SOFT, about, fitted, inline
 from quaver.report.estimate_index import Results, varying
 from quaver.report.page_words import in_words, interval, number, percent_measure, printed, slug
 from quaver.report.table_rows import (
+    Column,
     Table,
     by_chance,
     corrected_conclusions,
     in_true_labels,
     joint_conclusions,
+    listed,
     median_effect,
+    text,
 )
 
 _PREFIX = "readiness_"
@@ -71,22 +74,28 @@ def readiness(results: Results) -> Iterator[Figure]:
         subtitle="Dark: met, the whole interval is on the right side of the threshold. Framed: not met, all "
         "of it is on the other side. Light: open, undecided.",
         alternative=f"Of {len(every)} criteria: {counts}. The table has them all.",
-        table=readiness_table(results),
+        table=_readiness_table(every, results),
     )
 
 
-def readiness_table(results: Results) -> Table:
+def _readiness_table(every: Sequence[Estimate], results: Results) -> Table:
     """A row a criterion and model: value, interval, threshold, verdict."""
-    every = _judged(results)
-    columns = varying(every)
-    rows: list[tuple[str | Markup, ...]] = []
-    for one in every:
-        value = "—" if one.value is None else number(one.value, percent_measure(one.measure))
-        why = "" if one.reason is None else f" ({one.reason})"
-        cells = (cell_name(one, [column], results) for column in columns)
-        rows.append((*cells, _criterion(one), value, interval(one), _limit(one), _verdict(one) + why))
-    heads = (*columns, "criterion", "value", "95% interval", "threshold", "verdict")
-    return Table(heads, tuple(rows), frozenset({len(columns) + 1, len(columns) + 2}))
+
+    def value(one: Estimate) -> Markup | str:
+        return "—" if one.value is None else number(one.value, percent_measure(one.measure))
+
+    def named(column: str) -> Column:
+        return text(column, lambda one: cell_name(one, [column], results))
+
+    columns = (
+        *map(named, varying(every)),
+        text("criterion", _criterion),
+        Column("value", value),
+        Column("95% interval", interval),
+        text("threshold", _limit),
+        text("verdict", lambda one: _verdict(one) + ("" if one.reason is None else f" ({one.reason})")),
+    )
+    return listed(every, columns, most=len(every))
 
 
 def _judged(results: Results) -> list[Estimate]:
