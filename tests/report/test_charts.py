@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import xml.etree.ElementTree as ET
 from typing import Any
 
@@ -186,3 +188,21 @@ def test_a_shortened_name_has_the_whole_of_it_behind_it() -> None:
     assert whole is not None
     assert whole.text == long
     assert names["short"].find("{*}title") is None
+
+
+def test_charts_call_factors_by_their_words(make: Any) -> None:
+    study = make(items=24)
+    names = {"paraphrase": "option_order", "format": "factor_output"}
+    for variant in study.lock["variants"]:
+        variant["factors"] = {names[factor]: level for factor, level in variant["factors"].items()}
+    study.annotations = study.annotations.rename(names)
+    difference = "factor_effects_accuracy_difference"
+    cell = {"factor": "factor_output", "level": "names"}
+    study.estimates += [Estimate(difference, 0.1, 0.05, 0.2, cell=cell)]
+    study.estimates += [Estimate("compliance", 0.5, 0.4, 0.6, cell=cell | {"option_order": "plain"})]
+    shown = ""
+    for one in figures(study.results()):
+        shown += f"{one.title} {one.subtitle} {one.alternative} {json.dumps(one.chart(500).to_dict())}"
+    assert "output" in shown
+    assert "option order" in shown
+    assert not re.search("factor_output|option_order", shown)

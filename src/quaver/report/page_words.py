@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
+from quaver.core.column_names import in_words as named_by_study
 from quaver.core.number_format import count, rounded
 from quaver.core.number_format import percent as in_percent
 from quaver.core.number_format import points as in_points
@@ -95,12 +96,12 @@ ALL: Mapping[str, str] = {"view": "all answers"}
 
 
 def in_words(column: str) -> str:
-    """A column or a measure without a name of its own, as an axis calls it.
+    """A column, or a measure without a name of its own, as charts call it: a factor by its study's name.
 
-    >>> in_words("paraphrase_temperature")
-    'paraphrase temperature'
+    >>> in_words("paraphrase_temperature"), in_words("factor_output")
+    ('paraphrase temperature', 'output')
     """
-    return one_line(column.replace("_", " "))
+    return one_line(named_by_study(column).replace("_", " "))
 
 
 def presentation_of(measure: str) -> Presentation:
@@ -241,6 +242,8 @@ def _names(one: Estimate, results: Results, without: Collection[str]) -> list[st
             continue
         if column == "variant":
             found.append(results.variant_name(value))
+        elif column == "factor":
+            found.append(in_words(value))
         elif column == "label" and one.measure in ("label_shares", "level_shares"):
             continue
         elif column in ("label", "class") or (column == "level" and one.cell.get("factor") == "gold"):

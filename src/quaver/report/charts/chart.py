@@ -45,7 +45,7 @@ from quaver.core.rows import SECTIONS, Section
 from quaver.errors import QuaverError
 from quaver.report.charts.theme import finished
 from quaver.report.estimate_index import Results, varying
-from quaver.report.page_words import ALL, percent_measure, printed, slug
+from quaver.report.page_words import ALL, in_words, percent_measure, printed, slug
 from quaver.report.table_rows import Column, Table, text
 
 BARS = "Lines are 95% intervals."
@@ -106,9 +106,12 @@ def spoken(estimates: Sequence[Estimate], results: Results) -> str:
     columns = varying(known)
 
     def said(one: Estimate) -> str:
-        cell = (one.cell.get(column, ALL.get(column, "all")) for column in columns)
-        names = [results.variant_name(v) if c == "variant" else v for c, v in zip(columns, cell, strict=True)]
-        return printed(one.value or 0.0, percent) + (f" ({', '.join(names)})" if names else "")
+        cell = {column: one.cell.get(column, ALL.get(column, "all")) for column in columns}
+        if "variant" in cell:
+            cell["variant"] = results.variant_name(cell["variant"])
+        if "factor" in cell:
+            cell["factor"] = in_words(cell["factor"])
+        return printed(one.value or 0.0, percent) + (f" ({', '.join(cell.values())})" if cell else "")
 
     if len(known) == 1:
         return f"The value is {said(known[0])}."
@@ -144,6 +147,8 @@ def names(one: Estimate, columns: Sequence[str], results: Results, without: str 
             value = results.variant_name(value, without)
         elif column in ("label", "class"):
             value = results.label_name(value)
+        elif column == "factor":
+            value = in_words(value)
         found.append(value)
     return found
 

@@ -11,9 +11,8 @@ from quaver.report.charts.chart import BARS, Figure, cell_name, chart, cut, spok
 from quaver.report.charts.forest import Forest, Mark, Reference, draw_forest
 from quaver.report.charts.scores import score_chart
 from quaver.report.charts.theme import about
-from quaver.report.charts.theme import about as in_words
 from quaver.report.estimate_index import NO_LABEL, Results, varying
-from quaver.report.page_words import printed
+from quaver.report.page_words import in_words, printed
 
 _OUTCOMES = {"compliance": "valid", "accuracy": "correct", "f1": "F1"}
 _PREFIX = "factor_effects_"
@@ -58,7 +57,7 @@ def factor_effects(results: Results) -> Iterator[Figure]:
 
 
 def _figure(
-    results: Results, name: str, outcomes: list[str], title: str, about: str, *, closer: bool = False
+    results: Results, name: str, outcomes: list[str], title: str, meaning: str, *, closer: bool = False
 ) -> Iterator[Figure]:
     kind = "interaction" if name == "interactions" else "difference"
     measures = {f"{_PREFIX}{outcome}_{kind}": outcome for outcome in outcomes}
@@ -74,10 +73,10 @@ def _figure(
             one.low,
             one.high,
             row=one.cell.get("level", ""),
-            group=one.cell.get("factor", ""),
+            group=in_words(one.cell.get("factor", "")),
             panel=_OUTCOMES.get(measures[one.measure], ""),
             series=cell_name(one, columns, results, ""),
-            about=in_words(one, results),
+            about=about(one, results),
         )
         for one in some
         if cell_name(one, columns, results, "") in series
@@ -90,7 +89,8 @@ def _figure(
         name=f"factor-{name}",
         measure=f"{_PREFIX}{outcomes[0]}_{kind}",
         title=title,
-        subtitle=f"{about} Dashed: no difference. {BARS}{cut(len(marks), len(every), 'effects', 'largest')}",
+        subtitle=f"{meaning} Dashed: no difference. {BARS}"
+        + cut(len(marks), len(every), "effects", "largest"),
         closer=closer,
         covers=tuple(f"{_PREFIX}{outcome}*" for outcome in outcomes),
     )
@@ -245,7 +245,7 @@ def not_drawn(results: Results, model: str, levels: Sequence[Estimate]) -> str:
         )
         half = _MOST_LEVELS // 2
         parts += [
-            f"of {len(names)} levels of {factor} the {half} lowest and the {half} highest"
+            f"of {len(names)} levels of {in_words(factor)} the {half} lowest and the {half} highest"
             for factor, names in results.factors.items()
             if len(names) > _MOST_LEVELS
         ]
@@ -305,7 +305,7 @@ def _mark(results: Results, one: Estimate, factor: str | None) -> Mark:
         one.low,
         one.high,
         row=results.variant_name(variant, without=None if alone else factor),
-        group=f"{factor}: {level}" if level is not None and not alone else "",
+        group=f"{in_words(factor or '')}: {level}" if level is not None and not alone else "",
         panel=one.cell.get("label", NO_LABEL),
         series=one.cell.get("decoding", ""),
         about=about(one, results),
@@ -315,4 +315,6 @@ def _mark(results: Results, one: Estimate, factor: str | None) -> Mark:
 def _level_mark(results: Results, one: Estimate) -> Mark:
     level, factor, label = (one.cell[name] for name in ("level", "factor", "label"))
     described = about(one, results)
-    return Mark(one.value or 0.0, one.low, one.high, row=level, group=factor, panel=label, about=described)
+    return Mark(
+        one.value or 0.0, one.low, one.high, row=level, group=in_words(factor), panel=label, about=described
+    )

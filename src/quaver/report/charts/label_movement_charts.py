@@ -36,7 +36,7 @@ from quaver.report.charts.theme import (
     texts,
 )
 from quaver.report.estimate_index import NO_LABEL, Results, varying, without
-from quaver.report.page_words import printed, slug
+from quaver.report.page_words import in_words, printed, slug
 from quaver.report.table_rows import ENDS, Column, Table, listed, plain, share, text
 
 _MOST_SHIFTS = 40
@@ -85,7 +85,7 @@ def _name(one: Estimate, columns: list[str], results: Results) -> str:
     """Its cell; each level with its factor if the cells are of different factors."""
     if all(column in one.cell for column in columns):
         return cell_name(one, columns, results)
-    parts = [f"{c}: {' '.join(names(one, [c], results))}" for c in columns if c in one.cell]
+    parts = [f"{in_words(c)}: {' '.join(names(one, [c], results))}" for c in columns if c in one.cell]
     return " · ".join(parts) or "all answers"
 
 
@@ -189,7 +189,7 @@ def _shares(
 ) -> Figure:
     factor = results.grouping_factor
     several = levels or len({one.cell["variant"] for one in shown}) > 1
-    title = "How often each label is given" + (f", by {factor}" if factor and several else "")
+    title = "How often each label is given" + (f", by {in_words(factor)}" if factor and several else "")
     title += f" (model {model})" if len(results.models) > 1 and not levels else ""
     gold = " Dashed: the share among the gold labels." if results.gold_shares else ""
     every = any(one.cell.get("label") == NO_LABEL for one in shown)
@@ -220,7 +220,9 @@ def _levels(results: Results, section: Section) -> Iterator[Figure]:
     name = "no label" if label == NO_LABEL else f"“{results.label_name(label)}”"
     title = f"How far each factor moves the share of {name}"
     shown = [one for one in moved if one.measure == "level_shares" and one.cell["label"] == label]
-    ranges = [f"{one.cell['factor']}, by {printed(one.value or 0.0, percent=True)}" for one in spans]
+    ranges = [
+        f"{in_words(one.cell['factor'])}, by {printed(one.value or 0.0, percent=True)}" for one in spans
+    ]
     yield Figure(
         draw=partial(level_chart, results, moved, label),
         estimates=[*shown, *(one for one in moved if one.measure in ("label_range", "variation"))],
@@ -247,7 +249,7 @@ def _spoken_shares(results: Results, shown: Sequence[Estimate], factor: str | No
             if results.factor_levels.get(one.cell["variant"], {}).get(factor or "") == level:
                 spans.setdefault(one.cell.get("label", ""), []).append(one.value or 0.0)
         parts = [f"{results.label_name(label)} {_range(values)}" for label, values in spans.items()]
-        said.append(f"{factor} {level}: {', '.join(parts)}")
+        said.append(f"{in_words(factor or '')} {level}: {', '.join(parts)}")
     return "; ".join(said) + "."
 
 
@@ -314,7 +316,7 @@ def _level_rows(
     for at, factor in enumerate(order):
         levels = sorted(found[factor], key=lambda one: one.value or 0.0)
         low, high = levels[0].value or 0.0, levels[-1].value or 0.0
-        name = "items, by gold label" if factor == "gold" else factor
+        name = "items, by gold label" if factor == "gold" else in_words(factor)
         spans.append({"y": at, "value": low, "high": high, "factor": name})
         codes = [one.cell["level"] for one in levels]
         names = [results.label_name(code) for code in codes] if factor == "gold" else codes

@@ -185,7 +185,7 @@ def _kinds(known: Sequence[Estimate]) -> dict[frozenset[str], str]:
     headings = {}
     for kind in kinds:
         fixed = [column for column in order if column in kind - common]
-        headings[kind] = f"within one {' and '.join(fixed)}" if fixed else "over all"
+        headings[kind] = f"within one {' and '.join(map(in_words, fixed))}" if fixed else "over all"
     return headings
 
 
@@ -242,7 +242,7 @@ class _Rows:
             one.low,
             one.high,
             row=" · ".join(found) or "all answers",
-            group=f"{self.factor}: {level}" if grouped else kind,
+            group=f"{in_words(self.factor or '')}: {level}" if grouped else kind,
             panel=one.cell.get(self.panel, "") if self.panel else "",
             series=one.cell.get(self.series, "") if self.series else "",
             about=about(one, self.results),

@@ -14,7 +14,7 @@ from quaver.report.charts.grid import Bar, draw_stacks
 from quaver.report.charts.plane import Guide, Plane, Spot, draw_plane
 from quaver.report.charts.theme import about
 from quaver.report.estimate_index import Results, varying, without
-from quaver.report.page_words import printed, slug
+from quaver.report.page_words import in_words, printed, slug
 from quaver.report.table_rows import ENDS, listed, plain, share, text
 
 _KINDS = {"intra_pss_cumulative": "the first k repeats", "intra_pss_adjacent": "repeat k and the next"}
@@ -287,7 +287,7 @@ def _forest(shown: Sequence[Estimate], results: Results, factor: str | None) -> 
             marks.append(Mark(value, one.low, one.high, row=row, panel=model, about=described))
         else:
             row = results.factor_levels.get(variant, {}).get(factor, "")
-            marks.append(Mark(value, row=row, group=factor, panel=model, about=described))
+            marks.append(Mark(value, row=row, group=in_words(factor), panel=model, about=described))
     if factor is not None:
         levels = results.factors[factor]
         marks.sort(key=lambda mark: levels.index(mark.row) if mark.row in levels else len(levels))

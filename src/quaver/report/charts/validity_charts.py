@@ -247,7 +247,7 @@ def _choices(drawn: Sequence[Estimate], results: Results) -> tuple[list[dict[str
         levels = {one[column] for one in made if column in one}
         order = [*results.order(column), *sorted(levels)]
         for level in dict.fromkeys(one for one in order if one in levels):
-            name = fitted(f"{column}: {level}", _CURVE_NAMES)
+            name = fitted(f"{in_words(column)}: {level}", _CURVE_NAMES)
             names.append(name)
             rows += [
                 {"place": at, "choice": name, "verdict": drawn[at].details["verdict"]}
