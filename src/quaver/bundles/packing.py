@@ -309,7 +309,7 @@ def _items(study: Study, kept: Collection[str], frame: pl.DataFrame, *, copies: 
     """The items with some of their fields, and as numbers the groups whose items are labelled alike."""
     items = study.experiment.items
     measured = MeasuredStudy(study.source, measurable(study.source, frame))
-    found = [] if frame.is_empty() else measured.clusters()
+    found = [] if frame.is_empty() else measured.clusters
     columns = [one.cell["column"] for one in found if one.details.get("clustered")]
     hidden: list[dict[str, Any]] = [{} for _ in items]
     for column in columns:

@@ -98,10 +98,10 @@ ALL: Mapping[str, str] = {"view": "all answers"}
 def in_words(column: str) -> str:
     """A column, or a measure without a name of its own, as charts call it: a factor by its study's name.
 
-    >>> in_words("paraphrase_temperature"), in_words("factor_output")
-    ('paraphrase temperature', 'output')
+    >>> in_words("paraphrase_temperature"), in_words("factor_output × tone")
+    ('paraphrase temperature', 'output × tone')
     """
-    return one_line(named_by_study(column).replace("_", " "))
+    return one_line(" × ".join(map(named_by_study, column.split(" × "))).replace("_", " "))
 
 
 def presentation_of(measure: str) -> Presentation:

@@ -72,7 +72,7 @@ def collected(study: StudySource, now: StudyStatus | None = None) -> dict[str, A
 def report(study: StudySource, folder: Path) -> Path:
     """Write a study's report to a folder; its path."""
     measured = MeasuredStudy(study)
-    path = written(measured, folder, resolved(study), measured.estimates())
+    path = written(measured, folder, resolved(study), measured.estimates(pictured=True))
     check_outgoing(written_report(path))
     return path
 
@@ -118,7 +118,7 @@ def charts(study: StudySource, width: int) -> dict[str, Any]:
     drawn = chart_objects(
         lock=study.lock(),
         annotations=measured.frame,
-        estimates=measured.estimates(),
+        estimates=measured.estimates(pictured=True),
         further=measured.charts(),
         width=width,
     )

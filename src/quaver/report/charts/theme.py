@@ -169,7 +169,8 @@ def finished(chart: Any, *, width: int, title: str = "", subtitle: str = "") -> 
 
 def texts(rows: list[dict[str, Any]], y: Any, x: Any = None, **look: Any) -> Any:
     """Texts, each in its row's place; from the left edge where no place across is given."""
-    drawn = Layer(inline(rows)).mark_text(**{"fontSize": TEXT, "color": INK, "align": "left"} | look)
+    shown: dict[str, Any] = {"fontSize": TEXT, "color": INK, "align": "left", **look}
+    drawn = Layer(inline(rows)).mark_text(**shown)
     return drawn.encode(y=y, x=fixed("X", 0) if x is None else x, text=WRITTEN)
 
 

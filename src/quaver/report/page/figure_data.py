@@ -213,20 +213,26 @@ def _lines(
     )
     ranked = counted.sort(["labelled", "len", "label"], descending=[True, True, False])
     modal = ranked.group_by(_WHERE, maintain_order=True).agg(pl.col("label").first())
-    variants = {str(one["id"]): at for at, one in enumerate(results.variants)}
-    places = {item: at for at, item in enumerate(items)}
+    places = {
+        "model": {name: at for at, name in enumerate(results.models)},
+        "decoding": {name: at for at, name in enumerate(results.decodings)},
+        "variant": {str(one["id"]): at for at, one in enumerate(results.variants)},
+        "item": {item: at for at, item in enumerate(items)},
+        "label": {code: at for at, code in enumerate((*codes, NO_LABEL))},
+    }
+    placed = modal.filter(pl.col("variant").is_in([*places["variant"]])).with_columns(
+        pl.col(name).replace_strict(known, default=0, return_dtype=pl.Int64) for name, known in places.items()
+    )
     width = _width(len(codes))
-    written = {code: _digits(at, width) for at, code in enumerate(codes)} | {NO_LABEL: _UNLABELLED * width}
+    digits = b"".join(_digits(at, width) for at in range(len(codes))) + _UNLABELLED * width
+    written = np.frombuffer(digits, dtype=np.uint8).reshape(-1, width)
     blank = np.frombuffer(_NOT_ASKED * width, dtype=np.uint8)
-    tables: dict[tuple[int, int], Any] = {}
-    for model, decoding, variant, item, label in modal.iter_rows():
-        if variant not in variants:
-            continue
-        key = (_place(results.models, model), _place(results.decodings, decoding))
-        if key not in tables:
-            tables[key] = np.tile(blank, (len(variants), len(items), 1))
-        tables[key][variants[variant], places[item]] = np.frombuffer(written[label], dtype=np.uint8)
-    return {key: [line.tobytes().decode() for line in tables[key]] for key in sorted(tables)}
+    found_lines = {}
+    for (model, decoding), part in placed.group_by(["model", "decoding"]):
+        table = np.tile(blank, (len(results.variants), len(items), 1))
+        table[part["variant"].to_numpy(), part["item"].to_numpy()] = written[part["label"].to_numpy()]
+        found_lines[int(model), int(decoding)] = [line.tobytes().decode() for line in table]
+    return dict(sorted(found_lines.items()))
 
 
 def _raw_answers(

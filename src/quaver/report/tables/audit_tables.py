@@ -31,10 +31,13 @@ def flips_table(results: Results) -> Table:
     def accuracy(heading: str, kind: str) -> Column:
         return Column(heading, lambda one: _known_share(beside[id(one)].get(f"_accuracy_{kind}")))
 
+    def counted(kind: str) -> Column:
+        return tally(kind, lambda one: one.details.get(kind, 0))
+
     columns = (
         *_cells(whole, results),
         Column("different labels", _known_share),
-        *(Column(kind, lambda one, kind=kind: f"{one.details.get(kind, 0):,}") for kind in _FLIPS),
+        *map(counted, _FLIPS),
         accuracy("correct by the first", "first"),
         accuracy("by the second", "second"),
         Column("gain", lambda one: _with_ends(beside[id(one)].get("_accuracy_gain"))),
@@ -79,8 +82,12 @@ def compliance_table(results: Results) -> Table:
     some = [
         one for one in some if "variant" in one.cell or one.details.get("answers") != asked[_condition(one)]
     ]
+
+    def named(name: str) -> Column:
+        return text(name, lambda one: one.cell.get(name, ""))
+
     columns = (
-        *(text(name, lambda one, name=name: one.cell.get(name, "")) for name in shared),
+        *map(named, shared),
         text("by", lambda one: ", ".join(_about(one))),
         text("level", lambda one: _level(one, results)),
         share("valid", "value"),

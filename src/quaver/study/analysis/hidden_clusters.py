@@ -23,7 +23,7 @@ from quaver.study.sources.conclusion_measures import concluded_about
 from quaver.study.sources.study_plugins import Measurement
 from quaver.study.sources.study_source import StudySource
 
-_IN_PASSING = 5_000
+IN_PASSING = 5_000
 """Items; the texts of more take a second or longer to compare, which only a report or a measurement does."""
 
 _AGAIN, _ROWS = 3, 4
@@ -53,7 +53,7 @@ def hidden_clusters(
     }
     if group is not None:
         columns[group] = [item.groups.get(group) for item in items]
-    if NEAR_DUPLICATES not in columns and (len(items) <= _IN_PASSING or not in_passing):
+    if NEAR_DUPLICATES not in columns and (len(items) <= IN_PASSING or not in_passing):
         columns |= _copies(study, items)
     if not columns:
         return []

@@ -27,6 +27,7 @@ from quaver.measures.variation.label_movement import label_movement
 from quaver.measures.variation.label_shares import distributions
 from quaver.report.findings.decision import ELSEWHERE, EXCEPTED, wrong_groups
 from quaver.study.analysis.hidden_clusters import (
+    IN_PASSING,
     clustered,
     doubted,
     hidden_clusters,
@@ -56,6 +57,8 @@ _KINDS: tuple[Literal["noisy", "random"], ...] = ("noisy", "random")
 _MOST_ROWS = 200_000
 """Of more answers, the baselines are made from as many whole items as that."""
 _MATRIX = 24
+_UNEQUAL = "unequal numbers of predictions"
+"""What a warning says of cells that rest on different numbers, classes among them."""
 
 
 class MeasuredStudy:
@@ -124,14 +127,17 @@ class MeasuredStudy:
             name: [*some] for name, some in levels.items() if len(some) > 1 and name in self.first.columns
         }
 
-    def clusters(self, *, in_passing: bool = False) -> list[Estimate]:
+    @cached_property
+    def clusters(self) -> list[Estimate]:
         """Whether items come in groups that the study does not declare (see `hidden_clusters`)."""
-        return hidden_clusters(self.study, self.first, self.group, in_passing=in_passing)
+        if len(self.experiment.items) <= IN_PASSING:
+            return self.seen_clusters
+        return hidden_clusters(self.study, self.first, self.group)
 
     @cached_property
     def seen_clusters(self) -> list[Estimate]:
         """The same, without the texts of many items."""
-        return self.clusters(in_passing=True)
+        return hidden_clusters(self.study, self.first, self.group, in_passing=True)
 
     # ---------------------------------------------------------------------------- what it measures
 
@@ -144,13 +150,35 @@ class MeasuredStudy:
             found += own.of(frame)
         return self._doubted(found)
 
-    def estimates(self, names: Sequence[str] | None = None) -> list[Estimate]:
-        """The measures that the study's file asks for."""
+    def estimates(self, names: Sequence[str] | None = None, *, pictured: bool = False) -> list[Estimate]:
+        """The measures that the study's file asks for.
+
+        Args:
+            names: These alone.
+            pictured: Whether charts show them too, so that what they show in detail is measured once.
+        """
         asked = self.asked if names is None else measurements(self.study, names, self.frame)
         if names is None:
             more = coder_measures_of_gold(self.study, {one.measure for one in asked})
             asked = asked + [measurement(self.study, one, self.frame, ("items", "coders")) for one in more]
-        return self._doubted([found for one in asked for found in taken(self.study, one, self.whole)])
+        made = []
+        for one in asked:
+            known = self._of_detailed(one) if pictured else None
+            made += taken(self.study, one, self.whole) if known is None else known
+        return self._doubted(made)
+
+    def _of_detailed(self, one: Measurement) -> list[Estimate] | None:
+        """The estimates of a measure from those that charts show; None where these would differ."""
+        alone = not self.frame.is_empty() and _first(self.whole) is self.whole
+        if not alone or one.measure not in _OF or one.flagged != "with" or one.options.get("classes"):
+            return None
+        try:
+            detailed = _detailed(one, self.whole)
+        except QuaverError:  # `taken` says why it is not measured
+            return None
+        if any(_UNEQUAL in warning for found in detailed for warning in found.warnings):
+            return None
+        return [replace(found, distribution=None) for found in detailed if "class" not in found.cell]
 
     def _doubted(self, made: list[Estimate]) -> list[Estimate]:
         """The estimates, with a warning where their items come in groups that the study does not declare."""
@@ -163,7 +191,7 @@ class MeasuredStudy:
         found = [made for one in audit(self.study, self.frame) for made in one.or_why(self.whole)]
         if self.frame.is_empty():
             return found
-        return [*found, *with_wider(self.study, self.clusters(), self.asked, self.first)]
+        return [*found, *with_wider(self.study, self.clusters, self.asked, self.first)]
 
     def quality(self) -> list[Estimate]:
         """The gate before every number: the quality of the answers, and whether items come in groups."""
@@ -340,12 +368,12 @@ def pictured(measurements: Sequence[Measurement], whole: Gathered, seed: int) ->
     asked = list(once.values())
     if not asked:
         return found
-    read = whole.only("evaluator", (first,))
+    read = _first(whole)
     few = _sample(read.frame, seed)
     plain: dict[str, list[Estimate]] = {name: [] for name in _OF}
     for one in asked:
         with suppress(QuaverError):
-            known = one.of(read, classes=True, keep=["distribution"])
+            known = _detailed(one, read)
             if not one.options.get("classes"):  # else the file's own estimates have them
                 found += [replace(own, distribution=None) for own in known if "class" in own.cell]
             found += [*distributions(known, matrix=_MATRIX), *_predictors(one, few)]
@@ -353,6 +381,16 @@ def pictured(measurements: Sequence[Measurement], whole: Gathered, seed: int) ->
     if all(plain.values()):
         found.append(sensitivity_with_consistency(*plain.values()))
     return found
+
+
+def _first(whole: Gathered) -> Gathered:
+    """The annotations of the first evaluator."""
+    return whole.only("evaluator", (str(whole["evaluator"][0]),))
+
+
+def _detailed(one: Measurement, read: Gathered) -> list[Estimate]:
+    """A measure of all items and of each class, with each item's own value, taken once."""
+    return read.kept(("detailed", id(one)), lambda: one.of(read, classes=True, keep=["distribution"]))
 
 
 def _predictors(one: Measurement, frame: pl.DataFrame) -> Iterator[Estimate]:

@@ -87,7 +87,7 @@ def certify(
     groups = [one.options.get("group") for one in taken] + [one.group for one in study.spec.conclusions]
     group = study.spec.group or next((name for name in groups if name), None)
     hidden = ""
-    if group is None and (found := clustered(MeasuredStudy(study, frame).clusters())):
+    if group is None and (found := clustered(MeasuredStudy(study, frame).clusters)):
         hidden = max(found, key=lambda one: float(one.details["effect"])).cell["column"]
         alone = pl.col("item").cast(pl.String)
         grouped = with_column(study, frame, hidden).with_columns(pl.col(hidden).fill_null(alone))
