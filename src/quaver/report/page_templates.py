@@ -47,6 +47,7 @@ def _environment() -> jinja2.Environment:
     environment.filters |= {
         "by_share": _by_share,
         "capital": capital,
+        "clauses": _clauses,
         "completeness": completeness,
         "correct": _correct,
         "count": count,
@@ -59,9 +60,11 @@ def _environment() -> jinja2.Environment:
         "interval": interval,
         "mirrored": _mirrored,
         "number": number,
+        "one_line": _one_line,
         "percent": percent,
         "points": points,
         "quoted": quoted,
+        "repr": repr,
         "resampled": _resampled,
         "shortened": shortened,
         "slug": slug,
@@ -106,7 +109,7 @@ def _ends(values: list[float]) -> str:
 
 def paragraph(name: str, **facts: Any) -> str:
     """A text of a template, on one line: in the template it may be broken anywhere."""
-    return " ".join(template(name).render(facts).split())
+    return _one_line(template(name).render(facts))
 
 
 def phrases(name: str, **facts: Any) -> Callable[..., str]:
@@ -114,7 +117,7 @@ def phrases(name: str, **facts: Any) -> Callable[..., str]:
     macros = template(name).make_module(facts)
 
     def say(phrase: str, *about: Any) -> str:
-        return " ".join(getattr(macros, phrase)(*about).split())
+        return _one_line(getattr(macros, phrase)(*about))
 
     return say
 
@@ -123,6 +126,16 @@ def marked_phrases(name: str, **facts: Any) -> Callable[..., Markup]:
     """The same of a template of HTML."""
     say = phrases(name, **facts)
     return lambda phrase, *about: Markup(say(phrase, *about))
+
+
+def _one_line(text: str) -> str:
+    """A part of a template on one line."""
+    return " ".join(text.split())
+
+
+def _clauses(lines: str, by: str) -> str:
+    """What a part of a template says, a clause a line, with something between them."""
+    return by.join(line for line in map(str.strip, lines.splitlines()) if line)
 
 
 def _by_share(shares: Mapping[str, float]) -> list[tuple[str, float]]:

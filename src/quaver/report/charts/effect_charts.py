@@ -10,7 +10,6 @@ from quaver.core.records import Estimate
 from quaver.report.charts.chart import BARS, Figure, cell_name, chart, cut, spoken
 from quaver.report.charts.forest import Forest, Mark, Reference, draw_forest
 from quaver.report.charts.scores import score_chart
-from quaver.report.charts.theme import about
 from quaver.report.estimate_index import NO_LABEL, Results, varying
 from quaver.report.page_words import in_words, printed
 
@@ -68,15 +67,13 @@ def _figure(
     columns = [column for column in varying(every) if column not in ("factor", "level")]
     series = list(dict.fromkeys(cell_name(one, columns, results, "") for one in some))[:_MOST_SERIES]
     marks = [
-        Mark(
-            one.value or 0.0,
-            one.low,
-            one.high,
+        Mark.of(
+            one,
+            results,
             row=one.cell.get("level", ""),
             group=in_words(one.cell.get("factor", "")),
             panel=_OUTCOMES.get(measures[one.measure], ""),
             series=cell_name(one, columns, results, ""),
-            about=about(one, results),
         )
         for one in some
         if cell_name(one, columns, results, "") in series
@@ -300,21 +297,16 @@ def _mark(results: Results, one: Estimate, factor: str | None) -> Mark:
     variant = one.cell["variant"]
     level = results.factor_levels.get(variant, {}).get(factor or "")
     alone = len(results.factors) < 2
-    return Mark(
-        one.value or 0.0,
-        one.low,
-        one.high,
+    return Mark.of(
+        one,
+        results,
         row=results.variant_name(variant, without=None if alone else factor),
         group=f"{in_words(factor or '')}: {level}" if level is not None and not alone else "",
         panel=one.cell.get("label", NO_LABEL),
         series=one.cell.get("decoding", ""),
-        about=about(one, results),
     )
 
 
 def _level_mark(results: Results, one: Estimate) -> Mark:
     level, factor, label = (one.cell[name] for name in ("level", "factor", "label"))
-    described = about(one, results)
-    return Mark(
-        one.value or 0.0, one.low, one.high, row=level, group=in_words(factor), panel=label, about=described
-    )
+    return Mark.of(one, results, row=level, group=in_words(factor), panel=label)

@@ -9,6 +9,7 @@ from typing import Any
 
 import altair as alt
 
+from quaver.core.records import Estimate
 from quaver.report.charts.theme import (
     ABOUT,
     COLOUR,
@@ -24,6 +25,7 @@ from quaver.report.charts.theme import (
     WIDE_HEADING,
     WRITTEN,
     Layer,
+    about,
     by_model,
     fitted,
     fixed,
@@ -35,6 +37,7 @@ from quaver.report.charts.theme import (
     scale,
     text_width,
 )
+from quaver.report.estimate_index import Results
 from quaver.report.page_words import one_line
 
 _GAP = 14
@@ -62,6 +65,11 @@ class Mark:
     series: str = ""
     far: tuple[float, float] | None = None
     about: str = ""
+
+    @classmethod
+    def of(cls, one: Estimate, results: Results, **where: Any) -> Mark:
+        """An estimate in its row, group, panel and series."""
+        return cls(one.value or 0.0, one.low, one.high, about=about(one, results), **where)
 
 
 @dataclass(frozen=True, slots=True)

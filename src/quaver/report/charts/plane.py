@@ -16,6 +16,7 @@ import vl_convert
 from altair.utils import schemapi
 from markupsafe import Markup, escape
 
+from quaver.core.records import Estimate
 from quaver.report.charts.theme import (
     ABOUT,
     BARE,
@@ -33,6 +34,7 @@ from quaver.report.charts.theme import (
     TEXT,
     TITLE,
     Layer,
+    about,
     by_model,
     fitted,
     inline,
@@ -46,6 +48,7 @@ from quaver.report.charts.theme import (
     text_width,
     title_lines,
 )
+from quaver.report.estimate_index import Results
 from quaver.report.page_words import printed
 
 _GAP = 26
@@ -74,6 +77,11 @@ class Spot:
     right: float | None = None
     about: str = ""
     name: str = ""
+
+    @classmethod
+    def of(cls, x: float, one: Estimate, results: Results, **where: Any) -> Spot:
+        """An estimate at a place across, in its panel and series."""
+        return cls(x, one.value or 0.0, one.low, one.high, about=about(one, results), **where)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from quaver.core.rows import Presentation
 from quaver.report.charts.chart import BARS, MOST_SERIES, Figure, cell_name, cut, names
 from quaver.report.charts.forest import Forest, Mark, Reference, draw_forest
 from quaver.report.charts.plane import Guide, Plane, Spot, draw_plane
-from quaver.report.charts.theme import about
 from quaver.report.estimate_index import Results, varying
 from quaver.report.page_words import ALL, capital, in_words, presentation_of, printed, section_of, slug
 
@@ -81,14 +80,12 @@ def trend_figure(measure: str, results: Results) -> Figure | None:
     series = list(dict.fromkeys(cell_name(one, rest, results, default) for one in some))
     drawn = set(series[:MOST_SERIES])
     spots = [
-        Spot(
+        Spot.of(
             at[frozenset(one.cell.items())],
-            one.value or 0.0,
-            one.low,
-            one.high,
+            one,
+            results,
             panel=one.cell.get("model", "") if panel else "",
             series=cell_name(one, rest, results, default),
-            about=about(one, results),
         )
         for one in sorted(some, key=lambda one: at[frozenset(one.cell.items())])
         if cell_name(one, rest, results, default) in drawn
@@ -237,15 +234,13 @@ class _Rows:
         grouped = level is not None and len(self.results.factors) > 1
         found = names(one, self.columns, self.results, without=self.factor if grouped else None)
         kind = self.kinds.get(frozenset(one.cell) - set(ALL), "")
-        return Mark(
-            one.value or 0.0,
-            one.low,
-            one.high,
+        return Mark.of(
+            one,
+            self.results,
             row=" · ".join(found) or "all answers",
             group=f"{in_words(self.factor or '')}: {level}" if grouped else kind,
             panel=one.cell.get(self.panel, "") if self.panel else "",
             series=one.cell.get(self.series, "") if self.series else "",
-            about=about(one, self.results),
         )
 
 

@@ -41,18 +41,7 @@ def intra_pss_repeats(results: Results) -> Iterator[Figure]:
         name = cell_name(one, columns, results, "")
         if name in shown:
             x = places[one.measure][one.cell["repeats"]]
-            spots.append(
-                Spot(
-                    x,
-                    one.value or 0.0,
-                    one.low,
-                    one.high,
-                    one.measure,
-                    name,
-                    size=22,
-                    about=about(one, results),
-                )
-            )
+            spots.append(Spot.of(x, one, results, panel=one.measure, series=name, size=22))
     spots.sort(key=lambda spot: list(_KINDS).index(spot.panel))
     plane = Plane(
         spots,
@@ -136,14 +125,7 @@ def _figure(measure: str, results: Results, known: dict[str, float]) -> Iterator
     named = list(dict.fromkeys(series(one) for one in some))[:MOST_SERIES]
     name, axis = _DISTANCES_KINDS[measure]
     spots = [
-        Spot(
-            known[one.cell["variant"]],
-            one.value or 0.0,
-            one.low,
-            one.high,
-            series=series(one),
-            about=about(one, results),
-        )
+        Spot.of(known[one.cell["variant"]], one, results, series=series(one))
         for one in some
         if series(one) in named
     ]

@@ -7,7 +7,7 @@ Which clauses there are is decided here; their words stand in ``verdict_words.to
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from quaver.core.number_format import enumeration, percent, rounded, with_interval
+from quaver.core.number_format import enumeration, rounded
 from quaver.core.records import Estimate
 from quaver.core.rows import Rows
 from quaver.report.estimate_index import NO_LABEL, Results
@@ -204,21 +204,15 @@ class _Said:
         few = [part for part in parts if part.measure == "class_found"]
         broken = [part for part in parts if part.measure == "broken_prompts"]
         others = [part for part in parts if part not in few and part not in broken]
-        clauses = [self._say("beside", part) for part in (*one.exceptions, *others)]
-        if len(few) > _NAMED:
-            clauses.append(self._say("too_few", len(few)))
-        else:
-            clauses += [self._say("beside", part) for part in few]
-        clauses += [self._say("clustered", column) for column in one.grouped[:1]]
-        clauses += [self._say("beside", part) for part in broken]
-        return _sentence("; ".join(clauses)) if clauses else ""
+        said = self._say("limits", [*one.exceptions, *others], few, one.grouped[:1], broken)
+        return _sentence(said) if said else ""
 
     def _movement(self) -> str:
         """What moves the labels: another prompt, asking again, and which part of the prompt."""
         seen = [one for one in self.found if one.known("flips_prompts") or one.known("flips_repeats")]
         if not seen:
             return _UNSEEN
-        return self._moved(seen[0]) if self.alone else _compared(seen)
+        return self._moved(seen[0]) if self.alone else self._compared(seen)
 
     def _moved(self, one: Recommendation) -> str:
         """What moves one model's labels, without what the first sentence has said already."""
@@ -227,22 +221,19 @@ class _Said:
             shares = sorted(details.get("shares", {}).items(), key=lambda pair: pair[1])
             if shares and shares[-1][1] - shares[0][1] >= _APART:
                 return self._say("missing", shares[0], shares[-1], str(details["by"]))
-        prompts, repeats = one.known("flips_prompts"), one.known("flips_repeats")
-        clauses = []
-        if prompts is not None and (one.reason not in _SAID or one.on_a_scale):
-            however = ", near or far" if one.on_a_scale else ""
-            clauses.append(f"another prompt changes {with_interval(prompts)} of the labels{however}")
-        if repeats is None and not clauses:
-            clauses.append("no prompt was asked twice, so part of that may be chance")
-        elif repeats is not None and one.reason != "repetition":
-            of = "" if clauses else " of the labels"
-            clauses.append(f"asking again with the same prompt changes {with_interval(repeats)}{of}")
         top = one.verdict.top
-        if top is not None:
-            shares = sorted(top.details["shares"].items(), key=lambda pair: pair[1])
-            clauses.append(self._say("factor", shares[0], shares[-1], top.cell))
-        said = "; ".join(clauses)
+        shares = [] if top is None else sorted(top.details["shares"].items(), key=lambda pair: pair[1])
+        factor = self._say("factor", shares[0], shares[-1], top.cell) if top is not None else ""
+        said = self._say("moved", one, one.reason in _SAID, factor)
         return _sentence(said or "chance, when the same prompt is asked again; only one prompt was tried")
+
+    def _compared(self, seen: Sequence[Recommendation]) -> str:
+        """How far another prompt, and asking again, move the labels of each of several models."""
+        judged = [one for one in seen if one.reason not in _WITHOUT_LABELS] or seen
+        prompts = {one.model: own for one in judged if (own := one.known("flips_prompts"))}
+        repeats = [own for one in judged if (own := one.known("flips_repeats"))]
+        said = self._say("compared", prompts, repeats)
+        return _sentence(said) if said else _UNSEEN
 
     def _next_step(self) -> str:
         """What to do next, for the model whose labels can best be used."""
@@ -278,31 +269,6 @@ def _without_intervals(one: Recommendation) -> Recommendation:
     bare = {name: replace(own, low=None, high=None) for name, own in one.verdict.evidence.items()}
     evidence = tuple(replace(own, low=None, high=None) for own in one.evidence)
     return replace(one, verdict=replace(one.verdict, evidence=bare), evidence=evidence)
-
-
-def _compared(seen: Sequence[Recommendation]) -> str:
-    """How far another prompt, and asking again, move the labels of each of several models."""
-    judged = [one for one in seen if one.reason not in _WITHOUT_LABELS] or list(seen)
-    prompts, repeats = (
-        {one.model: own for one in judged if (own := one.known(name))}
-        for name in ("flips_prompts", "flips_repeats")
-    )
-    clauses = []
-    if 0 < len(prompts) <= _NAMED:
-        each = (f"{with_interval(own)} of the labels of {quoted(model)}" for model, own in prompts.items())
-        clauses.append(f"another prompt changes {enumeration(each)}")
-    elif prompts:
-        clauses.append(
-            f"another prompt changes {_range(prompts.values())} of the labels, depending on the model"
-        )
-    if repeats:
-        clauses.append(f"asking again with the same prompt changes {_range(repeats.values())}")
-    return _sentence("; ".join(clauses)) if clauses else _UNSEEN
-
-
-def _range(some: Iterable[Estimate]) -> str:
-    values = [one.value or 0.0 for one in some]
-    return " to ".join(dict.fromkeys((percent(min(values)), percent(max(values)))))
 
 
 def unanswered(results: Results) -> int:

@@ -56,7 +56,10 @@ def method_paragraph(results: Results, cost: Table) -> str:
         models=[] if bare else _models(lock.get("models", {})),
         engines=_engines(results),
         flagged=sum(bool(one.get("covariates", {}).get("flagged")) for one in results.variants),
-        decodings=[] if results.imported else _decodings(lock),
+        decodings={} if results.imported else lock.get("decodings", {}),
+        asked_times=_asked_times(lock.get("conditions", ())),
+        own_limits=any(one.get("max_tokens") for one in lock.get("variants", ())),
+        usual=_DEFAULTS,
         collection=lock.get("collection", {}),
         edits=paraphrases.get("edits", ()),
         measures=list(dict.fromkeys(measures)),
@@ -119,33 +122,13 @@ def _values(levels: Iterable[Mapping[str, Any]], key: str) -> list[float]:
     return sorted({float(one[key]) for one in levels if isinstance(one.get(key), (int, float))})
 
 
-def _decodings(lock: Mapping[str, Any]) -> list[str]:
-    """How answers were sampled, a phrase each decoding."""
-    asked: dict[str, set[int]] = {}
-    for one in lock.get("conditions", ()):
+def _asked_times(conditions: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
+    """How often each text was asked about under each decoding."""
+    found: dict[str, set[int]] = {}
+    for one in conditions:
         if not one.get("follow_up"):
-            asked.setdefault(str(one.get("decoding")), set()).add(int(one.get("repeats", 1)))
-    own_limits = any(one.get("max_tokens") for one in lock.get("variants", ()))
-    found = []
-    for name, facts in lock.get("decodings", {}).items():
-        heat, words = facts.get("temperature"), []
-        if heat is not None:
-            words.append("greedily" if heat == 0 else f"at temperature {heat:g}")
-        if facts.get("max_tokens"):
-            beside = " unless the prompt sets another limit" if own_limits else ""
-            words.append(f"at most {facts['max_tokens']:,} tokens{beside}")
-        for key, usual in _DEFAULTS.items():
-            if facts.get(key, usual) != usual:
-                words.append(f"{key} {facts[key]}")
-        if facts.get("stop"):
-            words.append(f"ended by {' or '.join(map(repr, facts['stop']))}")
-        if facts.get("constraint") == "labels":
-            words.append("constrained to the labels")
-        repeats = sorted(asked.get(str(name), ()))
-        if repeats and repeats != [1]:
-            words.append(f"{' or '.join(map(str, repeats))} times each")
-        found.append(f"“{name}”: {', '.join(words)}")
-    return found
+            found.setdefault(str(one.get("decoding")), set()).add(int(one.get("repeats", 1)))
+    return {name: sorted(times) for name, times in found.items()}
 
 
 def _cited(results: Results) -> list[str]:

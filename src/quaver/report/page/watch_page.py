@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
-
-from markupsafe import Markup, escape
+from typing import Final, NamedTuple
 
 from quaver.report.page_templates import template
 from quaver.report.page_words import shortened
@@ -47,11 +45,12 @@ class WatchedModel:
 
 
 class _Drawn(NamedTuple):
-    """A chart with its words."""
+    """A chart with its words: values ruled across, with their heights, and each line by its name."""
 
     title: str
     words: str
-    picture: Markup
+    rules: Sequence[tuple[float, float]]
+    lines: Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,74 +74,56 @@ class WatchPage:
     def html(self) -> str:
         """It as one file that opens anywhere."""
         shown = [(model, _charts(model)) for model in self.models]
-        return template("watch.html").render(page=self, shown=shown)
+        sizes = {"width": _WIDTH, "height": _HEIGHT, "left": _LEFT, "dashes": _DASHES}
+        return template("watch.html").render(page=self, shown=shown, **sizes)
+
+
+_CHARTS: Final = {
+    "Evidence of a change": (
+        "Powers of ten below or above what an alarm takes (0); without a change the lines stay low.",
+        (-3.0, 1.0),
+    ),
+    "Labels": (
+        "The share of each label among the prompts of a look. Looks ask different prompts in turn.",
+        (0.0, 1.0),
+    ),
+    "Agreement with the first occasion": (
+        "Krippendorff’s alpha between each look’s labels and the first ones; 1 is the same labels.",
+        (0.0, 1.0),
+    ),
+}
+"""The charts of a model: what each shows, and the least that its axis spans."""
 
 
 def _charts(model: WatchedModel) -> list[_Drawn]:
-    drawn = [
-        _drawn(
-            "Evidence of a change",
-            "Powers of ten below or above what an alarm takes (0); without a change the lines stay low.",
-            model.evidence,
-            (-3.0, 1.0),
-        ),
-        _drawn(
-            "Labels",
-            "The share of each label among the prompts of a look. Looks ask different prompts in turn.",
-            _frequent(model.labels),
-            (0.0, 1.0),
-        ),
-        _drawn(
-            "Agreement with the first occasion",
-            "Krippendorff’s alpha between each look’s labels and the first ones; 1 is the same labels.",
-            model.alpha,
-            (0.0, 1.0),
-        ),
-    ]
-    return [one for one in drawn if one is not None]
+    """The charts of what was seen at two looks or more."""
+    drawn = []
+    every = (model.evidence, _frequent(model.labels), model.alpha)
+    for (title, (words, ends)), points in zip(_CHARTS.items(), every, strict=True):
+        if len({one.look for one in points}) > 1:
+            drawn.append(_drawn(title, words, points, ends))
+    return drawn
 
 
-def _drawn(title: str, words: str, points: Sequence[Point], ends: tuple[float, float]) -> _Drawn | None:
+def _drawn(title: str, words: str, points: Sequence[Point], ends: tuple[float, float]) -> _Drawn:
     """Lines over looks; drawn here, since a look should not wait for a library of charts."""
     looks = sorted({one.look for one in points})
-    if len(looks) < 2:
-        return None
-    low = min(ends[0], *(one.value for one in points))
-    high = max(ends[1], *(one.value for one in points))
-    step = max(1, len(looks) // _MOST_POINTS)
-    kept = {*looks[::step], looks[-1]}
+    values = [one.value for one in points]
+    low, high = min(ends[0], *values), max(ends[1], *values)
+    kept = {*looks[:: max(1, len(looks) // _MOST_POINTS)], looks[-1]}
 
-    def place(look: int, value: float) -> tuple[float, float]:
-        x = _LEFT + (_WIDTH - _LEFT - 10) * (look - looks[0]) / (looks[-1] - looks[0])
-        return x, 10 + (_HEIGHT - 20) * (high - value) / (high - low)
+    def height(value: float) -> float:
+        return 10 + (_HEIGHT - 20) * (high - value) / (high - low)
 
-    parts = [_ruled(value, place(looks[0], value)[1]) for value in (low, (low + high) / 2, high, 0.0)]
-    names = list(dict.fromkeys(one.series for one in points))
-    for at, name in enumerate(names):
-        line = [place(one.look, one.value) for one in points if one.series == name and one.look in kept]
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in line)
-        look = (
-            f'fill="none" stroke="var(--data-{at % 7})" stroke-width="2" stroke-dasharray="{_DASHES[at % 3]}"'
-        )
-        y = _HEIGHT + 18 * (at + 1)
-        said = f'font-size="13" fill="currentColor">{escape(shortened(name, 60))}'
-        parts += [
-            f'<polyline points="{path}" {look}/>',
-            f'<line x1="{_LEFT}" x2="{_LEFT + 30}" y1="{y - 4}" y2="{y - 4}" {look}/>',
-            f'<text x="{_LEFT + 38}" y="{y}" {said}</text>',
-        ]
-    box = f"0 0 {_WIDTH} {_HEIGHT + 18 * len(names) + 10}"
-    alternative = escape(f"{title}. {words}")
-    picture = f'<svg viewBox="{box}" role="img" aria-label="{alternative}">{"".join(parts)}</svg>'
-    return _Drawn(title, words, Markup(picture))
-
-
-def _ruled(value: float, y: float) -> str:
-    """A value's line across, with its number."""
-    words = f'text-anchor="end" font-size="12" fill="currentColor">{value:.2g}'
-    return (
-        f'<line x1="{_LEFT}" x2="{_WIDTH}" y1="{y:.1f}" y2="{y:.1f}" stroke="var(--rule)"/>'
-        f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" {words}</text>'
+    paths: dict[str, list[str]] = {}
+    for one in points:
+        line = paths.setdefault(one.series, [])
+        if one.look in kept:
+            x = _LEFT + (_WIDTH - _LEFT - 10) * (one.look - looks[0]) / (looks[-1] - looks[0])
+            line.append(f"{x:.1f},{height(one.value):.1f}")
+    rules = [(value, height(value)) for value in (low, (low + high) / 2, high, 0.0)]
+    return _Drawn(
+        title, words, rules, [(shortened(name, 60), " ".join(line)) for name, line in paths.items()]
     )
 
 
