@@ -110,6 +110,21 @@ def test_a_step_between_neighbours_weighs_little_on_a_scale() -> None:
     assert (ordinal["flips_agreement"] or 0.0) > 0.6
 
 
+def test_every_estimate_says_in_words_how_it_was_computed() -> None:
+    frame = pl.DataFrame(
+        {
+            "item": [1, 1, 2, 2] * 2,
+            "variant": list("vwvw") * 2,
+            "repeat": [0] * 4 + [1] * 4,
+            "label": list("aaabaabb"),
+        }
+    )
+    for one in label_flips(frame, [], labels=LabelSet(tuple(Label(code, code) for code in "ab"))):
+        how = one.method.partition("; ")[0].strip()
+        assert how, one.measure
+        assert not how.endswith((":", ";")), one.measure
+
+
 @pytest.mark.parametrize(
     ("bare", "expected"),
     [

@@ -48,10 +48,14 @@ _RESAMPLES = 500
 _KAPPA = "Cohen's kappa of labels and gold labels, weighted by the level of measurement"
 _BIAS = "mean difference of labels and gold labels, in standard deviations of the gold labels"
 _HOW = "share of pairs of labels that differ: "
-_WHAT = {
-    "flips_repeats": "one item, one prompt, two repeats",
-    "flips_prompts": "one item, two prompts",
-    "flips_chance": "two items, two prompts",
+_SHARES = {
+    "flips_repeats": _HOW + "one item, one prompt, two repeats",
+    "flips_prompts": _HOW + "one item, two prompts",
+    "flips_chance": _HOW + "two items, two prompts",
+}
+_WHAT = _SHARES | {
+    "flips_agreement": "1 − flips_prompts / flips_chance",
+    "flips_noise": "flips_repeats / flips_prompts",
 }
 _REASONS = {
     "flips_repeats": "no prompt was asked twice",
@@ -61,7 +65,7 @@ _REASONS = {
     "flips_noise": "no prompt was asked twice, or no label changes with the prompt",
 }
 
-_ENDS = dict.fromkeys(_WHAT, (0.0, 1.0)) | {"flips_agreement": (-1.0, 1.0), "flips_noise": (0.0, np.inf)}
+_ENDS = dict.fromkeys(_SHARES, (0.0, 1.0)) | {"flips_agreement": (-1.0, 1.0), "flips_noise": (0.0, np.inf)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +157,7 @@ def _flips(answers: pl.DataFrame, labels: LabelSet, groups: ItemGroups) -> _Grou
     said = [
         Statistic(
             part=name,
-            method=_HOW + _WHAT.get(name, ""),
+            method=_WHAT[name],
             reason=reason,
             n=units.count,
             column=column,
