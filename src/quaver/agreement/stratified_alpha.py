@@ -65,17 +65,31 @@ def alphas_of_rows(
     rng = np.random.default_rng(derive(resampling.seed, "bootstrap", "row"))
     blocks = [np.empty(0)]
     size = max(1, _ENTRIES // max(1, items * labels, codes.size))
+    given = np.flatnonzero(codes >= 0)
+    alone = (
+        np.unique(place[given]).size == given.size
+    )  # no two labels have one place, as they mostly have not
+    used = place[given] // raters * labels + codes[given]
+    sorting = np.argsort(used, kind="stable")
+    order = given[sorting]
+    cells, starts = np.unique(used[sorting], return_index=True)
     for start in range(0, resampling.resamples, size):
         samples = min(size, resampling.resamples - start)
         drawn = rng.integers(0, max(1, codes.size), (samples, codes.size))[:, ::-1]
-        kept = np.full((samples, items * raters), -1)
         sample = np.broadcast_to(np.arange(samples)[:, None], drawn.shape)
-        given = codes[drawn] >= 0
-        kept[sample[given], place[drawn[given]]] = codes[drawn[given]]  # the one drawn first is written last
-        found = np.argwhere(kept >= 0)
-        one = (found[:, 1] // raters * samples + found[:, 0]) * labels + kept[kept >= 0]
-        counts = np.bincount(one, minlength=items * samples * labels).reshape(items, samples, labels)
-        model = Disagreement(counts.astype(np.float64), level, values)
+        kept = np.zeros((samples, codes.size), bool)
+        if alone:
+            kept[sample, drawn] = True
+        else:
+            first = np.full((samples, items * raters), -1)
+            known = codes[drawn] >= 0
+            first[sample[known], place[drawn[known]]] = drawn[known]  # the one drawn first is written last
+            found = np.argwhere(first >= 0)
+            kept[found[:, 0], first[first >= 0]] = True
+        counts = np.zeros((samples, items * labels))
+        if cells.size:
+            counts[:, cells] = np.add.reduceat(kept[:, order], starts, axis=1, dtype=np.int64)
+        model = Disagreement(counts.reshape(samples, items, labels).transpose(1, 0, 2), level, values)
         blocks.append(model.alphas(np.ones((1, items)))[0])
     return np.concatenate(blocks)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 from scipy.stats import f
 from tests.measures.correctness.counted_answers import answers
@@ -74,3 +75,14 @@ def test_models_that_are_not_nested_are_refused(rows, larger):
     part = mixed_logit(rows.filter(rows["item"] < "q12"), "correct ~ treatment")
     with pytest.raises(MeasureError, match="different data"):
         likelihood_ratio(part, larger)
+
+
+def test_terms_that_add_nothing_take_no_simulation(rows):
+    both = pl.concat([rows.with_columns(half=pl.lit(name)) for name in "ab"])
+    pair = [
+        mixed_logit(both, f"correct ~ {terms}", random="intercept")
+        for terms in ("treatment", "treatment + half")
+    ]
+    found = likelihood_ratio(*pair)
+    assert found["chi2"] == pytest.approx(0, abs=1e-6)
+    assert (found["p"], found["draws"]) == (1.0, 0)

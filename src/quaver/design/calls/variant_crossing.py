@@ -364,9 +364,10 @@ def _check_columns(
 ) -> None:
     for column in columns_of(factor, levels) or [factor]:
         if factor in known or column in spec.items.columns:
+            own = "rename that column of the items, or leave it out of `groups`"
             raise SpecError(
-                f"the factor {column!r} would be a column that exists already",
+                f"the factor {factor!r} would make a column that exists already",
                 where=where,
                 found=column,
-                fix="give it another name with `factor:`",
+                fix="give it another name with `factor:`" if column == factor or factor in known else own,
             )

@@ -21,6 +21,8 @@ DRAWS: Final = 199
 _ENOUGH: Final = 20
 _MANY: Final = 1000
 _LOOSE: Final = 1e-8
+_NOTHING: Final = 1e-6
+"""A χ² that no simulated one is under."""
 
 
 @guarded
@@ -82,7 +84,9 @@ def likelihood_ratio(
     wanted = (DRAWS if larger.groups < FEW_ITEMS else 0) if draws is None else draws
     least = min(one.freedom for name, one in larger.coefficients.items() if name not in smaller.coefficients)
     by_f = by_chi2 if least >= _MANY else float(special.fdtrc(freedom, least, chi2 / freedom))
-    p, made = test.simulated(chi2, plain, wanted, seed) if wanted else (by_f, 0)
+    p, made = (1.0, 0) if chi2 <= _NOTHING else (by_f, 0)
+    if wanted and chi2 > _NOTHING:
+        p, made = test.simulated(chi2, plain, wanted, seed)
     return {"chi2": chi2, "df": freedom, "p": p, "p_chi2": by_chi2, "freedom": least, "draws": made}
 
 
@@ -106,7 +110,9 @@ class _Test:
         wide[self._shared] = plain.value
         beyond = 0
         for made in range(1, draws + 1):
-            beyond += self._chi2(self._drawn(plain, rng), plain, plain._replace(value=wide)) >= chi2 - 1e-6
+            beyond += (
+                self._chi2(self._drawn(plain, rng), plain, plain._replace(value=wide)) >= chi2 - _NOTHING
+            )
             if beyond == _ENOUGH:
                 return beyond / made, made
         return (1 + beyond) / (1 + draws), draws
