@@ -95,7 +95,12 @@ ROWS: dict[str, tuple[Row, ...]] = {
     ),
     "errica-2025": (
         Row("figure 1", "an example in words", "", "nothing is computed"),
-        _table("table 1", "S/C/micro-F1 by data set, model and strategy", "strategies"),
+        _table(
+            "table 1",
+            "S/C/micro-F1 by data set, model and strategy",
+            "strategies",
+            "the best of all models is bold, not of open and of closed models apart",
+        ),
         _table("table 2", "their standard deviations", "strategies"),
         Row("figure 2", "distribution of labels of three items of a class", "figure STUDY 2"),
         _table("figure 2", "the same as numbers; --item names the items", "label-shares"),
@@ -126,7 +131,12 @@ ROWS: dict[str, tuple[Row, ...]] = {
     "karmakar-2026": (
         _table("table 1", "repairs, with their mean", "repairs"),
         _table("table 2", "accuracy, token and stated ECE, gap", "verbal-pooled"),
-        _table("table 3", "spread by model and benchmark", "spreads"),
+        _table(
+            "table 3",
+            "spread by model and benchmark",
+            "spreads",
+            "no column for the family, which the model's name says",
+        ),
         _table("table 4", "what normalising moves, by prompt", "ece-shifts"),
         _table("table 5", "label coverage", "coverage"),
         _table("table 6", "other parse rates", "thresholds"),

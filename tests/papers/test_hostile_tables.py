@@ -86,3 +86,39 @@ def test_some_of_them_have_rows(study: Study) -> None:
     ):
         assert table(study, name).table.rows, name
     assert Path(study.folder).is_dir()
+
+
+MEANT = ("strength", "paraphrase_temperature", "perturbation", "strategy", "treatment", "heat", "few-shot")
+"""Columns and factors that tables look for, or that no formula can name: a study may call its own so."""
+
+
+@pytest.mark.parametrize("name", MEANT)
+def test_a_factor_and_a_group_may_have_a_name_that_tables_look_for(name: str, tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def label(text: str, prompt: str) -> str:
+        asked.append(text)
+        return "AB"[len(asked) * 7919 % 10 < 5]
+
+    lines = [f"{at},text {at},{'AB'[at % 2]},g{at % 3}" for at in range(9)]
+    (tmp_path / "items.csv").write_text("\n".join([f"id,text,gold,{name}", *lines]), encoding="utf-8")
+    for kind in ("factor", "group"):
+        groups, factor = (f"groups: ['{name}'], ", "wording") if kind == "group" else ("", f"'{name}'")
+        study = tmp_path / f"{kind}.yaml"
+        study.write_text(
+            "task: {labels: [A, B]}\n"
+            f"items: {{source: items.csv, id: id, text: '{{{{ text }}}}', gold: gold, {groups}sample: 9}}\n"
+            "prompt: {instruction: Which side is it?, postfix: Answer A or B.}\n"
+            f"variants: [{{use: instructions, factor: {factor}, texts: {{x: Left or right?}}}}]\n"
+            "decoding: {at: {temperature: [0.2, 0.9], repeats: 2}}\n"
+            "models: [{name: m, use: function}]\n",
+            encoding="utf-8",
+        )
+        run = Study.open(study, functions={"m": label})
+        run.run()
+        for one in ("inter-stability", "inter-by-temperature", "readiness", "strategies", "configurations"):
+            table(run, one)
+        terms = [row["term"] for row in table(run, "mixed-model").rows()]
+        own = re.sub(r"\W", "_", name) if kind == "factor" else "wording"
+        assert terms.count(f"{own}[x]") == 2
+        assert any(str(term).startswith("temperature[0.9]") for term in terms)

@@ -71,9 +71,10 @@ def of_paper(frame: pl.DataFrame, *more: str) -> pl.DataFrame:
     """The annotations of the paper's four prompts and of further variants; all where there are none."""
     if _FACTOR not in frame.columns:
         return frame
-    return frame.filter(
-        pl.col(_FACTOR).cast(pl.String).is_in(SPREAD) | pl.col("variant").cast(pl.String).is_in(more)
-    )
+    four = pl.col(_FACTOR).cast(pl.String).is_in(SPREAD)
+    if not frame.select(four.any()).item():  # a factor or a group of this name that is another
+        return frame
+    return frame.filter(four | pl.col("variant").cast(pl.String).is_in(more))
 
 
 def baseline(one: StoredAnswers) -> str | None:
@@ -202,7 +203,7 @@ def thresholds(answers: Answers) -> TableRows:
     """What other parse-rate thresholds would keep, and find."""
     rows = []
     for one, model in each_model(answers):
-        cells = each_stated(one, model)
+        cells = [cell for cell in each_stated(one, model) if one_of_four(one, cell[1])]
         for name in dict.fromkeys(cell[0] for cell in cells):
             own = [cell for cell in cells if cell[0] == name]
             each = [stated(one, model, name, variant, 0.0, resamples=0) for _, variant, _ in own]

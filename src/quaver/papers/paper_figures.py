@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import altair as alt
 import numpy as np
@@ -87,11 +87,12 @@ def consistencies(answers: Answers) -> Any:
 
 
 def _values(answers: Answers, what: str) -> list[dict[str, Any]]:
-    return [
+    values = [
         {"panel": what, "strategy": f"{one.name}, {model}, {level}", "value": float(value)}
         for one, model, level, own in each_strategy(answers)
         for value in violin_values(one, own)[what]
     ]
+    return values or _nothing(what, "a prompt in several phrasings is needed")
 
 
 def _violins(rows: list[dict[str, Any]], *, width: int) -> Any:
@@ -318,12 +319,15 @@ def save(chart: Any, path: Path) -> None:
         raise StoreError("the figure cannot be written", where=str(path), found=str(error)) from None
 
 
+def _nothing(where: str, notes: str) -> NoReturn:
+    raise QuaverError("there is nothing to draw", where=where, found=notes or "no rows")
+
+
 def drawing(kind: FigureKind, answers: Answers, made: PublishedTable | None) -> Callable[..., Any]:
     """What draws a figure, given its ``width``."""
     there = any(True for _ in _numbers(kind, made)) if made is not None else bool(answers)
     if not there:
-        notes = " ".join(made.notes) if made is not None else ""
-        raise QuaverError("there is nothing to draw", where=f"figure {kind.number}", found=notes or "no rows")
+        _nothing(f"figure {kind.number}", " ".join(made.notes) if made is not None else "")
     draw = globals()[kind.draw]
     made_drawing: Callable[..., Any] = draw(answers) if made is None else draw(kind, made)
     return made_drawing

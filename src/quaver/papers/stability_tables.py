@@ -113,7 +113,8 @@ def _neighbours(one: StoredAnswers, model: str) -> tuple[Cell, ...]:
 def distance_column(one: StoredAnswers) -> str | None:
     """What orders paraphrases: the temperature at which they were made, or the share of places changed."""
     for name in ("paraphrase_temperature", "strength"):
-        if name in one.reworded.columns and one.reworded[name].drop_nulls().len():
+        column = one.reworded.get_column(name, default=pl.Series([None]))
+        if column.dtype.is_numeric() and column.drop_nulls().len():  # a group may have the name too
             return name
     return None
 

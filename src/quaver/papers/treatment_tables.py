@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -148,10 +149,7 @@ def temperatures(answers: Answers) -> TableRows:
     return TableRows(rows, found)
 
 
-_FORMULAS = (
-    ("as a number", "correct ~ {factor} * temperature"),
-    ("as a factor", "correct ~ {factor} * heat"),
-)
+_KINDS = {"as a number": pl.Float64, "as a factor": pl.String}
 
 
 def mixed_model(answers: Answers) -> TableRows:
@@ -161,10 +159,12 @@ def mixed_model(answers: Answers) -> TableRows:
         factors = [name for name in _columns(one) if name != TEMPERATURE]
         if not factors or not _temperatures(one):
             continue
-        heat = pl.col(TEMPERATURE).cast(pl.String).alias("heat")
-        mine = one.of(model).with_columns(heat)
-        for kind, formula in _FORMULAS:
-            asked = formula.format(factor=factors[0])
+        named = re.sub(r"\W|^(?=\d)", "_", factors[0])  # a formula takes no few-shot, which is a difference
+        asked = f"correct ~ {named} * {TEMPERATURE}"
+        for kind, dtype in _KINDS.items():
+            mine = one.of(model).with_columns(
+                pl.col(factors[0]).alias(named), pl.col(TEMPERATURE).cast(dtype)
+            )
             plain = one.take("mixed_effects", mine, by=[], formula=asked, random="intercept")
             full = one.take("mixed_effects", mine, by=[], formula=asked, random="auto")
             alike += _without_slopes(f"{one.name}, {model}, temperature {kind}", full)
