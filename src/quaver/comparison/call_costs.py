@@ -67,13 +67,17 @@ def _column(name: str) -> str:
 
 
 def cost_differences(
-    names: Sequence[str], sides: Sides, group: str | None, resampling: Resampling
+    asked: Sequence[tuple[str, Sequence[str]]], sides: Sides, group: str | None, resampling: Resampling
 ) -> list[Estimate]:
-    """How much more or less the calls about an item take after than before, paired by item, in every cell."""
-    keys = [name for name in dict.fromkeys((*sides.keys, *sides.compared)) if name != "evaluator"]
+    """How much more or less the calls about an item take after than before, paired by item, in every cell.
+
+    What is asked is a name of COSTS and further columns, such as declared groups, that tell cells apart.
+    """
     units = item_groups(sides.before, group and column_of("group", group))
     found = []
-    for name in names:
+    for name, beside in asked:
+        every = dict.fromkeys((*sides.keys, *sides.compared, *beside))
+        keys = [key for key in every if key not in ("evaluator", "item")]
         mean = pl.col(_column(name)).mean()
         after = sides.after.group_by(*keys, "item").agg(mean.alias("took_after"))
         both = sides.before.group_by(*keys, "item").agg(mean.alias("took"))

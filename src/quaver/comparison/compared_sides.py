@@ -41,7 +41,7 @@ class Pair:
         judged: The annotations in which they may, those of the first evaluator.
         labels: The labels that both sides know.
         place: What a difference's cell says besides, such as the study of a collection.
-        costs: What calls take, where bounds are about that.
+        costs: What calls take, where bounds are about that, and the columns that they name.
         group: The column whose groups are resampled with it.
     """
 
@@ -51,7 +51,7 @@ class Pair:
     judged: Sides
     labels: Sequence[str]
     place: Mapping[str, str] = field(default_factory=dict)
-    costs: Sequence[str] = ()
+    costs: Sequence[tuple[str, tuple[str, ...]]] = ()
     group: str | None = None
 
 
@@ -112,8 +112,18 @@ def two_studies(
         asked = [one._replace(options={**one.options, "by": (*cells, "evaluator")}) for one in asked]
     notes += _unlabelled(judged, asked)
     names = called(before, after), called(after, before)
-    pair = Pair(sides, asked, family, judged, labels, place or {}, costs, after.spec.group)
+    pair = Pair(sides, asked, family, judged, labels, place or {}, _costs(bounds, sides), after.spec.group)
     return Task(*names, [pair], common, left_out, notes, (frames[0], frames[1]))
+
+
+def _costs(bounds: Sequence[Bound], sides: Sides) -> list[tuple[str, tuple[str, ...]]]:
+    """What calls take, as bounds ask for it, and in the cells of which columns beside those of every call."""
+    found: dict[tuple[str, tuple[str, ...]], None] = {}
+    for one in bounds:
+        columns = [column_among(name, sides.before.columns) for name in one.where]
+        if one.measure in COSTS:
+            found[one.measure, tuple(name for name in columns if name in sides.before.columns)] = None
+    return list(found)
 
 
 def _unlabelled(sides: Sides, asked: Sequence[Measurement]) -> list[str]:
@@ -156,7 +166,9 @@ def levels_of_one(
         judged = of_first_evaluator(study, sides)
         family = family_of(study, whole, judged, left_out)
         labels = study.experiment.labels.codes
-        pairs.append(Pair(sides, asked, family, judged, labels, place or {}, costs, study.spec.group))
+        pairs.append(
+            Pair(sides, asked, family, judged, labels, place or {}, _costs(bounds, sides), study.spec.group)
+        )
     last = f"{by} {others[0]}" if len(others) == 1 else f"{len(others)} others"
     return Task(f"{by} {first}", last, pairs, len(items), left_out)
 
