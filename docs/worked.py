@@ -106,7 +106,8 @@ class Run:
         verdict, *said = (
             _plain(one) for one in Study.open(self.folder / f"{self.kind}.small.yaml").verdict().lines
         )
-        return "\n>\n".join(f"> {one}" for one in (f"**{verdict}**", *said))
+        lines = "\n>\n".join(f"> {one}" for one in (f"**{verdict}**", *said))
+        return re.sub(r"`[^`]*`", lambda code: code[0].replace("\\", ""), lines)  # code escapes nothing
 
     def _figure(self, name: str) -> str:
         caption = re.search(_FIGURE.format(re.escape(name)), self.report, re.DOTALL)
@@ -128,7 +129,8 @@ class Run:
         text = (folder / f"{name}.md").read_text(encoding="utf-8")
         head, rule, *body = [_cells(line) for line in text.splitlines() if line]
         wanted = [one.strip() for one in columns.split(",") if one.strip()]
-        places = [head.index(one) for one in wanted or head if one != "remarks"]
+        named = [cell.replace("\\", "") for cell in head]  # Markdown escapes underscores
+        places = [named.index(one) for one in wanted or named if one != "remarks"]
         shown = body[: int(rows)] if rows else body
         lines = [_row([line[at] for at in places]) for line in (head, rule, *shown)]
         if len(shown) < len(body):
