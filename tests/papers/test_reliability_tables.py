@@ -195,9 +195,9 @@ def test_prompts_pooled_as_in_table_2(answers: list[StoredAnswers]) -> None:
 @pytest.mark.long
 def test_thresholds_and_both_phrasings(answers: list[StoredAnswers]) -> None:
     for row in shown(made_of(answers, "thresholds")):
-        each = [cell(answers, row["phrasing"], row["model"], prompt) for prompt in PROMPTS]
+        each = [cell(answers, row["phrasing"], row["model"], prompt) for prompt in PAPER]
         kept = [one for one in each if one["parse rate"] >= float(row["threshold"])]
-        assert (row["cells kept"], row["cells"]) == (len(kept), len(PROMPTS))
+        assert (row["cells kept"], row["cells"]) == (len(kept), len(PAPER))
         if kept:
             assert row["mean verbal ECE"] == pytest.approx(np.mean([one["verbal ECE"] for one in kept]))
             over = [one["verbal minus accuracy"] for one in kept]

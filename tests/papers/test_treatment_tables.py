@@ -194,8 +194,8 @@ def test_the_mixed_model_is_the_maximum_of_its_likelihood(differing: Study, rows
     names = {
         "as a number": ("Intercept", "treatment[T1]", "temperature", "treatment[T1]:temperature"),
         "as a factor": (
-            *("Intercept", "treatment[T1]", "heat[0.5]", "heat[1.0]"),
-            *("treatment[T1]:heat[0.5]", "treatment[T1]:heat[1.0]"),
+            *("Intercept", "treatment[T1]", "temperature[0.5]", "temperature[1.0]"),
+            *("treatment[T1]:temperature[0.5]", "treatment[T1]:temperature[1.0]"),
         ),
     }
     for (kind, terms), design in zip(names.items(), (number, factor), strict=True):
