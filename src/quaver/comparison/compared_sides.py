@@ -118,11 +118,12 @@ def two_studies(
 
 def _costs(bounds: Sequence[Bound], sides: Sides) -> list[tuple[str, tuple[str, ...]]]:
     """What calls take, as bounds ask for it, and in the cells of which columns beside those of every call."""
+    own = sides.before.columns
     found: dict[tuple[str, tuple[str, ...]], None] = {}
     for one in bounds:
-        columns = [column_among(name, sides.before.columns) for name in one.where]
+        named = {column_among(name, own) for name in one.where} - {*sides.keys, *sides.compared}
         if one.measure in COSTS:
-            found[one.measure, tuple(name for name in columns if name in sides.before.columns)] = None
+            found[one.measure, tuple(name for name in own if name in named)] = None
     return list(found)
 
 
