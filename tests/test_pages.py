@@ -27,6 +27,7 @@ pytestmark = pytest.mark.long
             "conclusions.md",
             "freeze.md",
             "accept.md",
+            "label.md",
             "gold.md",
             "stopping.md",
             "corrected.md",

@@ -117,6 +117,16 @@ def test_what_was_asked_is_not_asked_again(texts: Path) -> None:
     assert again.table.height == 300
 
 
+def test_other_options_than_those_of_the_check_are_an_error_that_changes_nothing(texts: Path) -> None:
+    labelled(texts)
+    file = Path("texts-check/study.yaml")
+    before = file.read_bytes()
+    with pytest.raises(QuaverError, match="ask for another one"):
+        labelled(texts, n=20)
+    assert file.read_bytes() == before
+    assert quaver.label(texts, model=good).table.height == 300, "without options it goes on from the check"
+
+
 def test_texts_on_which_prompts_disagree_need_a_person(texts: Path) -> None:
     table = labelled(texts, votes=4).table
     doubtful = table.filter(pl.col("needs_person").is_not_null())

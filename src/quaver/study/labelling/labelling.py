@@ -22,6 +22,7 @@ from quaver.collect.run.progress import Price
 from quaver.core.arguments import guarded, taking
 from quaver.core.number_format import count, percent, with_interval
 from quaver.core.options import options_in, with_defaults
+from quaver.core.replaced_file import replace_bytes
 from quaver.core.rows import Rows
 from quaver.design.items.table_files import read_rows
 from quaver.design.prompts.rendering import PromptWriter
@@ -127,12 +128,14 @@ class Labelling:
             model_entry(self.options["then"])
         self.prepared: PreparedCheck | None = None
         folder = self.options["check"] or _usual_check(data, self.options)
+        model = self.options["model"]
         if folder is not None:
-            self.check = Study.open(folder)
+            self.check = Study.open(folder, functions=model_entry(model)[1] if callable(model) else None)
         else:
             given: Mapping[str, Any] = options
-            wanted: Any = {name: given[name] for name in options_in(CheckOptions) if name in given}
-            self.prepared = prepared_check(data, **wanted)
+            self.prepared = _check_of(
+                data, {name: given[name] for name in options_in(CheckOptions) if name in given}
+            )
             self.check = self.prepared.study
         self.source = _table_of(data, self.check)
 
@@ -364,17 +367,38 @@ def _digest(path: Path) -> str:
     return sha256(path.read_bytes()).hexdigest()
 
 
+def _folder_of(data: str | Path, to: str | Path | None) -> Path:
+    """The folder of a check of a file."""
+    return Path(to or Path(data).parent / f"{Path(data).stem}-check")
+
+
 def _usual_check(data: Any, options: LabelOptions) -> Path | None:
     """The check of these texts in its usual folder, where no option asks for another one."""
     if not isinstance(data, str | Path):
         return None
-    folder = Path(options["to"] or Path(data).parent / f"{Path(data).stem}-check")
-    given = [
-        name
-        for name, (_, option) in options_in(CheckOptions).items()
-        if name not in ("to", "budget") and options[name] != option.default  # type: ignore[literal-required]
-    ]
-    return folder if (folder / "study.yaml").is_file() and not given else None
+    folder = _folder_of(data, options["to"])
+    kept = ("to", "budget", *(["model"] if callable(options["model"]) else []))
+    for name, (_, option) in options_in(CheckOptions).items():
+        if name not in kept and options[name] != option.default:  # type: ignore[literal-required]
+            return None
+    return folder if (folder / "study.yaml").is_file() else None
+
+
+def _check_of(data: Any, given: dict[str, Any]) -> PreparedCheck:
+    """A check with these options, unless there is one of the same texts with others."""
+    file = _folder_of(data, given.get("to")) / "study.yaml" if isinstance(data, str | Path) else None
+    before = file.read_bytes() if file is not None and file.is_file() else None
+    found = prepared_check(data, **given)
+    if file is None or before in (None, file.read_bytes()):
+        return found
+    assert before is not None
+    replace_bytes(file, before)
+    raise QuaverError(
+        "there is a check of these texts, and these options ask for another one",
+        where=str(file.parent),
+        found=", ".join(f"--{name.replace('_', '-')}" for name in given if name not in ("to", "budget")),
+        fix="leave these options out to go on from it, or start another check with --to FOLDER",
+    )
 
 
 def _table_of(data: Any, check: Study) -> TableFile | None:
