@@ -266,8 +266,10 @@ def test_a_gold_label_of_the_table_stays_unless_it_is_to_be_replaced(browser: Te
 def test_of_drawn_items_the_coders_labels_count_and_the_next_step_settles_them(
     browser: TestClient, path: Path, works: Callable[[str], bool]
 ) -> None:
-    quaver.Study.open(path).gold.draw(n=8, design="simple", coders=["ada", "ben"])
-    given = [(f"i{n}", who, "pos") for n in range(7) for who in ("ada", "ben")]
+    study = quaver.Study.open(path)
+    study.gold.draw(n=8, design="simple", coders=["ada", "ben"])
+    known = {item.id: item.gold or "pos" for item in study.experiment.items}  # the table's labels count too
+    given = [(f"i{n}", who, known[f"i{n}"]) for n in range(7) for who in ("ada", "ben")]
     _marked(browser, *given, ("i7", "ada", "pos"), ("i7", "ben", "neg"))
     said = browser.post(f"{ALL}/gold", json={}).json()
     assert (said["items"], said["disagreed"], said["other"]) == (7, 1, [])

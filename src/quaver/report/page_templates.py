@@ -77,7 +77,7 @@ def _environment() -> jinja2.Environment:
 def quoted(name: object) -> str:
     r"""A name in quotation marks, on one line and not too long.
 
-    >>> quoted("for\\nor against")
+    >>> quoted("for\nor against")
     '“for or against”'
     """
     return f"“{shortened(name, _LONGEST)}”"
