@@ -21,8 +21,7 @@ from scipy import special
 from quaver.acceptance.item_scores import ItemEvidence, scored
 from quaver.acceptance.selection import Candidates, select
 from quaver.estimation.bootstrap import one_thread
-from quaver.gold.gold_draw import drawn, first_draw
-from quaver.study.analysis.text_labels import DISAGREEMENT
+from quaver.gold.gold_draw import SPLIT, drawn, first_draw
 
 PROMPTS, LABELS, PRICE = 5, 3, 25
 
@@ -101,7 +100,7 @@ def one_study(rng: np.random.Generator, kind: Kind, promise: float, seed: int) -
     true, cheap, dear = answers(rng, kind)
     counts = np.stack([(cheap == code).sum(1) for code in range(LABELS)], 1)
     modal, agreement = counts.argmax(1), counts.max(1) / PROMPTS
-    doubtful = agreement < DISAGREEMENT
+    doubtful = agreement < SPLIT
     strata = np.char.add(modal.astype(str), np.where(doubtful, " split", ""))
     draw = drawn(first_draw([str(at) for at in range(kind.items)], strata), kind.gold, seed, "stratified")
     known = draw["drawn"].to_numpy(), draw["probability"].to_numpy()

@@ -92,9 +92,8 @@ class ShardHistory(History):
         self._meant |= {key: meant for one in self.server.attempts for key, meant in one.asked}
         self._owed_by.clear()
         self._kept = self._rows()
-        self._written &= {
-            key for key, row in self._kept.items() if row[0] != "error"
-        }  # errors may be asked again
+        # What was answered must not be asked again; an error may be.
+        self._written &= {key for key, row in self._kept.items() if row[0] != "error"}
 
     def _part(self, shard: str) -> Path:
         return self.folder / "shards" / shard.replace("/", "-of-")

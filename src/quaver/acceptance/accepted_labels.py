@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from quaver.acceptance.item_scores import SCORES, ItemEvidence, Score, scored
 from quaver.acceptance.selection import Candidates, Floats, Selection, Treated, select, treated, upper_bound
-from quaver.core.number_format import count, percent
+from quaver.core.number_format import count, percent, promised
 from quaver.core.rows import Rows
 from quaver.core.spreadsheet import write_csv
 from quaver.errors import MeasureError, StoreError, UnknownName
@@ -91,15 +91,14 @@ class Acceptance(Rows):
     @property
     def headline(self) -> str:
         """How many are accepted, and what is promised of them."""
-        promised = (
-            f"at most {percent(self.promise)} of them wrong, with {percent(self.confidence_level)} confidence"
-        )
+        sure = promised(self.confidence_level)
+        most = f"at most {promised(self.promise)} of them wrong, with {sure} confidence"
         if not self.accepted:
-            return f"No label can be accepted with {promised}."
+            return f"No label can be accepted with {most}."
         each = f", of each {self.by} by itself" if self.by else ""
         people = int((self.table["decision"] == "person").sum())
         return (
-            f"{count(self.accepted, 'label')} ({percent(self.share)}) can be accepted: {promised}{each}. "
+            f"{count(self.accepted, 'label')} ({percent(self.share)}) can be accepted: {most}{each}. "
             f"{count(people, 'item')} need a person."
         )
 
@@ -278,7 +277,7 @@ def _notes(evidence: ItemEvidence, found: list[Accepted], error: float) -> Itera
     for one in (one for one in found if not one.accepted):
         if checked < one.needed:
             yield (
-                f"A promise of {percent(error)} takes {one.needed:,} checked labels, none of them wrong; "
+                f"A promise of {promised(error)} takes {one.needed:,} checked labels, none of them wrong; "
                 f"there are {checked:,}."
             )
             break

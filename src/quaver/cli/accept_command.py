@@ -9,7 +9,7 @@ import typer
 
 from quaver.cli.console import JsonOption, print_json, say, screen, table
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
-from quaver.core.number_format import percent
+from quaver.core.number_format import percent, promised
 
 if TYPE_CHECKING:
     from quaver.acceptance.accepted_labels import Acceptance, Accepted
@@ -70,7 +70,7 @@ def _show(found: Acceptance) -> None:
         screen.print()
         screen.print(table((found.by, *_HEADS), [(one.level, *_cells(one)) for one in found.found]))
     screen.print()
-    rows = [(percent(one.promise), *_cells(one)) for one in found.curve]
+    rows = [(promised(one.promise), *_cells(one)) for one in found.curve]
     screen.print(table(("at most wrong", *_HEADS), rows))
     if found.groups:
         heads = (

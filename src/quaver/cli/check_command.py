@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from quaver.report.findings.verdict_card import Card
     from quaver.study.checking.check_design import PreparedCheck
     from quaver.study.forecasts.forecast import Forecast
+    from quaver.study.session import Study
 
 
 @with_options(CheckOptions)
@@ -61,14 +62,16 @@ def command(
 def _go(prepared: PreparedCheck, path: Path, *, yes: bool) -> None:
     """Show what a check takes, run it, and show what came out."""
     from quaver.study.checking.check import judged
+    from quaver.study.checking.check_design import left_to_ask
 
     rows = [(one.role, one.column, one.why) for one in prepared.taken]
     screen.print(table(("taken for", "what", "why"), rows, f"{path.name}:"))
     screen.print()
-    plan = prepared.plan(pilot=True)
+    plan = left_to_ask(prepared.study, pilot=True)
     _show_plan(prepared, plan)
     if plan.stored < plan.calls:
-        _agree(prepared, plan, yes=yes)
+        later = f"To go on later: quaver run {shlex.quote(str(prepared.file.parent))}"
+        agree(prepared.study, plan, yes=yes, later=later)
         with watching(prepared.study) as watch:
             outcome = prepared.study.run(watch=watch)
         show_outcome(outcome, prepared.study)
@@ -102,6 +105,8 @@ def _next(card: Card, prepared: PreparedCheck, path: Path) -> str:
 
 def _show_plan(prepared: PreparedCheck, plan: Forecast) -> None:
     """What is asked, what of it is left, and what that takes."""
+    from quaver.study.checking.check_design import spends
+
     (one,), design = plan.models, prepared.design
     forms = f"{len(design.instructions):,} instructions{', labels in 2 orders' * design.reorders}"
     prompts = f"{design.prompts:,} prompts ({forms})" if design.prompts > 1 else "1 prompt"
@@ -111,19 +116,19 @@ def _show_plan(prepared: PreparedCheck, plan: Forecast) -> None:
         return
     left = f"{plan.calls - plan.stored:,} are left to ask" if plan.stored else "None is answered yet"
     cost = "the price is not known" if one.cost is None else f"the price is {one.cost}"
-    cost = f": {cost}" if prepared.spends else ""
+    cost = f": {cost}" if spends(prepared.study) else ""
     time = "" if plan.seconds is None or plan.seconds < 1 else f", in about {duration(plan.seconds)}"
     say(f"{left}{time}{cost}.")
 
 
-def _agree(prepared: PreparedCheck, plan: Forecast, *, yes: bool) -> None:
+def agree(study: Study, plan: Forecast, *, yes: bool, later: str) -> None:
     """Ask before money is spent."""
-    if yes or not prepared.spends:
-        return
-    from quaver.study.checking.check_design import consent_missing
+    from quaver.study.checking.check_design import consent_missing, spends
 
+    if yes or not spends(study):
+        return
     if not sys.stdin.isatty():
         raise consent_missing(plan)
     if not typer.confirm("Ask them?", default=False, err=True):
-        say(f"Nothing was asked. To go on later: quaver run {prepared.file.parent}", on=errors)
+        say(f"Nothing was asked. {later}", on=errors)
         raise typer.Exit(1)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typing_extensions import Unpack
 
-from quaver.cli.console import errors, say, screen, table
+from quaver.cli.check_command import agree
+from quaver.cli.console import say, screen, table
 from quaver.cli.demo_command import YesOption, offer_weights
 from quaver.cli.label_file_options import separator_of, with_options
 from quaver.cli.run_display import show_outcome, watching
@@ -48,15 +48,16 @@ def command(
       quaver label tweets.xlsx --error 0.05
       quaver label tweets.xlsx --error 0.05 --returned round-1-coder.xlsx
     """
-    from quaver.study.labelling.labelling import Labelling
+    from quaver.study.labelling.labelling import Labelling, check_to_go_on_from
 
     options["separator"] = separator_of(options["separator"])
     if function:
         options["model"] = function_of(function)
+    elif check_to_go_on_from(file, options) is None:
+        offer_weights(options["model"], yes=yes)
     work = Labelling(file, options)
     agreed = yes or bool(options["budget"])
     if work.prepared is not None:
-        offer_weights(work.options["model"], yes=yes)
         rows = [(one.role, one.column, one.why) for one in work.prepared.taken]
         screen.print(table(("taken for", "what", "why"), rows, f"{file.name}:"))
     _ask(work, work.check, "The check", yes=agreed)
@@ -91,25 +92,19 @@ def _show_choice(choice: PromptChoice) -> None:
 
 def _ask(work: Labelling, study: Study, what: str, *, yes: bool) -> None:
     """Ask what is left of a study, once it is shown and agreed to."""
-    from quaver.study.checking.check_design import consent_missing
-    from quaver.study.labelling.labelling import spends
+    from quaver.study.checking.check_design import left_to_ask, spends
 
-    plan = study.plan(compare=())
-    (one,) = plan.models
+    plan = left_to_ask(study, pilot=True)
     left = plan.calls - plan.stored
     if not left:
         say(f"{what}: all {plan.calls:,} calls are answered already.")
         return
-    costs = spends(study)
-    cost = "" if not costs else f" for {'an unknown price' if one.cost is None else one.cost}"
+    models = ", ".join(one.model for one in plan.models)
+    costs = ["an unknown price" if one.cost is None else str(one.cost) for one in plan.models]
+    cost = f" for {' and '.join(costs)}" if spends(study) else ""
     time = "" if plan.seconds is None or plan.seconds < 1 else f", in about {duration(plan.seconds)}"
-    say(f"{what}: {left:,} of {plan.calls:,} calls are left to ask of {one.model}{cost}{time}.")
-    if costs and not yes:
-        if not sys.stdin.isatty():
-            raise consent_missing(plan)
-        if not typer.confirm("Ask them?", default=False, err=True):
-            say("Nothing was asked. The same command goes on later.", on=errors)
-            raise typer.Exit(1)
+    say(f"{what}: {left:,} of {plan.calls:,} calls are left to ask of {models}{cost}{time}.")
+    agree(study, plan, yes=yes, later="The same command goes on later.")
     with watching(study) as watch:
         outcome = study.run(watch=watch, batch=work.options["batch"])
     show_outcome(outcome, study)

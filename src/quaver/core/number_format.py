@@ -39,6 +39,15 @@ def percent(share: float) -> str:
     return _signed(f"{100 * share:.{max(1, places)}f}%")
 
 
+def promised(share: float) -> str:
+    """A share that somebody chose, in percent and with all of its digits.
+
+    >>> promised(0.05), promised(0.075)
+    ('5%', '7.5%')
+    """
+    return f"{100 * share:.6g}%"
+
+
 def rounded(value: float) -> str:
     """A number with two decimals; more or fewer where two do not suit it.
 

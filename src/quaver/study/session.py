@@ -283,12 +283,10 @@ class Study:
             evaluator: The evaluator that reads them; the study's first if left out.
 
         Returns:
-            A row for each item: ``item``; ``label``; ``labelled_by`` (``a person`` or ``the model``);
+            A row for each item: ``item``, ``label``, ``labelled_by`` (``a person``, ``the model``);
             ``model_label``, of equally frequent ones the first in the label set; ``agreement``, the share of
-            its answers that give it (answers without a label disagree), null where there is one answer;
-            ``confidence``, the mean probability of that label; and ``needs_person``, the reason for which
-            a person should look, null where there is none: no label, or less than three quarters of the
-            answers give it.
+            the answers that give it, null where there is one answer; its mean ``confidence``; and
+            ``needs_person``, why a person should look: no label, or an agreement below three quarters.
 
         Raises:
             StoreError: Nothing is stored yet.
@@ -302,10 +300,9 @@ class Study:
     def labeller(self, *, variants: Sequence[str] | None = None, keep: str | Path | None = None) -> Labeller:
         """Its prompts, model and evaluator as a function, for texts that keep coming.
 
-        ``labeller(texts)``, or ``await labeller.label(texts)`` in an application, gives each text's label,
-        the agreement of the prompts, and whether it is accepted: by the rule of ``gold.accept`` where that
-        was asked for, whose promise holds for texts like those of the study. ``labeller.drift`` says whether
-        they still are, by the share that needs a person; a drift is also logged once.
+        ``labeller(texts)`` and ``await labeller.label(texts)`` give each text's label, the prompts'
+        agreement, and whether it is accepted: by the rule of ``gold.accept`` where that was asked for, whose
+        promise holds for texts like the study's. ``labeller.drift`` says whether they still are.
 
         Args:
             variants: The prompts to ask, by their ids; all if left out.

@@ -15,7 +15,7 @@ import pytest
 
 from quaver import Study
 from quaver.errors import ItemError, QuaverError, UnknownName
-from quaver.study.analysis.labeller import Drift, Labeller, _evidence
+from quaver.study.analysis.labeller import Drift, Labeller, drift_evidence
 
 CALLS: list[str] = []
 
@@ -159,10 +159,10 @@ def test_harder_texts_are_noticed(labeller: Labeller, caplog: pytest.LogCaptureF
 
 def test_the_evidence_is_that_of_a_uniform_mixture() -> None:
     """By hand: 3 doubtful texts of 3 where the study allows up to 0.5 or so: (1/4) / p^3."""
-    assert _evidence(0, 0, 1, 10) == 1.0
+    assert drift_evidence(0, 0, 1, 10) == 1.0
     high = 0.4450  # of 1 in 10, Clopper and Pearson's upper limit at 97.5%
-    assert _evidence(3, 3, 1, 10) == pytest.approx(0.25 / high**3, rel=1e-3)
-    assert _evidence(1, 10, 1, 10) < 1
+    assert drift_evidence(3, 3, 1, 10) == pytest.approx(0.25 / high**3, rel=1e-3)
+    assert drift_evidence(1, 10, 1, 10) < 1
 
 
 def test_texts_like_those_of_the_study_rarely_alarm() -> None:
@@ -172,7 +172,7 @@ def test_texts_like_those_of_the_study_rarely_alarm() -> None:
         share = draw.uniform(0.02, 0.4)
         known = int(draw.binomial(200, share))
         seen = np.cumsum(draw.random(300) < share)
-        alarms += any(_evidence(int(seen[n - 1]), n, known, 200) >= 20 for n in range(10, 301, 10))
+        alarms += any(drift_evidence(int(seen[n - 1]), n, known, 200) >= 20 for n in range(10, 301, 10))
     assert alarms <= 0.05 * 800
 
 
@@ -180,7 +180,7 @@ def test_twice_as_many_doubtful_texts_are_found_soon() -> None:
     draw, found = np.random.default_rng(9), 0
     for _ in range(200):
         seen = np.cumsum(draw.random(500) < 0.3)
-        found += any(_evidence(int(seen[n - 1]), n, 75, 500) >= 20 for n in range(10, 501, 10))
+        found += any(drift_evidence(int(seen[n - 1]), n, 75, 500) >= 20 for n in range(10, 501, 10))
     assert found >= 180
 
 

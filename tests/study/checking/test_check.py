@@ -16,7 +16,7 @@ from tests.spreadsheets import write_xlsx
 import quaver
 from quaver.cli.main import main
 from quaver.errors import ItemError, MissingKey, QuaverError, SpecError, StoreError, Unavailable, UnknownName
-from quaver.study.checking.check_design import prepared_check
+from quaver.study.checking.check_design import left_to_ask, prepared_check, spends
 
 LABELS = ("favor", "against", "none")
 _WORDS = {"favor": "love", "against": "hate", "none": "see"}
@@ -269,7 +269,7 @@ def test_every_mistake_names_its_fix(
     texts: Path, said_of_it: dict[str, Any], error: type[QuaverError], fix: str
 ) -> None:
     with pytest.raises(error) as caught:
-        prepared(texts, **said_of_it).plan()
+        left_to_ask(prepared(texts, **said_of_it).study)
     assert fix in str(caught.value)
 
 
@@ -321,7 +321,7 @@ def test_nothing_is_spent_without_consent(texts: Path, monkeypatch: pytest.Monke
 def test_a_budget_is_written_down(texts: Path) -> None:
     found = prepared(texts, gold="stance", model="openai/gpt-4o-mini", budget=0.5)
     assert found.study.spec.budget.money == 0.5
-    assert found.spends
+    assert spends(found.study)
 
 
 @pytest.mark.parametrize("budget", ["0", "-1"])
@@ -337,7 +337,7 @@ def test_a_budget_of_nothing_is_refused_before_anything_is_written(
 
 @pytest.mark.parametrize("model", ["ollama/llama3.2", "smollm2-135m-instruct", good])
 def test_what_runs_here_costs_nothing(texts: Path, model: Any) -> None:
-    assert not prepared(texts, gold="stance", model=model).spends
+    assert not spends(prepared(texts, gold="stance", model=model).study)
 
 
 def test_in_python_an_error_names_arguments(texts: Path) -> None:

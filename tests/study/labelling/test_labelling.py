@@ -16,6 +16,7 @@ import quaver
 from quaver.cli.main import main
 from quaver.design.items.table_files import read_rows
 from quaver.errors import QuaverError, UnknownName
+from quaver.study.checking.check_design import prepared_check
 from quaver.study.labelling.labelling import sample_for
 
 LABELS = ("favor", "against", "none")
@@ -127,6 +128,21 @@ def test_other_options_than_those_of_the_check_are_an_error_that_changes_nothing
     assert quaver.label(texts, model=good).table.height == 300, "without options it goes on from the check"
 
 
+def test_another_budget_asks_for_the_same_check(texts: Path) -> None:
+    model = {"model": "openai/gpt-4o-mini", "gold": "stance"}
+    prepared_check(texts, budget=1, **model)
+    assert prepared_check(texts, replaces=False, budget=3, **model).study.spec.budget.money == 3
+    with pytest.raises(QuaverError, match="ask for another one"):
+        prepared_check(texts, replaces=False, budget=3, n=20, **model)
+
+
+def test_prompts_that_were_paid_for_stay(texts: Path) -> None:
+    chosen = [one.id for one in labelled(texts, votes=3).study.experiment.variants]
+    before = len(ASKED)
+    assert [one.id for one in labelled(texts).study.experiment.variants] == chosen
+    assert len(ASKED) == before
+
+
 def test_texts_on_which_prompts_disagree_need_a_person(texts: Path) -> None:
     table = labelled(texts, votes=4).table
     doubtful = table.filter(pl.col("needs_person").is_not_null())
@@ -213,6 +229,25 @@ def test_the_loop_ends_with_a_label_for_every_text(texts: Path) -> None:
         found = labelled(texts, error=0.1, returned=[by_hand(found.sheets[0])])
     assert found.table["needs_person"].null_count() == 300
     assert found.step == ""
+
+
+def test_a_sample_that_the_table_labels_already_still_ends_in_a_sheet(texts: Path) -> None:
+    """All but a few texts have a hand label: the sample needs nobody, the doubtful texts do."""
+    rows = list(csv.reader(texts.open(encoding="utf-8", newline="")))
+    for row in rows[1:]:
+        row[2] = "" if row[0] in ("k1", "k2", "k3", "k4", "k5") else truth(row[1])
+    with texts.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(rows)
+    found = labelled(texts, bad, anyway=True, error=0.05, by_hand=60)
+    while found.acceptance is None:
+        found = labelled(texts, bad, anyway=True, error=0.05, returned=[by_hand(found.sheets[0])])
+    listed = [row.text("item") for sheet in found.sheets for row in read_rows(sheet, sheet="Labels")]
+    assert sorted(listed) == ["k1", "k2", "k3", "k4", "k5"], "each once, in the sample's sheet or the other"
+    assert all(sheet.name in found.step for sheet in found.sheets)
+
+
+def test_a_promise_keeps_its_digits(texts: Path) -> None:
+    assert "--error 7.5% " in labelled(texts, error=0.075, by_hand=60).step
 
 
 def test_a_sheet_half_done_leaves_the_rest_to_label(texts: Path) -> None:

@@ -34,8 +34,8 @@ SHIFTS = (0.05, 0.20)
 
 @measure(
     section="accuracy",
-    source="the definition; the calibration errors are Naeini, Cooper & Hauskrecht (2015), AAAI, Obtaining "
-    "well calibrated probabilities, section 4.1",
+    source="Naeini, Cooper & Hauskrecht (2015), AAAI, Obtaining well calibrated probabilities, section 4.1, "
+    "for the calibration errors; their shift is by definition",
 )
 def ece_shift(reading: Reading, *, bins: int = 10, binning: Binning = "width") -> Iterator[Estimate]:
     """The absolute shift of ECE between raw and label-set-normalised token confidence.

@@ -40,8 +40,8 @@ _KINDS = {
 
 @measure(
     section="accuracy",
-    source="the definitions; the calibration error is Naeini, Cooper & Hauskrecht (2015), AAAI, Obtaining "
-    "well calibrated probabilities, section 4.1",
+    source="Naeini, Cooper & Hauskrecht (2015), AAAI, Obtaining well calibrated probabilities, section 4.1, "
+    "for the calibration error; the rest is by definition",
     parts={
         "_parse_rate": Presentation(unit="share", better="higher"),
         "_ece": Presentation(

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from quaver.core.number_format import percent
+from quaver.core.number_format import percent, promised
 from quaver.core.records import Estimate
 from quaver.report.charts.chart import BARS, Figure, cell_name, chart, cut, largest, naming, spoken
 from quaver.report.charts.forest import Forest, Mark, draw_forest, rounded_up
@@ -222,5 +222,5 @@ def accepted_curve(results: Results) -> Iterator[Figure]:
 
 
 def _spot(promise: float, share: float) -> Spot:
-    said = f"{percent(share)} accepted for at most {percent(promise)} wrong"
+    said = f"{percent(share)} accepted for at most {promised(promise)} wrong"
     return Spot(100 * promise, 100 * share, about=said)

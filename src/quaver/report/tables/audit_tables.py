@@ -8,7 +8,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from quaver.core.number_format import percent
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results, varying
 from quaver.report.findings.key_results import coder_gaps
@@ -200,7 +199,7 @@ def accepted_table(results: Results) -> Table:
     own = [one for one in shown.get("accepted", ()) if one["level"]]
 
     def promised(one: Mapping[str, Any]) -> str:
-        return ", ".join([*filter(None, [one["level"]]), percent(one["promise"])])
+        return ", ".join([*filter(None, [one["level"]]), promised(one["promise"])])
 
     columns = (
         text("at most wrong", promised),

@@ -21,14 +21,15 @@ from quaver.acceptance.item_scores import mean_confidence, most_frequent
 from quaver.core.annotations import Row
 from quaver.core.arguments import excerpt
 from quaver.core.line_file import LineFile
-from quaver.core.number_format import percent
+from quaver.core.number_format import percent, promised
 from quaver.core.records import Item, Request
 from quaver.design.calls.call_plan import Plan
 from quaver.design.prompts.templates import names_in
 from quaver.errors import ItemError, MeasureError, QuaverError
+from quaver.gold.gold_draw import SPLIT
 from quaver.study.analysis.annotation_frame import annotator_of
 from quaver.study.analysis.study_acceptance import FILE, accept
-from quaver.study.analysis.text_labels import DISAGREEMENT, text_labels
+from quaver.study.analysis.text_labels import text_labels
 from quaver.study.sources.study_file_source import StudyFile
 
 _LOG: Final = logging.getLogger("quaver")
@@ -113,13 +114,14 @@ class Labeller:
         self._design = replace(design, conditions=conditions)
         self._evaluator = study.spec.evaluators[0].title
         self._columns = {name for one in design.variants for name in names_in(one.text)} - {"item"}
-        self.promise, self.least = _rule(study) if variants is None else (None, DISAGREEMENT)
+        self.promise, self.least = _rule(study) if variants is None else (None, SPLIT)
         sure = table["agreement"].fill_null(1.0).to_numpy() >= self.least
         doubtful = ~(sure & table["model_label"].is_not_null().to_numpy())
         self._known = (int(doubtful.sum()), table.height)
         self._seen = [0, 0]
         self._waiting: Queue[_Batch | None] = Queue()
         self._alarmed = False
+        self._is_closed, self._open_or_not = False, threading.Lock()
         self._worker = threading.Thread(target=self._work, name="quaver labeller", daemon=True)
         self._worker.start()
 
@@ -139,10 +141,13 @@ class Labeller:
         batch = _Batch([self._fields(text, at) for at, text in enumerate(texts)])
         if not batch.rows:
             return []
-        if not self._worker.is_alive():
-            raise QuaverError("this labeller is closed", where=self._study.where, fix="make another one")
         with _span(len(batch.rows)):
-            self._waiting.put(batch)
+            with self._open_or_not:
+                if self._is_closed:
+                    raise QuaverError(
+                        "this labeller is closed", where=self._study.where, fix="make another one"
+                    )
+                self._waiting.put(batch)
             batch.done.wait()
         if batch.error is not None:
             raise batch.error
@@ -162,7 +167,9 @@ class Labeller:
 
     def close(self) -> None:
         """Release the model's weights and connections."""
-        self._waiting.put(None)
+        with self._open_or_not:  # nothing comes in after the end
+            self._is_closed = True
+            self._waiting.put(None)
         self._worker.join()
         for model in self._study.models.values():
             model.close()
@@ -171,12 +178,12 @@ class Labeller:
     def drift(self) -> Drift:
         """Whether the texts so far are like those of the study, for which alone the promise holds."""
         (texts, doubtful), (known, of) = self._seen, self._known
-        return Drift(texts, doubtful, known / of, _evidence(doubtful, texts, known, of))
+        return Drift(texts, doubtful, known / of, drift_evidence(doubtful, texts, known, of))
 
     def __repr__(self) -> str:
         rule = f"accepts where {percent(self.least)} of the answers agree"
         if self.promise is not None:
-            rule += f", at most {percent(self.promise)} wrong among texts like those of the study"
+            rule += f", at most {promised(self.promise)} wrong among texts like those of the study"
         return f"<Labeller of {self._study.spec.name!r}: {rule}>"
 
     def _fields(self, text: str | Mapping[str, Any], at: int) -> Mapping[str, Any]:
@@ -287,15 +294,15 @@ def _rule(study: StudyFile) -> tuple[float | None, float]:
     """
     asked = study.files.read(FILE).get("asked")
     if asked is None or asked["by"]:
-        return None, DISAGREEMENT
+        return None, SPLIT
     try:
         (found,) = accept(study, error=asked["error"], score="agreement", keep=False).found
     except MeasureError:
-        return None, DISAGREEMENT
+        return None, SPLIT
     return asked["error"], np.inf if found.threshold is None else found.threshold
 
 
-def _evidence(doubtful: int, texts: int, known: int, of: int) -> float:
+def drift_evidence(doubtful: int, texts: int, known: int, of: int) -> float:
     """How much a uniform mixture of bets has won against every share that the study's texts allow."""
     if not texts:
         return 1.0

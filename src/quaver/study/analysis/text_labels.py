@@ -1,4 +1,4 @@
-"""One label for each text, and for which texts a person should look: what people came for."""
+"""One label for each text, and the reason for which a person should look at it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from polars.expr.whenthen import ChainedThen, Then
 from quaver.acceptance.accepted_labels import Acceptance
 from quaver.acceptance.item_scores import mean_confidence, most_frequent
 from quaver.errors import StoreError, UnknownName
+from quaver.gold.gold_draw import SPLIT
 from quaver.report.findings.recommendation import Recommendation
 from quaver.study.analysis.annotation_frame import gold_labels, scan
 from quaver.study.sources.study_source import StudySource
-
-DISAGREEMENT: Final = 0.75
-"""Answers disagree about a text where less than this share of them gives its label."""
 
 _STATUS_WORDS: Final[Mapping[str, str]] = {
     "error": "the calls failed",
@@ -28,10 +26,6 @@ _STATUS_WORDS: Final[Mapping[str, str]] = {
 PERSON: Final = "a person"
 MODEL: Final = "the model"
 """Who labelled a text."""
-
-UNSURE: Final = "not sure enough for the promise"
-DISAGREE: Final = "answers disagree"
-"""Reasons for which a text needs a person."""
 
 
 def text_labels(
@@ -72,7 +66,7 @@ def text_labels(
     table = table.join(modal, on="item", how="left", maintain_order="left")
     table = table.join(sure, on="item", how="left", maintain_order="left")
     shares = pl.when(pl.col("answers") > 1).then(pl.col("times").fill_null(0) / pl.col("answers"))
-    table = table.with_columns(shares.alias("agreement"), (shares < DISAGREEMENT).alias("split"))
+    table = table.with_columns(shares.alias("agreement"), (shares < SPLIT).alias("split"))
     if again is not None:
         columns = (pl.lit(None, pl.Float64).alias("confidence"), pl.lit(False).alias("split"))
         table = table.update(again.with_columns(*columns), on="item", how="left", include_nulls=True)
@@ -98,20 +92,19 @@ def _chosen(
     """The annotations that are asked for, of one evaluator."""
     frame = scan(study)
     columns = frame.collect_schema().names()
-    kept = ["item", "label", "status", "truncated", "confidence", "probabilities", "model", "variant"]
-    chosen: dict[str, tuple[Sequence[str], Sequence[str]]] = {
-        "model": ([model] if model else [], [one.name for one in study.spec.models]),
-        "variant": (variants or [], [one.id for one in study.experiment.variants]),
-        "evaluator": ([evaluator] if evaluator else [], [one.title for one in study.spec.evaluators]),
-    }
-    for column, (named, known) in chosen.items():
-        for name in named:
+    kept = ("item", "label", "status", "truncated", "confidence", "probabilities")
+    evaluators = [one.title for one in study.spec.evaluators]
+    asked: list[tuple[str, Sequence[str], list[str]]] = [
+        ("model", [model] if model else (), [one.name for one in study.spec.models]),
+        ("variant", variants or (), [one.id for one in study.experiment.variants]),
+        ("evaluator", [evaluator or evaluators[0]], evaluators),
+    ]
+    for column, wanted, known in asked:
+        for name in wanted:
             if name not in known:
                 raise UnknownName(column, name, known, where=column)
-    chosen["evaluator"] = (chosen["evaluator"][0] or chosen["evaluator"][1][:1], ())
-    for column, (named, _) in chosen.items():
-        if named and column in columns:
-            frame = frame.filter(pl.col(column).cast(pl.String).is_in(list(named)))
+        if wanted and column in columns:
+            frame = frame.filter(pl.col(column).cast(pl.String).is_in(list(wanted)))
     found = frame.select(name for name in kept if name in columns).collect()
     if found.is_empty():
         raise StoreError(
@@ -139,5 +132,7 @@ def _reason(study: StudySource, recommended: Recommendation | None, acceptance: 
         reason = reason.when(pl.col("item").is_in(own)).then(pl.lit(words))
     if acceptance is not None:
         accepted = acceptance.table.filter(pl.col("decision") == "accept")["item"]
-        return reason.when(~pl.col("item").is_in(accepted.to_list())).then(pl.lit(UNSURE))
-    return reason.when(pl.col("split")).then(pl.lit(DISAGREE))
+        return reason.when(~pl.col("item").is_in(accepted.to_list())).then(
+            pl.lit("not sure enough for the promise")
+        )
+    return reason.when(pl.col("split")).then(pl.lit("answers disagree"))

@@ -12,7 +12,13 @@ from typing_extensions import Unpack
 from quaver.core.arguments import guarded, taking
 from quaver.core.label_values import Decision
 from quaver.report.findings.verdict_card import Card
-from quaver.study.checking.check_design import PreparedCheck, consent_missing, prepared_check
+from quaver.study.checking.check_design import (
+    PreparedCheck,
+    consent_missing,
+    left_to_ask,
+    prepared_check,
+    spends,
+)
 from quaver.study.checking.check_options import CheckOptions
 from quaver.study.session import Study
 
@@ -68,8 +74,8 @@ def check(data: Any, *, yes: bool = False, **options: Unpack[CheckOptions]) -> C
             nor ``budget`` agrees to it.
     """
     prepared = prepared_check(data, **options)
-    plan = prepared.plan()
-    if prepared.spends and plan.stored < plan.calls and not (yes or options.get("budget")):
+    plan = left_to_ask(prepared.study)
+    if spends(prepared.study) and plan.stored < plan.calls and not (yes or options.get("budget")):
         raise consent_missing(plan)
     prepared.study.run()
     return judged(prepared)

@@ -7,7 +7,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, wraps
+from functools import wraps
 from pathlib import Path
 from typing import Any, Final
 
@@ -163,28 +163,35 @@ class PreparedCheck:
     design: CheckDesign
     taken: tuple[Decision, ...]
 
-    @cached_property
-    def spends(self) -> bool:
-        """Whether asking costs money, or may."""
-        prices = asking(self.study.source).prices
-        functions = {one.name for one in self.study.spec.models if one.use == "function"}
-        return any(price != Price(0.0, 0.0, 0.0) for name, price in prices.items() if name not in functions)
 
-    def plan(self, *, pilot: bool = False) -> Forecast:
-        """What is left to ask; with a pilot, a free model is asked a little to learn its pace."""
-        found = self.study.plan(compare=())
-        if found.stored == found.calls:
-            return found
-        for model in asking(self.study.source).models.values():
-            if isinstance(model, Keyed):
-                model.check_key()
-        if not pilot or self.spends or found.seconds is not None:
-            return found
-        return self.study.plan(pilot=_PILOT, compare=())
+def spends(study: Study) -> bool:
+    """Whether asking a study's models costs money, or may."""
+    prices = asking(study.source).prices
+    functions = {one.name for one in study.spec.models if one.use == "function"}
+    return any(price != Price(0.0, 0.0, 0.0) for name, price in prices.items() if name not in functions)
 
 
-def prepared_check(data: Any, **options: Unpack[CheckOptions]) -> PreparedCheck:
-    """Read a table, decide what each column is, and write the study file."""
+def left_to_ask(study: Study, *, pilot: bool = False) -> Forecast:
+    """What a study takes, once it has its keys; with a pilot, a free model is asked a little for its pace."""
+    found = study.plan(compare=())
+    if found.stored == found.calls:
+        return found
+    for model in asking(study.source).models.values():
+        if isinstance(model, Keyed):
+            model.check_key()
+    if not pilot or spends(study) or found.seconds is not None:
+        return found
+    return study.plan(pilot=_PILOT, compare=())
+
+
+def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckOptions]) -> PreparedCheck:
+    """Read a table, decide what each column is, and write the study file.
+
+    Args:
+        data: The texts.
+        replaces: Whether it takes the place of another check of these texts, which is an error otherwise.
+        **options: Those of `CheckOptions`.
+    """
     given: CheckOptions = with_defaults(CheckOptions, options)
     kinds = {"encoding": given["encoding"], "separator": given["separator"], "sheet": given["sheet"]}
     written = {name: value for name, value in kinds.items() if value is not None}
@@ -211,7 +218,7 @@ def prepared_check(data: Any, **options: Unpack[CheckOptions]) -> PreparedCheck:
         written=written,
     )
     file = home / "study.yaml"
-    write_check_file(file, check_file(file, source, table, design))
+    write_check_file(file, check_file(file, source, table, design), replaces=replaces)
     study = Study.open(file, functions=functions)
     return PreparedCheck(study, file, table, design, (*table.taken, *_decided(study, table, design, own)))
 
@@ -341,12 +348,11 @@ def _decided(study: Study, table: TextTable, design: CheckDesign, own: bool) -> 
 
 def consent_missing(plan: Forecast) -> QuaverError:
     """The error where asking costs money and nobody has agreed to it."""
-    (one,) = plan.models
-    cost = "an unknown price" if one.cost is None else str(one.cost)
+    costs = ["an unknown price" if one.cost is None else str(one.cost) for one in plan.models]
     return QuaverError(
-        "this check would spend money, and nobody has agreed to it",
-        where=one.model,
-        found=f"{one.calls - one.stored:,} calls for {cost}",
+        "this would spend money, and nobody has agreed to it",
+        where=", ".join(one.model for one in plan.models),
+        found=f"{plan.calls - plan.stored:,} calls for {' and '.join(costs)}",
         fix="agree with --yes, or say what it may cost at most with --budget",
     )
 

@@ -93,8 +93,8 @@ def study_text(
     return "\n\n".join(parts) + "\n"
 
 
-def write_check_file(path: Path, text: str) -> None:
-    """Write a check's study file, unless that would undo somebody's edits."""
+def write_check_file(path: Path, text: str, *, replaces: bool = True) -> None:
+    """Write a check's study file, unless that would undo somebody's edits, or replace another check."""
     if path.exists():
         there = path.read_text(encoding="utf-8", errors="replace")
         if there == MODELINE + text:
@@ -105,8 +105,19 @@ def write_check_file(path: Path, text: str) -> None:
                 where=str(path),
                 fix=f"`quaver run {path.parent}` goes on from it; --to FOLDER starts another check",
             )
+        if not replaces and _asked(there) != _asked(MODELINE + text):
+            raise QuaverError(
+                "there is a check of these texts, and these options ask for another one",
+                where=str(path.parent),
+                fix="leave the options of a check out to go on from it; --to FOLDER starts another check",
+            )
     with writing(path.parent):
         write_with_schema(path, text)
+
+
+def _asked(text: str) -> list[str]:
+    """The lines of a check's study file that say what is asked: all but its budget and its seal."""
+    return [line for line in text.splitlines() if not line.startswith(("budget:", _SEAL)) and line]
 
 
 def _sealed(text: str) -> str:

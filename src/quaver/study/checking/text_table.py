@@ -60,28 +60,18 @@ class TextTable:
 
 def read_text_table(table: Table, given: CheckOptions) -> TextTable:
     """Say what each column of a table is, as named or as recognised."""
-    one: dict[str, str | None] = dict.fromkeys(("text", "gold", "id", "group"))
-    one |= {name: given[name] for name in one if name in given}  # type: ignore[literal-required]
     labels, compare = tuple(given.get("labels", ())), tuple(given.get("compare", ()))
-    coders = tuple(given.get("coders", ()))
-    _check_distinct(table, [*one.values(), *compare, *coders])
-    for name, column in one.items():
+    coders, group, gold = tuple(given.get("coders", ())), given.get("group"), given.get("gold")
+    text, item = given.get("text"), given.get("id")
+    _check_distinct(table, [text, item, group, gold, *compare, *coders])
+    roles = [("text", text), ("id", item), ("group", group), ("gold", gold)]
+    roles += [("compare", column) for column in compare] + [("coders", column) for column in coders]
+    for role, column in roles:
         if column:
-            table.take(name, column, "named")
-    gold = one["gold"]
-    for column in compare:
-        table.take("compare", column, "named")
-    named = [table.take("coders", column, "named") for column in coders]
-    text = one["text"] or _text(table)
-    item = one["id"] or _item(table)
-    if one["id"] and len(table.values(one["id"])) < len(table.rows):
-        raise QuaverError(
-            "this column does not identify the rows",
-            where=f"{table.path.name}: --id",
-            expected="another value in each row, and no empty cell",
-            found=one["id"],
-            fix="leave it out to number the rows",
-        )
+            table.take(role, column, "named")
+    named = list(coders)
+    text = text or _text(table)
+    item = _identifying(table, item) if item else _item(table)
     gold = gold or _gold(table, labels)
     if not (gold or named or labels):
         named = _alike(table)
@@ -110,10 +100,10 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
         item,
         gold,
         tuple(named),
-        one["group"],
+        group,
         compare,
         few,
-        () if one["group"] else repeating,
+        () if group else repeating,
         label_set,
         also,
         counts,
@@ -176,6 +166,19 @@ def _text(table: Table) -> str:
 
 def _length(table: Table, column: str) -> float:
     return sum(len(text) * n for text, n in table.counts(column).items()) / len(table.rows)
+
+
+def _identifying(table: Table, column: str) -> str:
+    """A column that is named for the ids, where it identifies the rows."""
+    if len(table.values(column)) < len(table.rows):
+        raise QuaverError(
+            "this column does not identify the rows",
+            where=f"{table.path.name}: --id",
+            expected="another value in each row, and no empty cell",
+            found=column,
+            fix="leave it out to number the rows",
+        )
+    return column
 
 
 def _item(table: Table) -> str | None:

@@ -71,19 +71,18 @@ def chosen_prompts(check: Study, verdict: Card, votes: int | None, *, anyway: bo
         )
     design = check.experiment
     ids = [variant.id for variant in design.variants]
-    if recommended.prompt and votes is None:
+    made = _made(_study_file(check), _LABELS)
+    before = read_yaml(made)["sample"]["variants"] if made.is_file() and votes is None else []
+    before = before if {*before} <= {*ids} else []
+    if recommended.prompt and votes is None and before in ([], [recommended.prompt]):
         return PromptChoice((recommended.prompt,), "the check recommends this prompt alone", (), recommended)
     seen = check.annotations().filter(pl.col("evaluator").cast(pl.String) == check.spec.evaluators[0].title)
     if recommended.model:
         seen = seen.filter(pl.col("model").cast(pl.String) == recommended.model)
     given = PromptVotes(seen, ids, design.labels.codes, derive(check.spec.seed, "votes"))
     forecast = tuple(given.forecast())
-    made = _made(_study_file(check), _LABELS)
-    before = read_yaml(made)["sample"]["variants"] if made.is_file() else []
-    if votes is None and before and {*before} <= {*ids}:  # their answers are paid for
-        chosen = list(before)
-    else:
-        chosen = given.most_typical(min(votes or given.worth_asking(), len(ids)))
+    size = min(votes or given.worth_asking(), len(ids))
+    chosen = before or given.most_typical(size)  # the answers of earlier ones are paid for
     return PromptChoice(tuple(chosen), _why(len(chosen), forecast), forecast, recommended)
 
 

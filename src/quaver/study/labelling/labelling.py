@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,51 +19,59 @@ import scipy
 from typing_extensions import Unpack
 
 from quaver.acceptance.accepted_labels import Acceptance
-from quaver.collect.run.progress import Price
 from quaver.core.arguments import guarded, taking
-from quaver.core.number_format import count, percent, with_interval
+from quaver.core.number_format import count, percent, promised, with_interval
 from quaver.core.options import options_in, with_defaults
-from quaver.core.replaced_file import replace_bytes
 from quaver.core.rows import Rows
 from quaver.design.items.table_files import read_rows
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError, StoreError
 from quaver.gold.coder_sheet import Sheet, SheetRow
+from quaver.gold.gold_draw import SPLIT
 from quaver.labelling.labelled_file import TableFile, free_names, labelled_path, write_labelled
 from quaver.labelling.spreadsheet_edits import Cell
 from quaver.report.findings.verdict_card import Card
 from quaver.study.analysis.study_acceptance import accept
-from quaver.study.analysis.text_labels import DISAGREEMENT, PERSON, text_labels
-from quaver.study.checking.check_design import PreparedCheck, consent_missing, model_entry, prepared_check
+from quaver.study.analysis.text_labels import PERSON, text_labels
+from quaver.study.checking.check_design import (
+    PreparedCheck,
+    consent_missing,
+    left_to_ask,
+    model_entry,
+    prepared_check,
+    spends,
+)
 from quaver.study.checking.check_options import CheckOptions
 from quaver.study.gold_sample.coder_sheets import read_returned, write_sheets
 from quaver.study.labelling.label_options import LabelOptions
 from quaver.study.labelling.label_study import PromptChoice, chosen_prompts, label_study, study_of_doubtful
 from quaver.study.session import Study
 from quaver.study.sources.gold_files import GoldFiles
-from quaver.study.sources.study_file_source import asking
 
 _WRITTEN: Final = "labelled.json"
 """What is kept of the labelled file, so that nobody's edits of it are written over."""
 
 _APART: Final = "texts that needed a person"
-_CONFIDENCE: Final = 0.95
-_STAGE: Final = "asked of"
-"""The column that says which model labelled a text, of two."""
+_TO_LABEL: Final = "to-label"
+"""The beginning of the names of sheets of texts that need a person."""
 
+_CONFIDENCE: Final = 0.95
 _REGRESSIONS: Final = (
     "A regression of these labels takes their errors for truth. With the labels of a sample that was drawn, "
-    "`conclusions:` in the study file corrects for them (docs/corrected.md)."
+    "`conclusions:` in the study file corrects for them."
 )
+
 _NOTES: Final = "How labelled"
 """The sheet that says how the labels were made."""
 
-
-def spends(study: Study) -> bool:
-    """Whether asking a study's models costs money, or may."""
-    prices = asking(study.source).prices
-    functions = {one.name for one in study.spec.models if one.use == "function"}
-    return any(price != Price(0.0, 0.0, 0.0) for name, price in prices.items() if name not in functions)
+_COLUMNS: Final = {
+    "label": "label",
+    "labelled_by": "labelled by",
+    "agreement": "agreement",
+    "confidence": "confidence",
+    "needs_person": "needs a person",
+}
+"""The new columns of the copy, and their headings."""
 
 
 def sample_for(error: float) -> int:
@@ -127,15 +136,13 @@ class Labelling:
         if self.options["then"]:
             model_entry(self.options["then"])
         self.prepared: PreparedCheck | None = None
-        folder = self.options["check"] or _usual_check(data, self.options)
-        model = self.options["model"]
+        folder, model = check_to_go_on_from(data, self.options), self.options["model"]
         if folder is not None:
             self.check = Study.open(folder, functions=model_entry(model)[1] if callable(model) else None)
         else:
             given: Mapping[str, Any] = options
-            self.prepared = _check_of(
-                data, {name: given[name] for name in options_in(CheckOptions) if name in given}
-            )
+            of_check: Any = {name: given[name] for name in options_in(CheckOptions) if name in given}
+            self.prepared = prepared_check(data, replaces=False, **of_check)
             self.check = self.prepared.study
         self.source = _table_of(data, self.check)
 
@@ -162,7 +169,7 @@ class Labelling:
 
         What people labelled changes nothing here: their labels judge the second model's too.
         """
-        split = pl.col("model_label").is_null() | (pl.col("agreement") < DISAGREEMENT)
+        split = pl.col("model_label").is_null() | (pl.col("agreement") < SPLIT)
         return text_labels(self.study.source).filter(split)["item"].to_list()
 
     @cached_property
@@ -176,12 +183,15 @@ class Labelling:
         """Take back what people labelled, say which labels hold, and write the copy of the table."""
         sheets = self._take_back()
         acceptance = self._acceptance()
-        table = self._table(acceptance)
+        recommended = self.choice.recommended
+        table = text_labels(
+            self.study.source, recommended=recommended, acceptance=acceptance, again=self._again
+        )
         unlabelled = table.filter(pl.col("needs_person").is_not_null())
-        if acceptance is not None and self.options["returned"] and not unlabelled.is_empty():
+        if acceptance is not None and not unlabelled.is_empty():
             sheets += self._sheet_of(acceptance, unlabelled)
         state, step = self._state(table, acceptance, sheets)
-        notes = tuple(self._notes(table, acceptance, state))
+        notes = tuple(self._notes(table, state))
         file = self._written(table, notes)
         return Labelled(table, file, notes, self.study, self.verdict, acceptance, tuple(sheets), state, step)
 
@@ -225,21 +235,23 @@ class Labelling:
         agreement = (pl.col("same") + 1) / (pl.col("asked") + 1)
         return given.join(votes, on="item", how="left").select("item", "label", agreement.alias("agreement"))
 
-    def _table(self, acceptance: Acceptance | None) -> pl.DataFrame:
-        """A row for each text."""
-        recommended = self.choice.recommended
-        return text_labels(
-            self.study.source, recommended=recommended, acceptance=acceptance, again=self._again
-        )
-
     def _sheet_of(self, acceptance: Acceptance, unlabelled: pl.DataFrame) -> list[Path]:
-        """A sheet of the texts that still need a person, the most doubtful first."""
-        order = unlabelled.join(acceptance.table.select("item", "score"), on="item", how="left").sort("score")
+        """A sheet of the texts that still need a person, the most doubtful first; none where one is out.
+
+        The texts of the sample have sheets of their own.
+        """
+        files, draw = GoldFiles(self.study.folder), self.study.gold.state.draw
+        assert draw is not None
+        others = unlabelled.filter(~pl.col("item").is_in(draw.filter("drawn")["item"].to_list()))
+        is_out = not self.options["returned"] and any(files.folder.glob(f"{_TO_LABEL}*"))
+        if others.is_empty() or is_out:
+            return []
+        order = others.join(acceptance.table.select("item", "score"), on="item", how="left").sort("score")
         design = self.study.experiment
         writer, by_id = PromptWriter(design.variants[0], design.labels), {one.id: one for one in design.items}
         rows = [SheetRow(item, writer.text(by_id[item])) for item in order["item"]]
         sheet = Sheet("person", rows, design.labels, design.variants[0].instruction)
-        return write_sheets(GoldFiles(self.study.folder), [sheet], "to-label", "xlsx")
+        return write_sheets(files, [sheet], _TO_LABEL, "xlsx")
 
     # ------------------------------------------------------------------------ words
 
@@ -252,32 +264,30 @@ class Labelling:
         given = int(table["label"].is_not_null().sum())
         state = f"{given:,} of {count(table.height, 'text')} have a label, {by_hand:,} of them from a person"
         state += f"; {people:,} need a person." if people else "; none needs a person any more."
-        again = f"`quaver label {self.source.path if self.source else 'FILE'} --check {self.check.folder}"
         error, then = self.error, self.options["then"]
-        again += f" --then {then}" if then else ""
+        names = [str(self.source.path) if self.source else "FILE", "--check", str(self.check.folder)]
+        names += ["--then", then] if isinstance(then, str) else []
+        again = f"`quaver label {shlex.join(names)}"
         if error is None:
             way = "--error 5% says which labels can be accepted with at most 5% wrong among them"
             return state, f"{again} {way}`." if people else ""
-        again += f" --error {percent(error)}"
+        again += f" --error {promised(error)}"
         waiting = self.study.gold.status()
         if acceptance is not None:
-            promised = f"at most {percent(error)} wrong among them, with {percent(_CONFIDENCE)} confidence"
-            state = f"{count(acceptance.accepted, 'label')} can be accepted, {promised}. {state}"
+            most = f"at most {promised(error)} wrong among them, with {promised(_CONFIDENCE)} confidence"
+            state = f"{count(acceptance.accepted, 'label')} can be accepted, {most}. {state}"
         if waiting.labelled < waiting.drawn or (sheets and people):
-            names = ", ".join(str(path) for path in sheets) or str(self.study.folder / "gold")
+            files = ", ".join(str(path) for path in sheets) or str(self.study.folder / "gold")
             left = waiting.drawn - waiting.labelled
             what = f"{count(left, 'text')} of the sample" if left else f"{count(people, 'text')}"
-            return state, f"Label {what} by hand ({names}), then: {again} --returned FILE`."
+            return state, f"Label {what} by hand ({files}), then: {again} --returned FILE`."
         return state, f"Next: {again} --returned FILE`, with more of them labelled." if people else ""
 
-    def _notes(
-        self, table: pl.DataFrame, acceptance: Acceptance | None, state: str
-    ) -> Iterator[tuple[str, str]]:
+    def _notes(self, table: pl.DataFrame, state: str) -> Iterator[tuple[str, str]]:
         """How the labels were made, for whoever opens the file."""
         design, choice = self.study.experiment, self.choice
         yield "Made", f"{datetime.now(UTC):%Y-%m-%d}, by Quaver {version('quaver')}"
-        models = [one.identity for one in self.study.spec.models if hasattr(one, "identity")]
-        yield "Model", ", ".join(models or [one.name for one in self.study.spec.models])
+        yield "Model", ", ".join(str(one["identity"]) for one in self.study.source.served.values())
         if self.second is not None:
             asked = len(self.second.experiment.items)
             yield "Second model", f"{self.options['then']}, asked about {count(asked, 'doubtful text')}"
@@ -290,7 +300,7 @@ class Labelling:
         if choice.recommended.kind == "do not use":
             yield "Warning", "The check says “do not use”. These labels were made in spite of it."
         yield "State", state
-        for one in self._shares(table, acceptance):
+        for one in self._shares(table):
             yield "Share", one
         yield "Regressions", _REGRESSIONS
         yield (
@@ -298,7 +308,7 @@ class Labelling:
             f"Quaver {version('quaver')}; `quaver paper {self.study.folder}` writes a methods paragraph",
         )
 
-    def _shares(self, table: pl.DataFrame, acceptance: Acceptance | None) -> Iterator[str]:
+    def _shares(self, table: pl.DataFrame) -> Iterator[str]:
         """Each label's share: corrected by a sample that was drawn, else as it was counted."""
         if self.study.gold.state.settled.gold and self.second is None:
             for one in self.study.measure("corrected_share"):
@@ -330,19 +340,15 @@ class Labelling:
         rows = read_rows(source.path, source.encoding, source.separator, sheet=source.sheet)
         column = self.study.spec.items.id
         numbers = {row.text(column) if column else str(at): row.number for at, row in enumerate(rows, 1)}
-        columns = ["label", "labelled by", "agreement", "confidence", "needs a person"]
-        names = ["label", "labelled_by", "agreement", "confidence", "needs_person"]
-        kept_names = [
-            name for name in names if name != "confidence" or table[name].null_count() < table.height
-        ]
-        heads = [columns[names.index(name)] for name in kept_names]
+        confident = table["confidence"].null_count() < table.height
+        columns = {name: head for name, head in _COLUMNS.items() if confident or name != "confidence"}
         cells: dict[int, Sequence[Cell]] = {
             numbers[item]: values
-            for item, *values in table.select("item", *kept_names).iter_rows()
+            for item, *values in table.select("item", *columns).iter_rows()
             if item in numbers
         }
         existing = list(rows[0]) if rows else []
-        write_labelled(source, target, free_names(heads, existing), cells, (_NOTES, notes))
+        write_labelled(source, target, free_names(list(columns.values()), existing), cells, (_NOTES, notes))
         self.study.source.files.write(_WRITTEN, {"file": target.name, "sha256": _digest(target)})
         return target
 
@@ -367,38 +373,16 @@ def _digest(path: Path) -> str:
     return sha256(path.read_bytes()).hexdigest()
 
 
-def _folder_of(data: str | Path, to: str | Path | None) -> Path:
-    """The folder of a check of a file."""
-    return Path(to or Path(data).parent / f"{Path(data).stem}-check")
-
-
-def _usual_check(data: Any, options: LabelOptions) -> Path | None:
-    """The check of these texts in its usual folder, where no option asks for another one."""
-    if not isinstance(data, str | Path):
-        return None
-    folder = _folder_of(data, options["to"])
+def check_to_go_on_from(data: Any, options: LabelOptions) -> str | Path | None:
+    """The check that is named, or that of these texts where no option asks for another one."""
+    if options["check"] or not isinstance(data, str | Path):
+        return options["check"]
     kept = ("to", "budget", *(["model"] if callable(options["model"]) else []))
     for name, (_, option) in options_in(CheckOptions).items():
         if name not in kept and options[name] != option.default:  # type: ignore[literal-required]
             return None
+    folder = Path(options["to"] or Path(data).parent / f"{Path(data).stem}-check")
     return folder if (folder / "study.yaml").is_file() else None
-
-
-def _check_of(data: Any, given: dict[str, Any]) -> PreparedCheck:
-    """A check with these options, unless there is one of the same texts with others."""
-    file = _folder_of(data, given.get("to")) / "study.yaml" if isinstance(data, str | Path) else None
-    before = file.read_bytes() if file is not None and file.is_file() else None
-    found = prepared_check(data, **given)
-    if file is None or before in (None, file.read_bytes()):
-        return found
-    assert before is not None
-    replace_bytes(file, before)
-    raise QuaverError(
-        "there is a check of these texts, and these options ask for another one",
-        where=str(file.parent),
-        found=", ".join(f"--{name.replace('_', '-')}" for name in given if name not in ("to", "budget")),
-        fix="leave these options out to go on from it, or start another check with --to FOLDER",
-    )
 
 
 def _table_of(data: Any, check: Study) -> TableFile | None:
@@ -443,7 +427,7 @@ def label(data: Any, *, yes: bool = False, **options: Unpack[LabelOptions]) -> L
     work = Labelling(data, options)
     agreed = yes or bool(work.options["budget"])
     for study in studies_of(work):
-        plan = study.plan(compare=())
+        plan = left_to_ask(study)
         if plan.stored == plan.calls:
             continue
         if spends(study) and not agreed:
