@@ -21,6 +21,7 @@ ELSEWHERE = {
     "design/items/spreadsheet_parts.py": "a temporary folder",
     "measures/correctness/_laplace_fit.py": "what a library printed, passed on",
     "core/spreadsheet.py": "writes to what its caller has opened",
+    "labelling/spreadsheet_edits.py": "a new file, which its caller puts in place or removes",
     "score/annotation.py": "a new file, which its caller puts in place or removes",
     "study/analysis/scored_parts.py": "parts of a folder that is then put in its place",
     "collect/store/read_only.py": "a temporary folder",

@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from quaver.core.number_format import promised
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results, varying
 from quaver.report.findings.key_results import coder_gaps
@@ -198,11 +199,11 @@ def accepted_table(results: Results) -> Table:
     shown = results.lock.get("accepted", {})
     own = [one for one in shown.get("accepted", ()) if one["level"]]
 
-    def promised(one: Mapping[str, Any]) -> str:
+    def promise_of(one: Mapping[str, Any]) -> str:
         return ", ".join([*filter(None, [one["level"]]), promised(one["promise"])])
 
     columns = (
-        text("at most wrong", promised),
+        text("at most wrong", promise_of),
         tally("accepted", "accepted"),
         share("of open items", "share"),
         *_CHECKED,

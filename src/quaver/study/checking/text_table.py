@@ -71,7 +71,7 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
             table.take(role, column, "named")
     named = list(coders)
     text = text or _text(table)
-    item = _identifying(table, item) if item else _item(table)
+    item = _identifying(table, item) if item else _item(table, can_name="id" in given)
     gold = gold or _gold(table, labels)
     if not (gold or named or labels):
         named = _alike(table)
@@ -181,14 +181,18 @@ def _identifying(table: Table, column: str) -> str:
     return column
 
 
-def _item(table: Table) -> str | None:
+def _item(table: Table, *, can_name: bool) -> str | None:
     """The column of ids, where each row has its own."""
     found = table.find("item")
     if found and len(table.values(found)) == len(table.rows):
         return found
     if other := _called_id(table):
         return other
-    why = f"{found} does not identify the rows" if found else "no column was recognised; --id names it"
+    why = (
+        f"{found} does not identify the rows"
+        if found
+        else "no column was recognised" + "; --id names it" * can_name
+    )
     role = Decision("item", "(the row's number)", why)
     table.taken[:] = [one for one in table.taken if one.role != "item"] + [role]
     return None
