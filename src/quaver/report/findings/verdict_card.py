@@ -32,6 +32,9 @@ WORDS: Final[Mapping[str, Any]] = tomllib.loads(
 _NAMED = 3
 """As many models, and prompts, are named."""
 
+_HARDLY = 0.05
+"""The largest share of the labels that changes where another prompt "hardly" changes one."""
+
 _COPIES: Final = "near_duplicates"
 """The column of groups of texts that are nearly the same."""
 
@@ -147,6 +150,7 @@ class _Said:
             cold=bool(decodings) and not any(one.get("temperature") for one in decodings.values()),
             rounded=rounded,
             NAMED=_NAMED,
+            HARDLY=_HARDLY,
             COPIES=_COPIES,
             **WORDS,
         )
