@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from quaver.core.number_format import count, decimals, p_heading, rounded
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
-from quaver.report.page_words import ALL, cell, interval, number, percent_measure, phrase
+from quaver.report.page_words import ALL, cell, in_words, interval, number, percent_measure, phrase
 
 _MOST_ROWS = 600
 _PRINTED = 60
@@ -158,6 +158,12 @@ def _text(value: Any) -> str | Markup:
     return value if isinstance(value, Markup) else str(value)
 
 
+def cell_in_words(one: Estimate, column: str) -> str:
+    """What an estimate's cell has in a column, a factor by its study's name."""
+    value = one.cell.get(column, ALL.get(column, "all"))
+    return in_words(value) if column == "factor" and column in one.cell else value
+
+
 def estimates_table(estimates: Sequence[Estimate], mark: Callable[[str], str | Markup] = phrase) -> Table:
     """Estimates with their cells, intervals and what there is to note about them."""
     columns = list(dict.fromkeys(c for one in estimates for c in one.cell))
@@ -172,7 +178,7 @@ def estimates_table(estimates: Sequence[Estimate], mark: Callable[[str], str | M
         verdict = one.details.get("verdict")
         noted = [escape(str(said)) for said in (verdict, one.reason) if said]
         noted += dict.fromkeys(escape(mark(warning)) for warning in one.warnings)
-        cells = [one.measure if c == "measure" else one.cell.get(c, ALL.get(c, "all")) for c in columns]
+        cells = [one.measure if c == "measure" else cell_in_words(one, c) for c in columns]
         adjusted = [_p_value(one)] if tested else []
         holds = [one.scope.removeprefix("for ")] if scoped else []
         rows.append((*cells, value, interval(one), *holds, *adjusted, str(one.n), Markup("; ").join(noted)))

@@ -75,6 +75,8 @@ def _part(column: str, value: str | None) -> str:
     """What a row is about, by the value of a column; a number brings the column's name."""
     if value is None:
         return ALL.get(column, "all")
+    if column == "factor":
+        return in_words(value)
     return f"{in_words(column)} {value}" if value.replace(".", "", 1).isdigit() else value
 
 

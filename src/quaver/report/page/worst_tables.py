@@ -14,7 +14,7 @@ from quaver.core.variant_display import Change, marked_messages
 from quaver.report.estimate_index import NO_LABEL, Results
 from quaver.report.page.figure_data import Behind, Cost, PartCost, RawAnswer
 from quaver.report.page.notes import marked
-from quaver.report.page_words import interval, number, printed
+from quaver.report.page_words import in_words, interval, number, printed
 from quaver.report.table_rows import Table
 
 _WORST = 20
@@ -224,7 +224,7 @@ def part_cost_table(costs: Sequence[PartCost]) -> Table:
         calls = max(1, one.calls)
         each = (one.prompt_tokens / calls, one.completion_tokens / calls)
         money = "unknown" if one.money is None else f"{one.money:,.4f}" if one.money else "0"
-        rows.append((one.factor, one.level, f"{one.calls:,}", *(f"{n:,.1f}" for n in each), money))
+        rows.append((in_words(one.factor), one.level, f"{one.calls:,}", *(f"{n:,.1f}" for n in each), money))
     columns = ("factor", "level", "calls", "tokens read per call", "tokens written per call", "US dollars")
     return Table(columns, tuple(rows), frozenset({2, 3, 4, 5}), "", "factor-cost")
 

@@ -12,7 +12,7 @@ from quaver.core.number_format import promised
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results, varying
 from quaver.report.findings.key_results import coder_gaps
-from quaver.report.page_words import interval, number
+from quaver.report.page_words import in_words, interval, number
 from quaver.report.table_rows import Column, Table, both_ends, listed, part_of_cell, plain, share, tally, text
 
 _PAIR = ("first", "second")
@@ -88,7 +88,7 @@ def compliance_table(results: Results) -> Table:
 
     columns = (
         *map(named, shared),
-        text("by", lambda one: ", ".join(_about(one))),
+        text("by", lambda one: ", ".join(map(in_words, _about(one)))),
         text("level", lambda one: _level(one, results)),
         share("valid", "value"),
         both_ends("interval", percent=True),

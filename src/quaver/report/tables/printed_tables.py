@@ -77,6 +77,8 @@ _LATEX = {
     "-": "-{}",
     "−": "$-$",
     "×": r"$\times$",
+    "±": r"$\pm$",
+    "√": r"$\surd$",
     "—": "---",
     "…": r"\ldots{}",
     "\u00a0": "~",
@@ -99,6 +101,7 @@ _REFERENCE = re.compile(r"&(?=#?\w+;)")
 
 
 _BOOKTABS = r"% \usepackage{booktabs}"
+_LENGTHS = r"\setlength{\tabcolsep}{4pt}\setlength{\belowcaptionskip}{4pt}"
 _SIGN, _BETWEEN = 4.4, 8.0
 """Points: of a sign in footnote size, and between two columns."""
 _COLUMN, _PAGE = 215.0, 455.0
@@ -199,10 +202,12 @@ def latex_float(table: Table, caption: str, label: str, notes: Sequence[str] = (
     written = [_BOOKTABS]
     for number, page in enumerate(pages):
         said = latex_text(caption) + (" (continued)" if number else "")
-        written += [rf"\begin{{{name}}}", r"\centering\footnotesize\setlength{\tabcolsep}{4pt}"]
+        written += [rf"\begin{{{name}}}", rf"\centering\footnotesize{_LENGTHS}"]
         written += [rf"\caption{{{said}}}", *([] if number else [rf"\label{{tab:{label}}}"]), *page]
         if number == len(pages) - 1:
-            written += [rf"\par\smallskip\parbox{{\linewidth}}{{{latex_text(note)}}}" for note in notes]
+            written += [
+                rf"\par\smallskip\parbox{{\linewidth}}{{\raggedright {latex_text(note)}}}" for note in notes
+            ]
         written.append(rf"\end{{{name}}}")
     return "\n".join(written) + "\n"
 
@@ -212,8 +217,11 @@ def _signs(table: Table, at: int) -> int:
 
 
 def _wrapped(table: Table, at: int) -> list[str]:
-    """A heading in lines hardly wider than what stands below it."""
-    return textwrap.wrap(visible(table.columns[at]), max(_HEAD, min(_signs(table, at), _LONG))) or [""]
+    """A heading in lines hardly wider than what stands below it, or than its longest word."""
+    head = visible(table.columns[at]).replace("_", "_ ")
+    widest = max(_signs(table, at), *map(len, head.split()), 0)
+    lines = textwrap.wrap(head, max(_HEAD, min(widest, _LONG)), break_on_hyphens=False)
+    return [line.replace("_ ", "_") for line in lines] or [""]
 
 
 def _width(table: Table, at: int) -> float:
