@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,39 +63,69 @@ def alphas_of_rows(
     [1.0]
     """
     items, raters = shape
-    rng = np.random.default_rng(derive(resampling.seed, "bootstrap", "row"))
     blocks = [np.empty(0)]
-    size = max(1, _ENTRIES // max(1, items * labels, codes.size))
     given = np.flatnonzero(codes >= 0)
-    alone = (
-        np.unique(place[given]).size == given.size
-    )  # no two labels have one place, as they mostly have not
     used = place[given] // raters * labels + codes[given]
     sorting = np.argsort(used, kind="stable")
     order = given[sorting]
     cells, starts = np.unique(used[sorting], return_index=True)
-    for start in range(0, resampling.resamples, size):
-        samples = min(size, resampling.resamples - start)
-        drawn = rng.integers(0, max(1, codes.size), (samples, codes.size))[:, ::-1]
-        sample = np.broadcast_to(np.arange(samples)[:, None], drawn.shape)
-        kept = np.zeros((samples, codes.size), bool)
-        if alone:
-            kept[sample, drawn] = True
-        else:
-            first = np.full((samples, items * raters), -1)
-            known = codes[drawn] >= 0
-            first[sample[known], place[drawn[known]]] = drawn[known]  # the one drawn first is written last
-            found = np.argwhere(first >= 0)
-            kept[found[:, 0], first[first >= 0]] = True
-        counts = np.zeros((samples, items * labels))
+    # No two labels have one place, as they mostly have not: then it does not matter which was drawn first.
+    alone = np.unique(place[given]).size == given.size
+    for drawn in _drawn(resampling, codes.size, max(1, _ENTRIES // max(1, items * labels, codes.size))):
+        kept = drawn.kept if alone else drawn.first_kept(place, codes >= 0, items * raters)
+        counts = np.zeros((items * labels, kept.shape[1]))
         if cells.size:
-            counts[:, cells] = np.add.reduceat(kept[:, order], starts, axis=1, dtype=np.int64)
-        model = Disagreement(counts.reshape(samples, items, labels).transpose(1, 0, 2), level, values)
-        blocks.append(model.alphas(np.ones((1, items)))[0])
+            counts[cells] = np.add.reduceat(kept[order], starts, dtype=np.int8 if raters < 128 else np.int32)
+        shaped = np.ascontiguousarray(counts.reshape(items, labels, -1).transpose(0, 2, 1))
+        blocks.append(Disagreement(shaped, level, values).alphas(np.ones((1, items)))[0])
     return np.concatenate(blocks)
 
 
-def over_rows(made: Estimate, cell: Cell, level: Level, values: Floats | None) -> Estimate:
+class _Drawn(NamedTuple):
+    """Resamples of rows, shape (resamples, rows), and which rows each has, shape (rows, resamples)."""
+
+    rows: Codes
+    kept: NDArray[np.int8]
+
+    def first_kept(self, place: Codes, given: NDArray[np.bool_], places: int) -> NDArray[np.int8]:
+        """Which rows each has where those of one place are one rater's: the one drawn first alone counts."""
+        first = np.full((len(self.rows), places), -1)
+        backwards = self.rows[:, ::-1]
+        known = given[backwards]
+        sample = np.broadcast_to(np.arange(len(self.rows))[:, None], backwards.shape)
+        first[sample[known], place[backwards[known]]] = backwards[known]  # the first is written last
+        found = np.argwhere(first >= 0)
+        kept = np.zeros_like(self.kept)
+        kept[first[first >= 0], found[:, 0]] = 1
+        return kept
+
+
+def _drawn(resampling: Resampling, rows: int, size: int) -> Iterator[_Drawn]:
+    """Rows that are drawn, a block of resamples at a time."""
+    if size >= resampling.resamples:
+        yield _all_drawn(resampling.seed, resampling.resamples, rows)
+        return
+    rng = np.random.default_rng(derive(resampling.seed, "bootstrap", "row"))
+    for start in range(0, resampling.resamples, size):
+        yield _draws(rng, min(size, resampling.resamples - start), rows)
+
+
+@lru_cache(maxsize=8)
+def _all_drawn(seed: int, resamples: int, rows: int) -> _Drawn:
+    """All at once, for the next score of as many rows: a curve has many."""
+    return _draws(np.random.default_rng(derive(seed, "bootstrap", "row")), resamples, rows)
+
+
+def _draws(rng: np.random.Generator, resamples: int, rows: int) -> _Drawn:
+    drawn = rng.integers(0, max(1, rows), (resamples, rows))
+    kept = np.zeros((rows, resamples), np.int8)
+    np.put(kept, drawn * resamples + np.arange(resamples)[:, None], 1)
+    return _Drawn(drawn, kept)
+
+
+def over_rows(
+    made: Estimate, cell: Cell, level: Level, values: Floats | None, raters: slice = slice(None)
+) -> Estimate:
     """An estimate of alpha, with the interval that resampling rows gives it in place of its own.
 
     Args:
@@ -102,6 +133,7 @@ def over_rows(made: Estimate, cell: Cell, level: Level, values: Floats | None) -
         cell: What it is taken of.
         level: Level of measurement.
         values: The labels' numbers, for interval and ratio.
+        raters: Which of the cell's raters it is about.
 
     Returns:
         The estimate; ``details["mean_of_resamples"]`` is what promptstability reports as the score,
@@ -111,7 +143,7 @@ def over_rows(made: Estimate, cell: Cell, level: Level, values: Floats | None) -
     resampling = cell.resampling
     if made.value is None or not resampling.resamples:
         return made
-    layers = np.stack(list(_strata(cell, level, values)))
+    layers = np.stack(list(_strata(cell, level, values, raters)))
     defined = np.isfinite(layers)
     drawn = np.where(defined, layers, 0).sum(0) / np.where(defined.any(0), defined.sum(0), np.nan)
     ends = percentile(drawn, resampling.tail)
@@ -132,17 +164,17 @@ def over_rows(made: Estimate, cell: Cell, level: Level, values: Floats | None) -
     )
 
 
-def _strata(cell: Cell, level: Level, values: Floats | None) -> Iterator[Floats]:
+def _strata(cell: Cell, level: Level, values: Floats | None, raters: slice) -> Iterator[Floats]:
     """The alphas of resampled rows of each stratum."""
-    items, strata, raters = cell.codes.shape
-    for stratum in range(strata):
-        codes = cell.codes[:, stratum].ravel().astype(np.int64)
-        there = (cell.rows[:, stratum] if cell.rows.size else cell.codes[:, stratum]).ravel() >= 0
-        place = np.flatnonzero(there)
+    every = cell.codes[:, :, raters]
+    there = (cell.rows[:, :, raters] if cell.rows.size else every) >= 0
+    for stratum in range(every.shape[1]):
+        codes = every[:, stratum].ravel().astype(np.int64)
+        place = np.flatnonzero(there[:, stratum].ravel())
         yield alphas_of_rows(
             place,
             codes[place],
-            (items, raters),
+            (len(every), every.shape[2]),
             labels=len(cell.labels),
             level=level,
             values=values,

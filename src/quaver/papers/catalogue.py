@@ -13,7 +13,7 @@ from pydantic import Field
 from quaver.core.arguments import guarded
 from quaver.errors import QuaverError, UnknownName
 from quaver.papers.paper_layout import FigureKind, Layout, TableKind
-from quaver.papers.published_table import PublishedTable, answers_of
+from quaver.papers.published_table import Intervals, PublishedTable, answers_of
 from quaver.study.session import Study
 
 
@@ -105,12 +105,20 @@ def as_printed(made: PublishedTable, kind: TableKind) -> list[PublishedTable]:
 def figure(stored: Any, name: str, *, width: Annotated[int, Field(ge=200)] = 720) -> Any:
     """Draw a figure of a paper, as an Altair chart."""
     from quaver.papers import paper_figures  # the charts' libraries are slow to load
+    from quaver.report.charts.plane import unchecked
     from quaver.report.charts.theme import finished
 
-    kind, answers = figure_of(name), answers_of(_studies(stored))
+    kind = figure_of(name)
+    answers = answers_of(_studies(stored), intervals=_drawn_intervals(kind))
     made = kind_of(kind.table).make(answers) if kind.table else None
-    chart = paper_figures.drawing(kind, answers, made)(width=width)
-    return finished(chart, width=width, title=f"{kind.title}.")
+    with unchecked():
+        chart = paper_figures.drawing(kind, answers, made)(width=width)
+        return finished(chart, width=width, title=f"{kind.title}.")
+
+
+def _drawn_intervals(kind: FigureKind) -> Intervals:
+    """Which intervals a figure shows: appendix A's are of resampled rows."""
+    return "none" if not kind.ends else "rows" if kind.ends == "appendix A's interval" else "all"
 
 
 def paper_of(path: Path) -> PublishedPaper | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from quaver.core.column_names import in_words
 from quaver.core.records import Estimate
 from quaver.design.prompts.rendering import PromptWriter, messages_of
 from quaver.estimation.cells import OUTPUT
@@ -68,10 +69,10 @@ def factor_levels(answers: Answers) -> TableRows:
                 values = [None if e is None else e.value for e in each]
                 rows.append(
                     (
-                        *(one.name, model, factor, level, str(prompts)),
-                        *(percentage(value) for value in values[:2]),
+                        *(one.name, model, in_words(factor), level, str(prompts)),
+                        *(percentage(value, 2) for value in values[:2]),
                         decimal(values[2]),
-                        percentage(values[3]),
+                        percentage(values[3], 2),
                         decimal(values[4]),
                     )
                 )
@@ -94,7 +95,7 @@ def factor_differences(answers: Answers) -> TableRows:
         effects = _effects(one, model)
         for factor, (first, *others) in _factors(one).items():
             for level in others:
-                cells: list[Cell] = [one.name, model, factor, first, level]
+                cells: list[Cell] = [one.name, model, in_words(factor), first, level]
                 for _, outcome, way in _OUTCOMES:
                     made = effects[way].get((f"factor_effects_{outcome}_difference", factor, level))
                     cells += [*with_interval(made), _p(made)]
@@ -122,7 +123,8 @@ def label_shift(answers: Answers) -> TableRows:
                 found.append((f"{one.name}, {model}, {factor}", made))
                 for code in names:
                     cells = _class(made, code)
-                    rows.append((one.name, model, factor, first, made.cell[factor], names[code], *cells))
+                    row = (one.name, model, in_words(factor), first, made.cell[factor], names[code], *cells)
+                    rows.append(row)
     return TableRows(rows, found)
 
 
@@ -131,9 +133,9 @@ def _class(made: Estimate, code: str) -> tuple[Cell, ...]:
     if before is None or after is None:
         return (NOTHING,) * 4 + (*with_interval(made), _p(made))
     return (
-        percentage(before),
-        percentage(after),
-        decimal(100 * (after - before), 1),
+        percentage(before, 2),
+        percentage(after, 2),
+        decimal(100 * (after - before), 2),
         percentage(None if not before else after / before - 1),
         *(*with_interval(made), _p(made)),
     )
@@ -191,7 +193,7 @@ def lengths(answers: Answers) -> TableRows:
                 now, own = _measured(parts.get((factor, level))), _mean(fixed, one, factor, level)
                 rows.append(
                     (
-                        *(one.name, factor, level, decimal(own, 0), _change(own, base)),
+                        *(one.name, in_words(factor), level, decimal(own, 0), _change(own, base)),
                         *(
                             cell
                             for at in (0, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -103,7 +104,7 @@ def _violins(rows: list[dict[str, Any]], *, width: int) -> Any:
     return (
         alt.Chart(inline(rows))
         .transform_density("value", as_=["value", "density"], extent=[0, 1], groupby=["strategy"])
-        .mark_area(orient="horizontal")
+        .mark_area(orient="horizontal", color=DATA[0])
         .encode(
             x=alt.X("density:Q", stack="center", axis=None),
             y=alt.Y("value:Q", title=rows[0]["panel"]),
@@ -146,8 +147,14 @@ def lines(kind: FigureKind, made: PublishedTable) -> Any:
 
 
 def points(kind: FigureKind, made: PublishedTable) -> Any:
-    """Points with their names."""
-    return partial(draw_plane, Plane(_spots(kind, made), kind.x, _title(kind)))
+    """Points with their names; those that lie on each other have one name."""
+    there: dict[tuple[str, float, float], list[Spot]] = {}
+    for spot in _spots(kind, made):
+        there.setdefault((spot.panel, spot.x, spot.y), []).append(spot)
+    spots = [replace(some[0], name="; ".join(one.name for one in some)) for some in there.values()]
+    lone = {spot.x for spot in spots}
+    ends = (0.0, 2 * max(lone)) if len(lone) == 1 and max(lone) > 0 else None
+    return partial(draw_plane, Plane(spots, kind.x, _title(kind), x_ends=ends))
 
 
 def bars(kind: FigureKind, made: PublishedTable) -> Any:
@@ -193,11 +200,13 @@ def _histograms(rows: list[dict[str, Any]], *, width: int) -> Any:
     for own in _by_panel(rows).values():
         shape = (
             alt.Chart(inline(own))
-            .mark_bar()
+            .mark_bar(color=DATA[0])
             .encode(
                 x=alt.X("x:Q", bin="binned", axis=options(title="consistency", tickCount=3)),
                 x2="end:Q",
-                y=alt.Y("y:Q", axis=options(title="share of pairs", tickCount=3)),
+                y=alt.Y(
+                    "y:Q", scale=options(domain=[0, 1]), axis=options(title="share of pairs", tickCount=3)
+                ),
             )
         )
         heading = panel_heading(own[0]["class"], own[0]["under"], each + 40)

@@ -9,7 +9,15 @@ from importlib import import_module
 from markupsafe import Markup
 
 from quaver.core.number_format import decimals
-from quaver.papers.published_table import NOTHING, Answers, Cell, PublishedTable, TableRows, reasons
+from quaver.papers.published_table import (
+    NO_VALUE,
+    NOTHING,
+    Answers,
+    Cell,
+    PublishedTable,
+    TableRows,
+    reasons,
+)
 from quaver.report.table_rows import Table
 from quaver.report.tables.printed_tables import plain
 from quaver.report.tables.written_tables import numbers_of
@@ -57,11 +65,13 @@ class Layout:
 
     def of(self, made: PublishedTable, label: str) -> PublishedTable:
         """The printed table of a table."""
-        values = {
-            full: head + full.removeprefix(name[:-1]) if name.endswith("*") else head
-            for name, head in self.values.items()
-            for full in columns_like(made, name)
-        }
+        stars = {name[:-1]: head for name, head in self.values.items() if name.endswith("*")}
+        values = {name: head for name, head in self.values.items() if not name.endswith("*")}
+        ends = [full.removeprefix(start) for start in stars for full in columns_like(made, f"{start}*")]
+        for end in dict.fromkeys(ends):  # what several columns say of one thing stands together
+            for start, head in stars.items():
+                if start + end in made.columns:
+                    values[start + end] = head + end
         return replace(self, values=values)._laid_out(made, label)
 
     def _laid_out(self, made: PublishedTable, label: str) -> PublishedTable:
@@ -78,7 +88,9 @@ class Layout:
             averaged = {place: _mean([own.get(place, NOTHING) for own in grid.values()]) for place in places}
             grid[self.mean, *("",) * (len(self.rows) - 1)] = averaged
         data = self._table(grid, [[place] for place in places])
-        notes = tuple(note for note in (self.note, *made.notes) if note)
+        lacking = any(NOTHING in (row[name] for name in self.values) for row in rows)
+        kept = (note for note in made.notes if lacking or not note.startswith(NO_VALUE))
+        notes = tuple(note for note in (self.note, *kept) if note)
         printed = replace(made, name=label, caption=self.caption, table=data, notes=notes)
         if not self.joined:
             return printed

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from quaver.study.session import Study
 
 
+Intervals = Literal["all", "rows", "none"]
+
+
 @dataclass(frozen=True)
 class StoredAnswers:
     """The answers of one study: one data set, one task.
@@ -37,12 +40,14 @@ class StoredAnswers:
         study: The study.
         frame: Its annotations by its first evaluator.
         every: Its annotations by every evaluator.
+        intervals: Which intervals what is taken of them has: those of resampled rows alone, or none.
     """
 
     name: str
     study: Study
     frame: pl.DataFrame
     every: pl.DataFrame
+    intervals: Intervals = "all"
 
     @property
     def labels(self) -> LabelSet:
@@ -86,6 +91,9 @@ class StoredAnswers:
             return Estimates([Estimate(measure, None, reason="no annotations")])
         by = options.setdefault("by", ["model"])
         options.setdefault("seed", self.study.spec.seed)
+        wanted = options.get("resample", "items") if self.intervals == "rows" else self.intervals
+        if wanted not in ("all", "rows"):
+            options["resamples"] = 0
         try:
             return taken(in_every_group(some, by), labels=self.labels, **options)
         except QuaverError as error:
@@ -156,7 +164,7 @@ class StoredAnswers:
             return behind.part_costs()
 
 
-def answers_of(studies: Mapping[str, Study]) -> list[StoredAnswers]:
+def answers_of(studies: Mapping[str, Study], *, intervals: Intervals = "all") -> list[StoredAnswers]:
     """The stored answers of each study that has any."""
     found = []
     missing: StoreError | None = None
@@ -168,7 +176,7 @@ def answers_of(studies: Mapping[str, Study]) -> list[StoredAnswers]:
             continue
         first = study.spec.evaluators[0].title
         frame = every.filter(pl.col("evaluator").cast(pl.String) == first)
-        found.append(StoredAnswers(name, study, every if frame.is_empty() else frame, every))
+        found.append(StoredAnswers(name, study, every if frame.is_empty() else frame, every, intervals))
     if not found and missing is not None:
         raise missing
     return found
@@ -182,6 +190,8 @@ Cell = str | Markup
 
 NOTHING = "—"
 """A cell without a value."""
+NO_VALUE = "No value"
+"""How a note begins that says why there is none."""
 KEYS = ("model", "variant", "decoding", "item", "repeat")
 """The columns that name an answer."""
 
@@ -222,7 +232,7 @@ class PublishedTable:
         >>> print(PublishedTable("pss", "PSS by data set", table, ("So.",)).as_("latex"))
         % \usepackage{booktabs}
         \begin{table}
-        \centering\footnotesize\setlength{\tabcolsep}{4pt}
+        \centering\footnotesize\setlength{\tabcolsep}{4pt}\setlength{\belowcaptionskip}{4pt}
         \caption{PSS by data set}
         \label{tab:pss}
         \begin{tabular}{lr}
@@ -232,7 +242,7 @@ class PublishedTable:
         a\_b & 1 \\
         \bottomrule
         \end{tabular}
-        \par\smallskip\parbox{\linewidth}{So.}
+        \par\smallskip\parbox{\linewidth}{\raggedright So.}
         \end{table}
         <BLANKLINE>
         """
@@ -322,7 +332,7 @@ class TableRows:
 
 
 def reasons(found: Iterable[tuple[str, Estimate]]) -> list[str]:
-    """Why there is no value, a note for each reason, with the rows that it is about.
+    """Why there is no value, a note for each reason, with the measures and the rows that it is about.
 
     >>> reasons([("a", Estimate("alpha", None, reason="no variation")), ("b", Estimate("alpha", 0.1))])
     ['No value (alpha): no variation: a.']
@@ -330,11 +340,11 @@ def reasons(found: Iterable[tuple[str, Estimate]]) -> list[str]:
     grouped: dict[tuple[str, str], list[str]] = {}
     for row, one in found:
         if one.value is None:
-            grouped.setdefault((one.measure, one.reason or "no reason given"), []).append(row)
-    return [
-        f"No value ({measure}): {reason}: {', '.join(dict.fromkeys(rows))}."
-        for (measure, reason), rows in grouped.items()
-    ]
+            grouped.setdefault((one.reason or "no reason given", one.measure), []).append(row)
+    alike: dict[tuple[str, str], list[str]] = {}
+    for (reason, measure), rows in grouped.items():
+        alike.setdefault((reason, ", ".join(dict.fromkeys(rows))), []).append(measure)
+    return [f"{NO_VALUE} ({', '.join(some)}): {reason}: {of}." for (reason, of), some in alike.items()]
 
 
 def by_cell(estimates: Iterable[Estimate], *names: str) -> Mapping[tuple[str, ...], Estimate]:

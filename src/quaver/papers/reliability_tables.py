@@ -92,7 +92,8 @@ def readers(one: StoredAnswers) -> list[str]:
 
 def repairs(answers: Answers) -> TableRows:
     """Accuracy under each rule of reading, what a repair recovers, and each prompt's paired drop."""
-    names = list(dict.fromkeys(name for one in answers for name in readers(one)))
+    suspects = [name for one in answers for name in evaluators(one, "first_character")[:1]]
+    names = list(dict.fromkeys([*suspects, *(name for one in answers for name in readers(one))]))
     rows, found = [], []
     for one, model in each_model(answers):
         first = evaluators(one, "first_character")[:1] or readers(one)[:1]
@@ -122,9 +123,7 @@ def repairs(answers: Answers) -> TableRows:
                     *shares,
                 )
             )
-    suspect = next(
-        (name for one in answers for name in evaluators(one, "first_character")), names[0] if names else ""
-    )
+    suspect = names[0] if names else ""
     columns = [f"accuracy by {name}" for name in names] + ["paired drop", "95% interval"]
     columns += [f"recovered by {name}" for name in names if name != suspect]
     return TableRows(rows, found, columns=columns, subject=suspect)
@@ -136,7 +135,7 @@ def _recovered(one: StoredAnswers, frame: pl.DataFrame, pair: tuple[str, str], v
     if both["evaluator"].n_unique() < 2:
         return NOTHING
     made = one.points("recovered_share", both, by=[], first=pair[0], second=pair[1], variant=variant)
-    return decimal(next((e.value for e in made if e.measure == "recovered_share"), None))
+    return percentage(next((e.value for e in made if e.measure == "recovered_share"), None))
 
 
 def readiness(answers: Answers) -> TableRows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ def intra_stability(answers: Answers) -> TableRows:
         curve = _of(one, model, "intra_pss_cumulative")
         last = curve[-1]
         found.append((f"{one.name}, {model}", last))
-        packaged = _package_curve(one, model, curve)
+        packaged = _package_curve(one, model)
         final, width, settled, narrow, distance = _five(of_repeats(packaged))
         rows.append(
             (
@@ -72,36 +72,27 @@ def _last_ends(curve: Curve) -> tuple[float | None, float | None]:
     return float(curve.lows[-1]), float(curve.highs[-1])
 
 
-def _package_curve(one: StoredAnswers, model: str, curve: Sequence[Estimate]) -> Curve:
+def _package_curve(one: StoredAnswers, model: str) -> Curve:
     """The scores of the first k repeats, with the package's intervals."""
-    mine = one.of(model, one.again)
-    order = mine["repeat"].unique().sort().to_list()
-    points = []
-    for step in curve:
-        if step.value is not None:
-            k = int(step.cell["repeats"])
-            first = mine.filter(pl.col("repeat").is_in(order[:k]))
-            points.append((k, step.value, *_row_ends(one, first)))
+    steps = _of(one, model, "intra_pss_cumulative", resample="rows")
+    return _drawn_curve((int(step.cell.get("repeats", 1)), step) for step in steps)
+
+
+def _drawn_curve(steps: Iterable[tuple[int, Estimate]]) -> Curve:
+    points = [
+        (at, step.value, np.nan if step.low is None else step.low, np.nan if step.high is None else step.high)
+        for at, step in steps
+        if step.value is not None
+    ]
     return Curve(*np.array(points, float).reshape(-1, 4).T)
-
-
-def _row_ends(one: StoredAnswers, frame: pl.DataFrame) -> tuple[float, float]:
-    made = one.take("intra_pss", frame, by=[], missing=one.unlabelled, resample="rows")[0]
-    low, high = made.low, made.high
-    return (np.nan, np.nan) if low is None or high is None else (low, high)
 
 
 def _neighbours(one: StoredAnswers, model: str) -> tuple[Cell, ...]:
     """Mean, SD, interquartile range, ends, share below the bar and mean width of neighbouring repeats."""
-    near = [step for step in _of(one, model, "intra_pss_adjacent") if step.value is not None]
-    mine = one.of(model, one.again)
-    points = []
-    for place, step in enumerate(near):
-        pair = [int(k) for k in step.cell["repeats"].split(" and ")]
-        points.append((place, step.value, *_row_ends(one, mine.filter(pl.col("repeat").is_in(pair)))))
-    numbers = of_neighbours(Curve(*np.array(points, float).reshape(-1, 4).T)).values()
+    near = _drawn_curve(enumerate(_of(one, model, "intra_pss_adjacent", resample="rows")))
+    numbers = of_neighbours(near).values()
     if not numbers:
-        return (decimal(near[0].value) if near else NOTHING, *(NOTHING,) * 6)
+        return (decimal(float(near.values[0])) if near.values.size else NOTHING, *(NOTHING,) * 6)
     mean, deviation, spread, low, high, below, width = numbers
     return (
         *(decimal(each) for each in (mean, deviation, spread, low, high)),
@@ -119,10 +110,12 @@ def distance_column(one: StoredAnswers) -> str | None:
     return None
 
 
-def _levels(one: StoredAnswers, model: str, **options: Any) -> list[tuple[float, Estimate]]:
-    """The inter-prompt score at each temperature, in order."""
+def _levels(
+    one: StoredAnswers, model: str, some: pl.DataFrame | None = None, **options: Any
+) -> list[tuple[float, Estimate]]:
+    """The inter-prompt score at each temperature, in order; of all reworded prompts, or of some."""
     column = distance_column(one)
-    frame = one.of(model, one.reworded)
+    frame = one.of(model, one.reworded) if some is None else some
     if column is None or frame.is_empty():
         return []
     found = one.take("inter_pss", frame, by=[column], **{"missing": one.unlabelled, **options})
@@ -164,7 +157,11 @@ def inter_stability(answers: Answers) -> TableRows:
 
 
 def _package_interval(one: StoredAnswers, model: str, at: float) -> tuple[float | None, float | None]:
-    for level, made in _levels(one, model, resample="rows", estimand="fixed"):
+    """The package's interval at one temperature."""
+    column = distance_column(one)
+    there = pl.col(column or "").cast(pl.Float64) == at
+    frame = one.of(model, one.reworded).filter(there | pl.col(column or "").is_null())
+    for level, made in _levels(one, model, frame, resample="rows", estimand="fixed"):
         if level == at:
             return made.low, made.high
     return None, None
@@ -188,14 +185,14 @@ def by_repeat(answers: Answers) -> TableRows:
         filtered, balanced = (by_cell(_curve(one, frame, "drop", resamples=0), "repeats") for frame in kept)
         distinct = dict(distinct_answers(one, mine, "repeat"))
         order = sorted(mine["repeat"].unique())
+        drawn = by_cell(_curve(one, mine, one.unlabelled, resample="rows"), "repeats")
         for step in _curve(one, mine, one.unlabelled):
             k = int(step.cell.get("repeats", 1))
-            first = mine.filter(pl.col("repeat").is_in(order[:k]))
-            drawn = one.take("intra_pss", first, by=[], missing=one.unlabelled, resample="rows")[0]
             same = (value_of(each.get((str(k),))) for each in (filtered, balanced))
             rows.append(
                 (
-                    *(one.name, model, str(k), decimal(step.value), _appendix(step.value, drawn, k)),
+                    *(one.name, model, str(k), decimal(step.value)),
+                    _appendix(step.value, drawn.get((str(k),)), k),
                     *(interval_of(step), *same, str(distinct.get(order[k - 1], NOTHING))),
                 )
             )

@@ -86,6 +86,23 @@ def test_each_step_is_intra_of_the_first_repeats():
         assert (e.low, e.high) == pytest.approx((one.low, one.high))
 
 
+def test_resampled_rows_are_those_of_the_repeats_of_each_step():
+    frame = repeated(items=20, variants=1).with_columns(pl.col("repeat").cast(pl.Int64))
+    order = frame["repeat"].unique().sort().to_list()
+
+    def alone(repeats):
+        some = frame.filter(pl.col("repeat").is_in(repeats))
+        (one,) = intra_pss(some, resample="rows", resamples=200)
+        return one.value, one.low, one.high
+
+    first = intra_pss_cumulative(frame, resample="rows", resamples=200)
+    assert [(e.value, e.low, e.high) for e in first] == [alone(order[: k + 1]) for k in range(1, len(order))]
+    pairs = intra_pss_adjacent(frame, resample="rows", resamples=200)
+    assert [(e.value, e.low, e.high) for e in pairs] == [
+        alone(order[k : k + 2]) for k in range(len(order) - 1)
+    ]
+
+
 def test_adjacent_pairs():
     frame = repeated()
     found = intra_pss_adjacent(frame, **FAST)

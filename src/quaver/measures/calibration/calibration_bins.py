@@ -120,26 +120,29 @@ def brier_parts(graded: Graded, bins: Bins) -> dict[str, float]:
 
 
 def calibrated_draws(
-    graded: Graded,
-    bins: Bins,
-    statistic: Callable[[Floats, Floats], float],
-    draws: int,
-    seed: int,
+    graded: Graded, bins: Bins, statistic: Callable[[Floats], Floats], draws: int, seed: int
 ) -> Floats:
     """What a calibration error is when the confidences are perfect: right with that very probability.
 
-    Consistency resampling (Bröcker & Smith 2007, Weather and Forecasting 22, 651-661, section 3).
+    Consistency resampling (Bröcker & Smith 2007, Weather and Forecasting 22, 651-661, section 3). The
+    statistic is a function of the gaps of the bins that hold answers, shape (draws, bins).
 
     Returns:
         The error in each draw.
     """
     rng = np.random.default_rng(seed)
-    size = bins.edges.size - 1
-    expected = np.bincount(bins.of, graded.confidence, minlength=size)
-    n = np.bincount(bins.of, minlength=size).astype(np.float64)
+    order = np.argsort(bins.of, kind="stable")
+    _, starts, n = np.unique(bins.of[order], return_index=True, return_counts=True)
+    expected = np.add.reduceat(graded.confidence[order], starts)
     found = np.empty(draws)
-    for draw in range(draws):
-        right = rng.random(graded.right.size) < graded.confidence
-        gaps = expected - np.bincount(bins.of[right], minlength=size)
-        found[draw] = statistic(gaps.astype(np.float64), n)
+    size = max(1, _AT_ONCE // order.size)
+    for start in range(0, draws, size):
+        part = slice(start, min(start + size, draws))
+        drawn = rng.random((part.stop - start, order.size)) < graded.confidence
+        right = np.add.reduceat(drawn[:, order], starts, axis=1, dtype=np.int64)
+        found[part] = statistic((expected - right) / n)
     return found
+
+
+_AT_ONCE = 2**20
+"""Answers that are drawn together."""

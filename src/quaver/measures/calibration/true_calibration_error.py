@@ -279,7 +279,7 @@ def true_error(
         details["correlation"] = noise.rho
     elif affordable(draws, graded.right.size) == draws:
         perfect = calibrated_draws(
-            graded, bins, error.plain, draws, derive(resampling.seed, "perfect calibration")
+            graded, bins, error.norm, draws, derive(resampling.seed, "perfect calibration")
         )
         details |= above_floor(value, perfect, level)
     else:
@@ -306,11 +306,6 @@ class _Error:
     def of(self, gaps: Floats) -> float:
         """The error of one vector of gaps."""
         return float(self.norm(gaps[None])[0])
-
-    def plain(self, gaps: Floats, n: Floats) -> float:
-        """The error of the sums Σ (confidence − right) in all bins."""
-        full = n > 0
-        return self.of(gaps[full] / n[full])
 
     def deviations(self, draws: int, seed: int) -> Callable[[Floats], Floats]:
         """See `GapNoise.deviations`."""

@@ -148,6 +148,7 @@ class _Stated:
         self._parsed = self._asked & np.isfinite(self._stated)
         answers = int(self._asked.sum())
         self._rate = float(self._parsed.sum() / answers) if answers else None
+        self._errors: dict[bytes, TrueError] = {}
 
     def parsed(self) -> Statistic:
         """The parse rate."""
@@ -212,8 +213,13 @@ class _Stated:
         yield cell.estimated(self._with(bias, under, 1, details))
 
     def _true(self, answers: Graded) -> TrueError:
-        chosen, cell = assigned(answers.confidence, self._bins, self._binning), self._cell
-        return true_error(gap_noise(answers, chosen, cell.units), answers, chosen, cell.resampling)
+        """The true error of some answers, made once for those that `alone` and `beside` are both about."""
+        about = b"".join(one.tobytes() for one in (answers.item, answers.confidence, answers.right))
+        if about not in self._errors:
+            chosen, cell = assigned(answers.confidence, self._bins, self._binning), self._cell
+            noise = gap_noise(answers, chosen, cell.units)
+            self._errors[about] = true_error(noise, answers, chosen, cell.resampling)
+        return self._errors[about]
 
     def _gap(self, apart: Statistic, answers: Graded, other: Graded, under: Weighted) -> Estimate:
         """The difference of two errors, each of which chance pushes up in its own way."""

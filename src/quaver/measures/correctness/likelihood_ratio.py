@@ -23,6 +23,8 @@ _MANY: Final = 1000
 _LOOSE: Final = 1e-8
 _NOTHING: Final = 1e-6
 """A χ² that no simulated one is under."""
+_CLEAR: Final = 1e-5
+"""Below this p by F no simulated χ² is as large: p is the least that the simulation can give."""
 
 
 @guarded
@@ -38,7 +40,8 @@ def likelihood_ratio(
     parametric bootstrap (Davison & Hinkley 1997, Bootstrap Methods, section 4.2.3): answers are simulated
     from the smaller model with its random effects, and both models are fitted to them. p = (1 + simulated
     values as large as the one found) / (1 + draws); after 20 of them it is their share, and no more are
-    drawn (Besag & Clifford 1991, Biometrika 78, 301-304). With more items, χ² / df is held against F with the
+    drawn (Besag & Clifford 1991, Biometrika 78, 301-304). None are where F (see below) has p under 1e-5: p is
+    then 1 / (1 + draws), the least that they could give. With more items, χ² / df is held against F with the
     least of the tested terms' degrees of freedom, and against χ² where these are a thousand or more.
 
     Simulated without an effect that differs between items (sd 1, three treatments, 5 or 10 answers), p was
@@ -85,7 +88,9 @@ def likelihood_ratio(
     least = min(one.freedom for name, one in larger.coefficients.items() if name not in smaller.coefficients)
     by_f = by_chi2 if least >= _MANY else float(special.fdtrc(freedom, least, chi2 / freedom))
     p, made = (1.0, 0) if chi2 <= _NOTHING else (by_f, 0)
-    if wanted and chi2 > _NOTHING:
+    if wanted and by_f < _CLEAR:
+        p = 1 / (1 + wanted)
+    elif wanted and chi2 > _NOTHING:
         p, made = test.simulated(chi2, plain, wanted, seed)
     return {"chi2": chi2, "df": freedom, "p": p, "p_chi2": by_chi2, "freedom": least, "draws": made}
 

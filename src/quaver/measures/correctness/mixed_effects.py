@@ -232,6 +232,9 @@ def _interactions(rows: pl.DataFrame, whole: MixedLogit, asked: _Asked, blank: E
         return [replace(blank, reason=_reason(error))]
     if found["draws"]:
         blank = replace(blank, method=f"{method}, p from {found['draws']} simulated sets of answers")
+    elif draws and found["p"] < 1:
+        least = f"p at most 1/{1 + draws}, the least that {draws} simulated sets of answers would give"
+        blank = replace(blank, method=f"{method}, {least}")
     details = {name: found[name] for name in ("df", "p", "p_chi2", "freedom", "draws")}
     return [replace(blank, value=found["chi2"], details=details)]
 

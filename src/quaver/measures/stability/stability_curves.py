@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from quaver.agreement.disagreement import Disagreement
-from quaver.agreement.stratified_alpha import said_of_alpha, scaled
+from quaver.agreement.stratified_alpha import over_rows, said_of_alpha, scaled
 from quaver.core.records import Estimate, Level
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
@@ -25,7 +25,7 @@ from quaver.estimation.means import over_strata
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.stability.label_pairs import Part, each_alpha
-from quaver.measures.stability.prompt_stability import CONDITION, PAPER, WITHIN_REPEAT
+from quaver.measures.stability.prompt_stability import CONDITION, PAPER, WITHIN_REPEAT, Resample
 
 SHARES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75)
 
@@ -211,7 +211,12 @@ def _subsamples(units: Units, size: int, share: float, resampling: Resampling) -
     treatments=("level",),
 )
 def intra_pss_cumulative(
-    reading: Reading, *, level: Level | None = None, missing: Missing, tolerance: float = 0.01
+    reading: Reading,
+    *,
+    level: Level | None = None,
+    missing: Missing,
+    tolerance: float = 0.01,
+    resample: Resample = "items",
 ) -> Iterator[Estimate]:
     """Intra-prompt stability of the first k repeats, for every k from 2.
 
@@ -226,6 +231,7 @@ def intra_pss_cumulative(
         level: Level of measurement; by default the label set's, nominal without one.
         missing: ``"drop"``, or ``"category"``: an answer without a label is one more label (nominal only).
         tolerance: How near to the last value is near enough to have settled.
+        resample: ``"rows"`` resamples single labels in place of items, as in `intra_pss`.
 
     Returns:
         An estimate for each cell and k; the cell holds k under ``"repeats"``.
@@ -238,10 +244,9 @@ def intra_pss_cumulative(
     """
     for cell in reading.cells(raters=("repeat",), within=CONDITION, missing=missing):
         given = (cell.codes[..., None] == np.arange(len(cell.labels))).astype(np.float64)
-        steps = [(str(k), f"first {k} repeats") for k in range(2, given.shape[2] + 1)]
-        curve = _curve(cell, np.cumsum(given, 2)[:, :, 1:], steps, level, missing)
-        found = [cell.estimated(one) for one in curve]
-        yield from _with_summary(found, tolerance, reading.resampling.confidence_level)
+        steps = [_Step(str(k), f"first {k} repeats", slice(k)) for k in range(2, given.shape[2] + 1)]
+        curve = list(_curve(cell, np.cumsum(given, 2)[:, :, 1:], steps, level, missing, resample))
+        yield from _with_summary(curve, tolerance, reading.resampling.confidence_level)
 
 
 @measure(
@@ -250,11 +255,11 @@ def intra_pss_cumulative(
     better="higher",
     source=PAPER,
     missing=("drop", "category"),
-    raters=("repeat",),
-    within=CONDITION,
     treatments=("level",),
 )
-def intra_pss_adjacent(cell: Cell, *, level: Level | None = None, missing: Missing) -> Iterator[Statistic]:
+def intra_pss_adjacent(
+    reading: Reading, *, level: Level | None = None, missing: Missing, resample: Resample = "items"
+) -> Iterator[Estimate]:
     """Intra-prompt stability of each repeat with the next one.
 
     Alpha of the repeats k and k + 1, within each condition and averaged over a cell's conditions. A trend
@@ -263,6 +268,7 @@ def intra_pss_adjacent(cell: Cell, *, level: Level | None = None, missing: Missi
     Args:
         level: Level of measurement; by default the label set's, nominal without one.
         missing: ``"drop"``, or ``"category"``: an answer without a label is one more label (nominal only).
+        resample: ``"rows"`` resamples single labels in place of items, as in `intra_pss`.
 
     Returns:
         An estimate for each cell and pair; the cell holds the pair under ``"repeats"``.
@@ -273,33 +279,54 @@ def intra_pss_adjacent(cell: Cell, *, level: Level | None = None, missing: Missi
     >>> [(e.cell["repeats"], round(e.value, 3)) for e in intra_pss_adjacent(frame)]
     [('0 and 1', 1.0), ('1 and 2', 0.444)]
     """
-    given = (cell.codes[..., None] == np.arange(len(cell.labels))).astype(np.float64)
-    pairs = list(zip(cell.raters[:-1], cell.raters[1:], strict=True))
-    steps = [(f"{one} and {two}", f"repeats {one} and {two}") for one, two in pairs]
-    yield from _curve(cell, given[:, :, :-1] + given[:, :, 1:], steps, level, missing)
+    for cell in reading.cells(raters=("repeat",), within=CONDITION, missing=missing):
+        given = (cell.codes[..., None] == np.arange(len(cell.labels))).astype(np.float64)
+        steps = []
+        for at, pair in enumerate(zip(cell.raters[:-1], cell.raters[1:], strict=True)):
+            name = " and ".join(pair)
+            steps.append(_Step(name, f"repeats {name}", slice(at, at + 2)))
+        yield from _curve(cell, given[:, :, :-1] + given[:, :, 1:], steps, level, missing, resample)
+
+
+class _Step(NamedTuple):
+    """A point of a curve: what it is called, its repeats in words, and which they are."""
+
+    name: str
+    repeats: str
+    raters: slice
 
 
 def _curve(
-    cell: Cell, counts: Floats, steps: list[tuple[str, str]], level: Level | None, missing: Missing
-) -> Iterator[Statistic]:
+    cell: Cell,
+    counts: Floats,
+    steps: list[_Step],
+    level: Level | None,
+    missing: Missing,
+    resample: Resample,
+) -> Iterator[Estimate]:
     """Alpha at each step, mean over strata."""
     said = said_of_alpha(cell, "Krippendorff's alpha, mean over conditions", missing)
     if not steps:
-        yield replace(said, reason="fewer than two repeats" if cell.items else "no annotations")
+        why = "fewer than two repeats" if cell.items else "no annotations"
+        yield cell.estimated(replace(said, reason=why))
         return
     items, strata, count, labels = counts.shape
     parts = [
         Part(
             replace(
                 said,
-                method=f"Krippendorff's alpha, {repeats} as raters, mean over conditions",
-                where={"repeats": name},
+                method=f"Krippendorff's alpha, {step.repeats} as raters, mean over conditions",
+                where={"repeats": step.name},
             ),
-            [stratum * count + step for stratum in range(strata)],
+            [stratum * count + at for stratum in range(strata)],
         )
-        for step, (name, repeats) in enumerate(steps)
+        for at, step in enumerate(steps)
     ]
-    yield from each_alpha(cell, counts.reshape(items, strata * count, labels), parts, level, missing)
+    of_rows = scaled(cell.labels, level, cell.label_set, missing)
+    curve = each_alpha(cell, counts.reshape(items, strata * count, labels), parts, level, missing)
+    for step, statistic in zip(steps, curve, strict=True):
+        made = cell.estimated(statistic)
+        yield made if resample == "items" else over_rows(made, cell, *of_rows, step.raters)
 
 
 def _with_summary(curve: list[Estimate], tolerance: float, confidence_level: float) -> list[Estimate]:

@@ -1,0 +1,43 @@
+"""None"""
+
+from __future__ import annotations
+
+from quaver.core.records import Estimate
+from quaver.papers.paper_figures import points
+from quaver.papers.paper_layout import FigureKind, Layout
+from quaver.papers.published_table import NOTHING, PublishedTable, decimal, reasons
+from quaver.report.table_rows import Table
+
+
+def _made(values: list[float | None], notes: tuple[str, ...] = ()) -> PublishedTable:
+    rows = tuple((f"m{at}", "1", decimal(value)) for at, value in enumerate(values))
+    return PublishedTable("t", "Caption", Table(("model", "x", "y"), rows, frozenset({1, 2})), notes)
+
+
+def test_points_that_lie_on_each_other_share_a_name() -> None:
+    kind = FigureKind("1", "Title", "points", x="x", y=["y"], name=["model"])
+    drawn = str(points(kind, _made([0.5, 0.5, 0.7]))(width=400).to_dict(validate=False))
+    assert "'m0; m1'" in drawn
+    assert "'m2'" in drawn
+
+
+def test_a_layout_says_why_a_value_is_missing_only_where_one_is() -> None:
+    notes = tuple(
+        reasons([("m1", Estimate("a", None, reason="why")), ("m1", Estimate("b", None, reason="why"))])
+    )
+    assert notes == ("No value (a, b): why: m1.",)
+    layout = Layout("table 1", "Caption", rows=["model"], values={"y": "y"})
+    assert layout.of(_made([0.5, 0.6], notes), "t").notes == ()
+    printed = layout.of(_made([0.5, None], notes), "t")
+    assert printed.notes == notes
+    assert printed.table.rows[1][1] == NOTHING
+
+
+def test_heads_break_between_words_and_signs_are_those_of_latex() -> None:
+    table = Table(
+        ("model", "recovered by answer_markers", "temperatures"), (("m", "1", "2"),), frozenset({1, 2})
+    )
+    text = PublishedTable("t", "Caption", table, ("x ± σ/√k",)).as_("latex")
+    assert r"answer\_\\{}markers" in text
+    assert "& temperatures" in text
+    assert r"x $\pm$ $\sigma$/$\surd$k" in text
