@@ -1,4 +1,4 @@
-"""None"""
+"""Weights of the bootstrap: fair, and fixed by the seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""None"""
+"""Terms of a formula, and how factors are coded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""None"""
+"""A paper's tables and figures, laid out: names of points, notes, heads."""
 
 from __future__ import annotations
 
@@ -19,6 +19,19 @@ def test_points_that_lie_on_each_other_share_a_name() -> None:
     drawn = str(points(kind, _made([0.5, 0.5, 0.7]))(width=400).to_dict(validate=False))
     assert "'m0; m1'" in drawn
     assert "'m2'" in drawn
+
+
+def test_many_points_that_lie_on_each_other_are_counted() -> None:
+    kind = FigureKind("1", "Title", "points", x="x", y=["y"], name=["model"])
+    drawn = str(points(kind, _made([0.5, 0.5, 0.5, 0.7]))(width=400).to_dict(validate=False))
+    assert "'m0 and 2 others'" in drawn
+
+
+def test_an_axis_of_counts_has_whole_numbers() -> None:
+    kind = FigureKind("1", "Title", "points", x="x", y=["y"], name=["model"])
+    axis = str(points(kind, _made([2.0, 3.0]))(width=400).to_dict(validate=False))
+    assert "'values': [2, 3]" in axis
+    assert "'values': [" not in str(points(kind, _made([0.2, 0.3]))(width=400).to_dict(validate=False))
 
 
 def test_a_layout_says_why_a_value_is_missing_only_where_one_is() -> None:

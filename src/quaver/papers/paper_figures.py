@@ -147,11 +147,16 @@ def lines(kind: FigureKind, made: PublishedTable) -> Any:
 
 
 def points(kind: FigureKind, made: PublishedTable) -> Any:
-    """Points with their names; those that lie on each other have one name."""
+    """Points with their names; of more than two that lie on each other, the first's and how many more."""
     there: dict[tuple[str, float, float], list[Spot]] = {}
     for spot in _spots(kind, made):
         there.setdefault((spot.panel, spot.x, spot.y), []).append(spot)
-    spots = [replace(some[0], name="; ".join(one.name for one in some)) for some in there.values()]
+    spots = []
+    for first, *others in there.values():
+        name = f"{first.name} and {len(others)} others"
+        if len(others) < 2:
+            name = "; ".join(spot.name for spot in (first, *others))
+        spots.append(replace(first, name=name))
     lone = {spot.x for spot in spots}
     ends = (0.0, 2 * max(lone)) if len(lone) == 1 and max(lone) > 0 else None
     return partial(draw_plane, Plane(spots, kind.x, _title(kind), x_ends=ends))

@@ -1,4 +1,4 @@
-"""None"""
+"""Accuracy against predictions whose share of errors is known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""None"""
+"""Labels that turn right or wrong with the evaluator, worked by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""None"""
+"""Prompt stability scores as means of alphas, worked by hand."""
 
 from __future__ import annotations
 

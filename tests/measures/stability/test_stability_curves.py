@@ -1,4 +1,4 @@
-"""None"""
+"""Prompt stability by repeat, temperature and share of the items."""
 
 from __future__ import annotations
 

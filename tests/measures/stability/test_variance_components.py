@@ -1,4 +1,4 @@
-"""None"""
+"""Variance components against the analysis of variance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""None"""
+"""The rates of answers without a label, and why they have none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""None"""
+"""Tables of single items: they sum to the measures over all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""None"""
+"""Shares of labels, of labelled answers and of all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""None"""
+"""Which status an answer gets, where several would fit."""
 
 from __future__ import annotations
 

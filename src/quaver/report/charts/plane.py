@@ -158,7 +158,11 @@ def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any
         scale=scale(*x_ends),
         axis=_axis(plane.across, "x" in plane.percent, width, powers=plane.powers),
     )
-    y = alt.Y("y:Q", scale=scale(*y_ends), axis=_axis(plane.up, "y" in plane.percent, _HEIGHT))
+    up = _axis(plane.up, "y" in plane.percent, _HEIGHT)
+    if max(ys) - min(ys) < up["tickCount"] and all(float(end).is_integer() for end in ys):
+        up.setdefault("format", "d")
+        up["values"] = list(range(int(min(ys)), int(max(ys)) + 1))
+    y = alt.Y("y:Q", scale=scale(*y_ends), axis=up)
     own = [_row(_described(plane, spot), series) for spot in plane.spots if spot.panel == panel]
     if plane.named:
         own = [row | {"name": series[row["series"]]} for row in own]
