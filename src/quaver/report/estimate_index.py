@@ -112,6 +112,12 @@ class Results:
         return {factor: list(found) for factor, found in levels.items() if len(found) > 1}
 
     @cached_property
+    def families(self) -> dict[str, str]:
+        """What made the levels of each factor: the family of variants that the study uses."""
+        made = (one for variant in self.variants for one in variant.get("origin", {}).items())
+        return {str(factor): str(origin["family"]) for factor, origin in made if "family" in origin}
+
+    @cached_property
     def factor_levels(self) -> dict[str, dict[str, str]]:
         """For each variant the levels of the factors that vary."""
         return {

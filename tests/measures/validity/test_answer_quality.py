@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 from quaver.agreement.alpha import krippendorff_alpha
 from quaver.core.records import Label, LabelSet
 from quaver.measures.correctness.factor_effects import factor_effects
-from quaver.measures.validity.answer_quality import MOST_REASONS, compliance, missing_bounds
+from quaver.measures.validity.answer_quality import (
+    MOST_REASONS,
+    answer_quality,
+    compliance,
+    missing_bounds,
+)
 
 FRAME = pl.DataFrame(
     {
@@ -37,6 +42,13 @@ def test_a_rate_of_one_is_not_certain():
     assert (found.value, found.high) == (1, 1)
     assert found.low == pytest.approx(0.025 ** (1 / 100))
     assert found.details["failures"] == {}
+
+
+def test_items_without_any_answer_are_counted():
+    frame = FRAME.with_columns(status=pl.Series(["valid", "valid", "valid", "error", "error", "error"]))
+    failed, bare, _ = answer_quality(frame)
+    assert (failed.details["times"], failed.details["calls"], failed.details["items"]) == (3, 6, 1)
+    assert (bare.details["times"], bare.details["items"]) == (0, 0)
 
 
 def failing(*reasons: str) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -71,7 +71,11 @@ _NO_GOLD: dict[str, Ends | None] = {"wrong_labels": None, "gold_agreement": None
 
 
 def recommended(
-    known: dict[str, Ends | None], *, more: Sequence[Estimate] = (), **in_use: Any
+    known: dict[str, Ends | None],
+    *,
+    more: Sequence[Estimate] = (),
+    families: Mapping[str, str] | None = None,
+    **in_use: Any,
 ) -> tuple[str, str]:
     """What is recommended for estimates with these intervals: kind and reason."""
     used = {"value": 0.6, "n": 50, "labels": 2, "label": "a", **in_use}
@@ -93,7 +97,7 @@ def recommended(
         details = {"prompt": "w", "prompts": 3, "without": ["x"]} if name == "rest_agreement" else {}
         low, high = ends or (None, None)
         made.append(Estimate(name, value, low, high, n=50, cell=cell, details=details))
-    (found,) = recommendations([*made, *more])
+    (found,) = recommendations([*made, *more], families or {})
     return found.kind, found.reason
 
 
@@ -382,16 +386,21 @@ def test_too_few_texts_ask_for_as_many_as_would_decide() -> None:
 
 
 @pytest.mark.parametrize(
-    ("factor", "reason"),
+    ("factor", "family", "reason"),
     [
-        ("label_order", "moved by order"),
-        ("factor_output", "moved by format"),  # a column that annotations have too, under another name
-        ("strategy", "unsteady"),
+        ("label_order", "imported", "moved by order"),
+        ("factor_output", "factors", "moved by format"),  # annotations have this column under another name
+        ("strategy", "strategies", "unsteady"),
+        ("turned round", "option_order", "moved by order"),
+        ("how to answer", "formats", "moved by format"),
+        ("treatment", "treatments", "unsteady"),
     ],
 )
-def test_what_moves_labels_is_the_reason_whatever_its_column_is_called(factor: str, reason: str) -> None:
+def test_what_moves_labels_is_the_reason_whatever_its_column_is_called(
+    factor: str, family: str, reason: str
+) -> None:
     about = {"model": "m", "factor": factor, "label": "a"}
     details = {"p_holm": 0.001, "directed": 0.9, "floor": 0.0, "shares": {"one": 0.2, "other": 0.8}}
     shift = Estimate("label_shift", 0.6, cell=about, details=details)
     changed = _MOVED | _NO_GOLD | {"flips_agreement": (0.2, 0.4)}
-    assert recommended(changed, more=[shift]) == ("do not use", reason)
+    assert recommended(changed, more=[shift], families={factor: family}) == ("do not use", reason)

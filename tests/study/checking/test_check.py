@@ -108,6 +108,28 @@ def test_planted_annotators_at_the_prompt(
     assert Path("texts-check/report.html").is_file()
 
 
+def test_labels_that_follow_their_order_are_asked_in_several_orders(texts: Path) -> None:
+    """By what made the prompts: a check has a name of its own for the order of the labels."""
+
+    def last(text: str, prompt: str) -> str:
+        return good(text, prompt) if int(text[-2]) % 2 else max(LABELS, key=prompt.rfind)
+
+    found = quaver.check(texts, gold="stance", model=last, prompts=4).verdict
+    (one,) = found.recommendations
+    assert (found.kind, one.reason, found.step) == ("do not use", "moved by order", "vote over orders")
+
+
+def test_a_text_on_which_the_function_raises_is_in_the_verdict(texts: Path) -> None:
+    def strict(text: str, prompt: str) -> str:
+        if text.endswith(" 7."):
+            raise ValueError("cannot read this")
+        return good(text, prompt)
+
+    (found,) = quaver.check(texts, gold="stance", model=strict, prompts=4).verdict.recommendations
+    (failed,) = (one for one in found.unvouched if one.measure == "failed_calls")
+    assert (failed.details["items"], failed.n) == (1, 30)
+
+
 def test_a_function_with_a_prompt_of_its_own_is_asked_again_only(texts: Path) -> None:
     def own(text: str) -> str:
         return good(text, "")

@@ -45,9 +45,10 @@ def answer_quality(
     """Of all calls of each model: how many failed, gave no label, were cut off.
 
     One denominator for the three, the calls: ``failed_calls``, ``unlabelled_answers`` (an answer came, and no
-    label could be taken from it) and ``truncated_answers``. In the details: ``times`` and ``calls``; for the
-    unlabelled ``statuses``, and ``by`` and ``shares`` of the factor over whose levels their share ranges
-    furthest; for those cut off ``unlabelled``, how many of them have no label.
+    label could be taken from it) and ``truncated_answers``. In the details: ``times`` and ``calls``, and
+    ``items``, of how many items every call is one; for the unlabelled ``statuses``, and ``by`` and ``shares``
+    of the factor over whose levels their share ranges furthest; for those cut off ``unlabelled``, how many of
+    them have no label.
 
     Returns:
         Three estimates for each model, with ``model`` in the cell.
@@ -71,7 +72,8 @@ def answer_quality(
         calls = items["len"].to_numpy().astype(float)
         for kind, method in _KINDS.items():
             times = items[kind].to_numpy().astype(float)
-            details = {"times": int(times.sum()), "calls": int(calls.sum())}
+            counted = {"times": times.sum(), "calls": calls.sum(), "items": (times == calls).sum()}
+            details = {name: int(count) for name, count in counted.items()}
             share = Statistic(
                 method=method,
                 under=ratio(times[:, None], calls[:, None]),

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil, inf, isfinite, log, log10
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from quaver.core.column_names import in_words
@@ -84,20 +85,26 @@ ELSEWHERE: Final = "elsewhere_"
 _UNSEEN = 0.05
 """Groups that are all wrong are as many as may be with this chance that none of them was drawn."""
 
-_ORDERS: Final = ("label_order", "option_order", "order", "treatment", "treatments")
-_FORMATS: Final = ("answer", "answer_format", "answers", "format", "output")
-"""Factors that stand for the order of labels, and for the form of the answer."""
+_ORDERS: Final = ("label_order", "option_order", "order")
+_FORMATS: Final = ("answer", "answer_format", "answers", "format", "formats", "json_answers", "output")
+"""Families of variants, and names of imported factors, for the order of labels and the form of the answer."""
 
 
-def recommendations(estimates: Sequence[Estimate]) -> tuple[Recommendation, ...]:
+def recommendations(
+    estimates: Sequence[Estimate], families: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Recommendation, ...]:
     """A recommendation for each model; one of no model where there are no answers.
+
+    Args:
+        estimates: Of the study.
+        families: What made the levels of each factor, whose name may be anything.
 
     >>> [(one.kind, one.next_step) for one in recommendations([])]
     [('cannot tell', 'run')]
     """
     found: list[Recommendation] = []
     for verdict in verdicts(estimates):
-        known = _Known.of(verdict, estimates)
+        known = _Known.of(verdict, estimates)._replace(families=families)
         empty = [one for one in known.unfilled if _ends(one)[0] > _USELESS]
         first = str(empty[0].details["first"]) if empty else ""
         whole = known.qualified(_recommended(known))
@@ -148,6 +155,7 @@ class _Known(NamedTuple):
     parts: Sequence[Estimate] = ()
     unfilled: Sequence[Estimate] = ()
     threshold: float | None = None
+    families: Mapping[str, str] = MappingProxyType({})
 
     @classmethod
     def of(cls, verdict: Verdict, estimates: Sequence[Estimate]) -> _Known:
@@ -416,10 +424,11 @@ def _moved(known: _Known) -> Recommendation:
         names = "flips_repeats", "flips_prompts", "flips_agreement"
         return known.said("do not use", "repetition", *names, correctness=correctness)
     reason: Reason = "unsteady"
-    factor = in_words(known.verdict.factor)
-    if factor in _ORDERS:
+    factor = known.verdict.factor
+    ways = {known.families.get(factor), in_words(factor)}
+    if ways & {*_ORDERS}:
         reason = "moved by order"
-    elif factor in _FORMATS:
+    elif ways & {*_FORMATS}:
         reason = "moved by format"
     return known.said("do not use", reason, *names, correctness=correctness)
 

@@ -121,7 +121,7 @@ def card(results: Results) -> Card:
     """The card of a study."""
     places = {model: at for at, model in enumerate(results.models)}
     found = sorted(
-        recommendations([*results.audit, *results.estimates]),
+        recommendations([*results.audit, *results.estimates], results.families),
         key=lambda one: places.get(one.model, len(places)),
     )
     if unanswered(results):  # the answers that are missing may be all that it takes
@@ -242,8 +242,9 @@ class _Said:
     def _next_step(self) -> str:
         """What to do next, for the model whose labels can best be used."""
         examples = self._examples() if self.best.next_step == "define the classes" else []
-        waiting = _awaited(self.results)
-        return self._say("next_step", self.best, unanswered(self.results), waiting, examples, self._command())
+        classes = [self._label(code) for code in self.best.classes]
+        left = unanswered(self.results), _awaited(self.results)
+        return self._say("next_step", self.best, *left, classes, examples, self._command())
 
     def _examples(self) -> list[str]:
         """Two texts of an excepted class that got another label, by their ids."""
