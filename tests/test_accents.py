@@ -11,7 +11,7 @@ from tests.studies import written
 
 import quaver
 from quaver.errors import SpecError
-from quaver.study.imports.label_import import Roles, import_annotations
+from quaver.study.imports.label_import import import_annotations
 
 ONE, TWO = "caf\u00e9", "cafe\u0301"
 STUDY = """\
@@ -63,7 +63,7 @@ def test_files_and_frames_of_labels(tmp_path: Path) -> None:
     path.write_text(
         "item,rater,label,gold\n" + "".join(f"{i},{r},{x},{ONE if i != 1 else 'b'}\n" for i, r, x in rows)
     )
-    study, taken = import_annotations(path, roles=Roles(coder="rater"))
+    study, taken = import_annotations(path, coder="rater")
     assert study.experiment.labels.codes == ("b", ONE)  # as most cells have it
     assert ("label " + ONE, TWO) in [(one.role, one.column) for one in taken]
     assert study.measure("accuracy")[0].value == 1

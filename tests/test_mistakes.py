@@ -387,9 +387,7 @@ CALLS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "no bundle": (lambda: quaver.verify("none.zip"), "none.zip", "quaver bundle"),
     "a table for a bundle": (lambda: quaver.verify(beside("texts.csv")), "texts.csv", "quaver bundle"),
     "a column to import": (
-        lambda: quaver.import_annotations(
-            beside("texts.csv"), mkdtemp() + "/in", roles=quaver.Roles(item="twet", label="label")
-        ),
+        lambda: quaver.import_annotations(beside("texts.csv"), mkdtemp() + "/in", item="twet", label="label"),
         "item=",
         "'tweet'?",
     ),

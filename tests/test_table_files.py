@@ -6,12 +6,13 @@ import json
 import os
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from tests.table_files import TableFile, table_files
 
 import quaver
 from quaver.errors import QuaverError
-from quaver.study.imports.label_import import Roles, import_annotations
+from quaver.study.imports.label_import import import_annotations
 
 FIRST = int(os.environ.get("QUAVER_FIRST_FILE", "0"))
 COUNT = int(os.environ.get("QUAVER_TABLE_FILES", "150"))
@@ -24,7 +25,7 @@ def test_a_file_is_imported_and_measured_or_an_error(tmp_path: Path) -> None:
         random = Random(file.path.parent.name)
         folder = file.path.parent / "study"
         try:
-            study, _ = import_annotations(file.path, folder, roles=_roles(file, random))
+            study, _ = import_annotations(file.path, folder, **_roles(file, random))
         except QuaverError as error:
             _names_the_file(error, file)
             assert not folder.exists(), file
@@ -74,13 +75,18 @@ def _columns(file: TableFile) -> dict[str, str]:
     return {role: random.choice(names or file.columns or ["item"]) for role, names in known.items()}
 
 
-def _roles(file: TableFile, random: Random) -> Roles:
+def _roles(file: TableFile, random: Random) -> dict[str, Any]:
     def one() -> str | None:
         return random.choice(file.columns) if file.columns and random.random() < 0.15 else None
 
-    return Roles(
-        item=one(), label=one(), gold=one(), text=one(), repeat=one(), variant=tuple(filter(None, [one()]))
-    )
+    return {
+        "item": one(),
+        "label": one(),
+        "gold": one(),
+        "text": one(),
+        "repeat": one(),
+        "variant": tuple(filter(None, [one()])),
+    }
 
 
 def _names_the_file(error: QuaverError, file: TableFile) -> None:

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from quaver.study.checking.check import Check, check
     from quaver.study.freezing import freeze, frozen
     from quaver.study.imports.agreement_import import measure_agreement, read_annotations
-    from quaver.study.imports.label_columns import Roles
     from quaver.study.imports.label_import import import_annotations
     from quaver.study.labelling.labelling import Labelled, label
     from quaver.study.session import Study
@@ -63,7 +62,6 @@ __all__ = [
     "MeasureError",
     "ModelError",
     "QuaverError",
-    "Roles",
     "SpecError",
     "StoreError",
     "Study",
@@ -96,7 +94,6 @@ _load = lazy_names(
         "Label": "quaver.core.records",
         "LabelSet": "quaver.core.records",
         "Labelled": "quaver.study.labelling.labelling",
-        "Roles": "quaver.study.imports.label_columns",
         "Study": "quaver.study.session",
         "Worst": "quaver.comparison.worst_items",
         "agreement": "quaver.agreement",

@@ -69,7 +69,10 @@ def _check_above(flag: str, value: Any, least: float | None) -> None:
 
 
 def with_options(record: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Makes a command take the options of a record (`core.options`) beside its own; lists as ``a,b,c``."""
+    """Makes a command take the options of a record (`core.options`) beside its own.
+
+    A list is given as ``a,b,c``, or by an option that is repeated.
+    """
     options = options_in(record)
     lists = [
         name
@@ -81,7 +84,8 @@ def with_options(record: type) -> Callable[[Callable[..., None]], Callable[..., 
         @wraps(command)
         def run(**given: Any) -> None:
             for name in lists:
-                given[name] = parts(given[name], f"--{name}") or options[name][1].default
+                some = [part for text in given[name] or () for part in parts(text, f"--{name}")]
+                given[name] = some or options[name][1].default
             for name, (_, option) in options.items():
                 _check_above(f"--{name.replace('_', '-')}", given[name], option.above)
             command(**given)
@@ -90,9 +94,14 @@ def with_options(record: type) -> Callable[[Callable[..., None]], Callable[..., 
         every = [one.replace(kind=one.KEYWORD_ONLY) for one in own if one.kind is one.POSITIONAL_OR_KEYWORD]
         for name, (kind, option) in options.items():
             choice = any(get_origin(one) is Literal for one in get_args(kind))  # which the function checks
-            text = kind is Any or name in lists or choice
+            text = kind is Any or choice
             shown = str | None if text else Path | None if Path in get_args(kind) else kind
-            asked = typer.Option(*option.flags, help=option.help, min=option.least, max=option.most)
+            if name in lists:
+                shown = list[str] | None
+            sign = "a,b,c" if name in lists else None
+            asked = typer.Option(
+                *option.flags, help=option.help, min=option.least, max=option.most, metavar=sign
+            )
             default = None if name in lists else option.default
             hint = Annotated[shown, asked]  # type: ignore[valid-type]
             every.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint))

@@ -110,13 +110,13 @@ def doubtful_labels(
     known = [label for label in labels if counts.get(label)]
     for label in known:
         if label.casefold() in _LIKE_MISSING:
-            say = f"{_rows(counts[label])}, taken as a label; --unlabelled {shlex.quote(label)} if it is not"
+            say = f"{_rows(counts[label])}, taken as a label; {_unlabelled(label)} if it is not"
             found.append(Decision("label?", label, say))
     once = [one for one in known if counts[one] == 1 and one.casefold() not in _LIKE_MISSING]
     if 0 < len(once) < len(known):
         named = ", ".join(once[:_MOST_DOUBTS])
         more = f" and {len(once) - _MOST_DOUBTS} more" if len(once) > _MOST_DOUBTS else ""
-        option = " ".join(f"--unlabelled {shlex.quote(one)}" for one in once[:2]) + " …" * (len(once) > 2)
+        option = " ".join(map(_unlabelled, once[:2])) + " …" * (len(once) > 2)
         say = f"{'occurs' if len(once) == 1 else 'occur'} once, taken as a label; {option} if it is not"
         found.append(Decision("label?", named + more, say))
     return found
@@ -133,6 +133,11 @@ def labels_outside(counts: Mapping[str, int]) -> list[Decision]:
 
 def _rows(number: int) -> str:
     return f"{number:,} cell{'s' * (number != 1)}"
+
+
+def _unlabelled(text: str) -> str:
+    """The option that makes a cell's text no label."""
+    return f"--unlabelled {shlex.quote(label_line([text]))}"
 
 
 def label_line(labels: Sequence[str]) -> str:

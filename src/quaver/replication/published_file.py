@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -11,7 +10,7 @@ from pydantic import Field, model_validator
 from quaver.design.spec.study_file import Positions, read_document
 from quaver.design.spec.yaml_file import Part, PlacedError
 from quaver.errors import SpecError, UnknownName
-from quaver.study.imports.label_columns import Roles
+from quaver.study.imports.label_columns import ROLES
 
 NAME: Final = "published.yaml"
 
@@ -90,11 +89,10 @@ def read_published(folder: Path) -> tuple[PublishedSpec, Positions]:
         problem="these are no published numbers",
         expected="keys source, files and numbers",
     )
-    roles = [one.name for one in fields(Roles)]
     for name, file in spec.files.items():
         for role in file.columns:
-            if role not in roles:
-                raise UnknownName("role", role, roles, where=source.where("files", name, "columns"))
+            if role not in ROLES:
+                raise UnknownName("role", role, ROLES, where=source.where("files", name, "columns"))
     for at, number in enumerate(spec.numbers):
         if number.of not in spec.files:
             raise UnknownName("file", number.of, list(spec.files), where=source.where("numbers", at, "of"))

@@ -18,7 +18,6 @@ from quaver.design.spec.study_file import Positions
 from quaver.errors import SpecError
 from quaver.replication.package_scores import package_numbers, spec_of_files
 from quaver.replication.published_file import NAME, AnnotationFile, PublishedNumber, Written, read_published
-from quaver.study.imports.label_columns import Roles
 from quaver.study.imports.label_import import import_annotations
 from quaver.study.session import Study
 
@@ -184,25 +183,10 @@ class _Measured:
 
 
 def _imported(file: AnnotationFile, source: Positions, home: Path) -> Study:
-    columns: dict[str, Any] = {
-        role: tuple(given) if isinstance(given, list) else given for role, given in file.columns.items()
-    }
-    several = ("coders", "variant", "groups", "ignore")
-    columns = {
-        role: (given,) if role in several and isinstance(given, str) else given
-        for role, given in columns.items()
-    }
-    study, _ = import_annotations(
-        source.path_of(file.file),
-        home,
-        roles=Roles(**columns),
-        labels=[str(one) for one in file.labels],
-        unlabelled=file.unlabelled,
-        level=file.level,
-        encoding=file.encoding,
-        separator=file.separator,
-        sheet=file.sheet,
-    )
+    reading = ("unlabelled", "level", "encoding", "separator", "sheet")
+    options: dict[str, Any] = {**file.columns, **{name: getattr(file, name) for name in reading}}
+    labels = [str(one) for one in file.labels]
+    study, _ = import_annotations(source.path_of(file.file), home, **options, labels=labels)
     return study
 
 

@@ -68,10 +68,10 @@ PADDED = "item,coder,label\n" + "".join(
 
 def measured_both_ways(path, **options):
     """Alpha of the repeats of an imported study, and of the same file as it stands."""
-    from quaver.study.imports.label_import import Roles, import_annotations
+    from quaver.study.imports.label_import import import_annotations
 
-    roles = Roles(item="item", label="label", repeat="coder")
-    study, taken = import_annotations(path, path.parent / "study", roles=roles, **options)
+    roles = {"item": "item", "label": "label", "repeat": "coder"}
+    study, taken = import_annotations(path, path.parent / "study", **roles, **options)
     (one,) = study.measure("intra_pss", resamples=0)
     names = {"item": "item", "rater": "coder", "label": "label", "resamples": 0}
     other = measure_agreement(path, **names, **options)[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -13,7 +14,7 @@ import quaver
 from quaver.cli.main import app
 from quaver.core.label_values import Decision
 from quaver.errors import ItemError, QuaverError, SpecError, StoreError, UnknownName
-from quaver.study.imports.label_import import Roles, import_annotations
+from quaver.study.imports.label_import import import_annotations
 
 INTRA = """\
 id,text,annotation,iteration,ka_mean,ka_lower,ka_upper
@@ -41,11 +42,11 @@ LONG = "doc,who,code,truth\n1,p,a,a\n1,q,a,a\n2,p,b,a\n2,q,a,a\n3,p,b,b\n3,q,b,b
 
 
 def imported(
-    folder: Path, text: str, roles: Roles | None = None, **options: object
+    folder: Path, text: str, roles: dict[str, Any] | None = None, **options: Any
 ) -> tuple[quaver.Study, list[Decision]]:
     path = folder / "labels.csv"
     path.write_text(text, encoding="utf-8")
-    return import_annotations(path, folder / "study", roles=roles, **options)  # type: ignore[arg-type]
+    return import_annotations(path, folder / "study", **(roles or {}), **options)
 
 
 def test_repeats_as_promptstability_writes_them(tmp_path: Path) -> None:
@@ -84,7 +85,7 @@ def test_prompts_as_promptstability_writes_them(tmp_path: Path) -> None:
 
 
 def test_a_column_a_coder(tmp_path: Path) -> None:
-    study, taken = imported(tmp_path, WIDE, Roles(coders=("anna", "ben"), groups=("party",)))
+    study, taken = imported(tmp_path, WIDE, {"coders": ("anna", "ben"), "compare": ("party",)})
     assert {one.role for one in taken if one.why == "named"} == {"coders", "groups"}
     frame = study.annotations()
     assert frame.height == 5  # ben has not labelled unit 3, which is no answer of his
@@ -110,7 +111,7 @@ def _wide(folder: Path) -> Path:
 
 
 def test_a_long_table_with_columns_of_any_name(tmp_path: Path) -> None:
-    roles = Roles(item="doc", coder="who", label="code")
+    roles = {"item": "doc", "coder": "who", "label": "code"}
     study, taken = imported(tmp_path, LONG, roles)
     assert ("gold", "truth") in [(one.role, one.column) for one in taken]
     accuracy = {one.cell["model"]: one.value for one in study.measure("accuracy")}
@@ -137,7 +138,7 @@ def test_parquet_with_numbers(tmp_path: Path) -> None:
 
 def test_whole_numbers_with_a_point_are_told_to_be_the_same(tmp_path: Path) -> None:
     text = LONG.replace(",a", ",1").replace(",b", ",2").replace("q,1,", "q,1.0,")
-    study, taken = imported(tmp_path, text, Roles(item="doc", coder="who"))
+    study, taken = imported(tmp_path, text, {"item": "doc", "coder": "who"})
     assert ("label 1", "1.0") in [(one.role, one.column) for one in taken]
     assert study.experiment.labels.codes == ("1", "2")
     accuracy = {one.cell["model"]: one.value for one in study.measure("accuracy")}
@@ -161,7 +162,7 @@ def test_a_sheet_as_spreadsheets_save_it(tmp_path: Path) -> None:
         study, taken = import_annotations(
             path,
             tmp_path / encoding,
-            roles=Roles(coders=("Müller", "Schäfer")),
+            coders=("Müller", "Schäfer"),
             encoding=known,
             separator=";",
         )
@@ -173,7 +174,7 @@ def test_a_sheet_as_spreadsheets_save_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("prompts", [True, False])
 def test_its_report_claims_nothing_that_is_not_known(tmp_path: Path, prompts: bool) -> None:
-    study, _ = imported(tmp_path, INTER, Roles(ignore=() if prompts else ("prompt", "original")))
+    study, _ = imported(tmp_path, INTER, {"ignore": () if prompts else ("prompt", "original")})
     report = " ".join(study.report().read_text(encoding="utf-8").split())
     if prompts:
         assert "6 labels in all" in report
@@ -209,7 +210,7 @@ def test_prompts_and_the_mark_of_the_original(tmp_path: Path) -> None:
     plain, taken = imported(tmp_path / "two", two)  # a prompt for each item is nobody's paraphrase
     assert "prompt" not in [one.role for one in taken]
     with pytest.raises(ItemError, match="'prompt'"):
-        import_annotations(tmp_path / "two" / "labels.csv", tmp_path / "named", roles=Roles(prompt="prompt"))
+        import_annotations(tmp_path / "two" / "labels.csv", tmp_path / "named", prompt="prompt")
     assert plain.experiment.variants[0].system == ""
 
 
@@ -228,7 +229,7 @@ def test_repeats_that_no_column_numbers(tmp_path: Path) -> None:
         imported(
             tmp_path / "once", "id,annotation\n" + "\n".join([*(row[:3] for row in rows[:4]), rows[0][:3]])
         )
-    roles = Roles(repeats_in_order=True)
+    roles = {"twice": "repeat"}
     (tmp_path / "said").mkdir()
     study, _ = imported(tmp_path / "said", (tmp_path / "once" / "labels.csv").read_text(), roles)
     assert study.annotations()["repeat"].to_list() == [0, 0, 0, 0, 1]
@@ -294,10 +295,15 @@ def test_what_is_no_label_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "roles", "error", "said"),
     [
-        (LONG, Roles(item="dok", label="code"), UnknownName, "did you mean 'doc'?"),
-        (LONG, Roles(item="doc", label="code"), ItemError, "one place"),
-        (LONG, Roles(label="code"), QuaverError, "no column of items"),
-        (LONG, Roles(item="doc", coder="who", label="code", gold="who"), ItemError, "two values of 'who'"),
+        (LONG, {"item": "dok", "label": "code"}, UnknownName, "did you mean 'doc'?"),
+        (LONG, {"item": "doc", "label": "code"}, ItemError, "one place"),
+        (LONG, {"label": "code"}, QuaverError, "no column of items"),
+        (
+            LONG,
+            {"item": "doc", "coder": "who", "label": "code", "gold": "who"},
+            ItemError,
+            "two values of 'who'",
+        ),
         ("item,label,code\n1,a,b\n2,b,a\n", None, QuaverError, "several columns could be the label"),
         ("item,label\n1,a\n2,a\n", None, QuaverError, "fewer than two labels"),
         ("item,label\n,a\n2,b\n", None, ItemError, "no item"),
@@ -306,7 +312,7 @@ def test_what_is_no_label_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_bad_files_are_one_clear_error(
-    tmp_path: Path, text: str, roles: Roles | None, error: type[QuaverError], said: str
+    tmp_path: Path, text: str, roles: dict[str, Any], error: type[QuaverError], said: str
 ) -> None:
     with pytest.raises(error) as caught:
         imported(tmp_path, text, roles)
@@ -330,7 +336,7 @@ def test_what_such_a_study_cannot_have_is_named(tmp_path: Path) -> None:
 def test_a_sheet_of_coders_is_imported_and_read_again(tmp_path: Path) -> None:
     rows = [line.split(",") for line in WIDE.splitlines()]
     path = write_xlsx(tmp_path / "coders.xlsx", {"read me": [["x"]], "coding": rows})
-    study, _ = import_annotations(path, roles=Roles(coders=("anna", "ben"), item="unit"), sheet="coding")
+    study, _ = import_annotations(path, coders=("anna", "ben"), item="unit", sheet="coding")
     assert study.annotations().height == 5
     assert quaver.Study.open(study.folder).annotations().height == 5
     args = ["import", str(path), str(tmp_path / "again"), "--coders", "anna,ben", "--sheet", "coding"]
@@ -383,5 +389,5 @@ def test_many_labels_are_labels_where_their_column_is_named(tmp_path: Path) -> N
     with pytest.raises(QuaverError, match="different labels") as caught:
         imported(tmp_path, text)
     assert "labels=12,48" in (caught.value.fix or "")
-    study, _ = imported(tmp_path, text, Roles(label="annotation"))
+    study, _ = imported(tmp_path, text, {"label": "annotation"})
     assert len(study.experiment.labels.labels) == 42

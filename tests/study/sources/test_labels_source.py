@@ -6,13 +6,14 @@ import csv
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 import quaver
 from quaver.errors import QuaverError, StoreError
-from quaver.study.imports.label_import import Roles, import_annotations
+from quaver.study.imports.label_import import import_annotations
 
 ROWS = [
     ("1", "p", "0", "The answer is left.", "left"),
@@ -37,8 +38,8 @@ def table(folder: Path, rows=ROWS) -> Path:
 
 
 def imported(folder: Path, evaluators=("label_match",), rows=ROWS) -> quaver.Study:
-    roles = Roles(raw="output")
-    return import_annotations(table(folder, rows), folder / "study", roles=roles, evaluators=evaluators)[0]
+    roles = {"raw": "output"}
+    return import_annotations(table(folder, rows), folder / "study", **roles, evaluators=evaluators)[0]
 
 
 def labels(frame: pl.DataFrame, evaluator: str) -> list[str | None]:
@@ -85,11 +86,16 @@ def test_the_raw_text_is_kept_whole_and_exported(tmp_path: Path) -> None:
     assert rows["output"].to_list() == [row[3] for row in ROWS]
     assert rows["thinking"].to_list()[1] == "Is it right? Right."
     # What was exported is a table of raw answers again.
-    roles = Roles(
-        item="item", raw="output", coder="model", repeat="repeat", variant=("prompt_id",), gold="gold"
-    )
+    roles = {
+        "item": "item",
+        "raw": "output",
+        "coder": "model",
+        "repeat": "repeat",
+        "variant": ("prompt_id",),
+        "gold": "gold",
+    }
     again, _ = import_annotations(
-        tmp_path / "calls.jsonl", tmp_path / "again", roles=roles, evaluators=["label_match"]
+        tmp_path / "calls.jsonl", tmp_path / "again", **roles, evaluators=["label_match"]
     )
     assert labels(again.annotations(), "label_match") == LEFT
 
@@ -100,7 +106,7 @@ def test_thinking_may_stand_apart(tmp_path: Path) -> None:
         '{"item": 1, "output": "", "reasoning": "left? right?"}\n'
         '{"item": 2, "output": "left", "reasoning": null}\n'
     )
-    study, taken = import_annotations(path, roles=Roles(raw="output"), labels=["left", "right"])
+    study, taken = import_annotations(path, raw="output", labels=["left", "right"])
     assert ("thinking", "reasoning") in [(one.role, one.column) for one in taken]
     assert study.annotations()["reason"].to_list() == ["thinking only", None]
 
@@ -129,17 +135,19 @@ def test_a_changed_table_is_read_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("roles", "options", "said"),
     [
-        (Roles(raw="output", gold="prompt_id"), {}, "two values of 'prompt_id'"),
-        (Roles(raw="outptu"), {}, "did you mean 'output'"),
-        (Roles(raw="output", ignore=("gold",)), {}, "labels=a,b,c"),
-        (Roles(raw="output"), {"evaluators": ["first_lable"]}, "did you mean 'first_label'"),
-        (Roles(raw="output"), {"evaluators": ["verbal_confidence"]}, "reads calls"),
-        (Roles(label="output"), {"evaluators": ["exact"]}, "nothing for an evaluator to read"),
+        ({"raw": "output", "gold": "prompt_id"}, {}, "two values of 'prompt_id'"),
+        ({"raw": "outptu"}, {}, "did you mean 'output'"),
+        ({"raw": "output", "ignore": ("gold",)}, {}, "labels=a,b,c"),
+        ({"raw": "output"}, {"evaluators": ["first_lable"]}, "did you mean 'first_label'"),
+        ({"raw": "output"}, {"evaluators": ["verbal_confidence"]}, "reads calls"),
+        ({"label": "output"}, {"evaluators": ["exact"]}, "nothing for an evaluator to read"),
     ],
 )
-def test_what_cannot_be_read_leaves_nothing_behind(tmp_path: Path, roles: Roles, options, said: str) -> None:
+def test_what_cannot_be_read_leaves_nothing_behind(
+    tmp_path: Path, roles: dict[str, Any], options, said: str
+) -> None:
     with pytest.raises(QuaverError) as caught:
-        import_annotations(table(tmp_path), tmp_path / "study", roles=roles, **options)
+        import_annotations(table(tmp_path), tmp_path / "study", **roles, **options)
     assert said in str(caught.value)
     assert not (tmp_path / "study").exists()
 

@@ -13,7 +13,6 @@ from ruamel.yaml import YAML
 import quaver
 from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.errors import QuaverError, StoreError
-from quaver.study.imports.label_import import Roles
 from quaver.study.merging import repair
 from quaver.study.session import Study
 from quaver.study.sources.study_source import Ability, StudySource
@@ -103,7 +102,7 @@ def _asked(home: Path) -> Study:
             "id": "id",
             "text": "{{ text }}",
             "gold": "truth",
-            "groups": ["party"],
+            "group": ["party"],
         },
         "prompt": {"instruction": "Is this positive or negative?"},
         "variants": [{"use": "instructions", "texts": {"short": "Positive or negative?"}}],
@@ -129,8 +128,8 @@ def _imported(home: Path, column: str) -> Study:
     ]
     path = home / f"{column}.csv"
     path.write_text("\n".join([f"id,model,variant,{column},gold,text", *rows]) + "\n", encoding="utf-8")
-    roles = Roles(raw="answer") if column == "answer" else None
-    return quaver.import_annotations(path, home / f"{column}s", roles=roles, labels=LABELS)[0]
+    roles = {"raw": "answer"} if column == "answer" else {}
+    return quaver.import_annotations(path, home / f"{column}s", **roles, labels=LABELS)[0]
 
 
 @pytest.fixture(scope="module")

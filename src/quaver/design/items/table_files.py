@@ -7,7 +7,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,7 @@ class _Written:
     line: str | None
     sheet: str | None
     hint: str
+    columns: Sequence[str]
 
 
 _Reader = Callable[[Path, _Written], list[Row]]
@@ -36,6 +37,8 @@ _Reader = Callable[[Path, _Written], list[Row]]
 csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # a text may exceed the default of 128 kB
 SPREADSHEETS = (".xlsx", ".xlsm", ".ods")
 _LIKE_SPREADSHEETS = (".xls", ".xlsb", ".numbers", ".gsheet")
+_LEFT_OUT = "_"
+"""The name of columns that are not read, where a file has no header."""
 _SHARED = 100_000
 """Distinct cells of a CSV file that are stored once, however often they occur."""
 
@@ -47,16 +50,20 @@ def read_rows(
     line: str | None = None,
     *,
     sheet: str | None = None,
+    columns: Sequence[str] = (),
     hint: str = "`{name}: {value}` under items",
 ) -> list[Row]:
     """Read a file of items or another table.
 
+    A text file without a header has its ``columns`` named; ``_`` leaves one out. What separates the cells is
+    then the usual sign of its kind of file, or white space where it has none.
+
     Returns:
         One mapping a row; rows of empty cells, as spreadsheets leave them, are skipped.
     """
-    _check_options(path, line, sheet)
+    _check_options(path, line, sheet, columns)
     ending = path.suffix.lower()
-    reader = FORMATS.get(ending)
+    reader = FORMATS.get(ending, _lines if columns else None)
     if reader is None:
         raise ItemError(
             f"files that end in {path.suffix!r} are not read",
@@ -65,10 +72,10 @@ def read_rows(
             fix="save it as .xlsx" if ending in _LIKE_SPREADSHEETS else "save the table as CSV in UTF-8",
         )
     with _translated(path, encoding, hint):
-        return reader(path, _Written(encoding, separator, line, sheet, hint))
+        return reader(path, _Written(encoding, separator, line, sheet, hint, columns))
 
 
-def _check_options(path: Path, line: str | None, sheet: str | None) -> None:
+def _check_options(path: Path, line: str | None, sheet: str | None, columns: Sequence[str]) -> None:
     """Refuse an option that a file of this kind does not have."""
     ending = path.suffix.lower()
     if line is not None and ending != ".txt":
@@ -86,6 +93,14 @@ def _check_options(path: Path, line: str | None, sheet: str | None) -> None:
             expected=f"a source that ends in {' or '.join(SPREADSHEETS)}",
             found=path.name,
             fix="leave `sheet` out",
+        )
+    if columns and ending in (*SPREADSHEETS, ".parquet", ".jsonl", ".ndjson"):
+        raise SpecError(
+            "the columns of this file have names already",
+            where="columns",
+            expected="a text file without a header",
+            found=path.name,
+            fix="leave `columns` out",
         )
     if os.path.isdir(path):  # no error for a name that cannot be one
         raise ItemError(
@@ -170,7 +185,8 @@ def _bom_aware(encoding: str) -> str:
 def _delimited(usual: str) -> _Reader:
     def read(path: Path, written: _Written) -> list[Row]:
         with path.open(encoding=_bom_aware(written.encoding), newline="") as file:
-            return list(_records(csv.reader(file, delimiter=written.separator or usual, strict=True), path))
+            reader = csv.reader(file, delimiter=written.separator or usual, strict=True)
+            return list(_records(reader, path, written.columns))
 
     return read
 
@@ -182,18 +198,18 @@ class _SingleCell(Exception):
         self.header, self.separator = header, separator
 
 
-def _records(reader: Any, path: Path) -> Iterator[Row]:
+def _records(reader: Any, path: Path, columns: Sequence[str] = ()) -> Iterator[Row]:
+    """The rows of a text file; where its columns are named, its first line is one of them."""
     name, shared = path.name, dict[str, str]()
     try:
-        header = next(reader, None)
-        if header is None:
+        header: list[str] = list(columns) or next(reader, [])
+        if not header:
             return
         if len(header) == 1 and (other := next((sign for sign in ";\t|" if sign in header[0]), None)):
             raise _SingleCell(header[0], json.dumps(other))
-        if len(set(header)) < len(header):
-            twice = next(name for name in header if header.count(name) > 1)
+        if twice := [name for name in header if name != _LEFT_OUT and header.count(name) > 1]:
             raise ItemError(
-                f"two columns are named {twice!r}",
+                f"two columns are named {twice[0]!r}",
                 where=f"{path.name}:1",
                 expected="a different name for each column",
                 fix="rename one of them in the file",
@@ -213,7 +229,10 @@ def _records(reader: Any, path: Path) -> Iterator[Row]:
                 cells = [shared.setdefault(cell, cell) for cell in cells]
             else:
                 cells = [shared.get(cell, cell) for cell in cells]
-            yield Row(zip(header, cells, strict=False), name, reader.line_num)
+            row = Row(zip(header, cells, strict=False), name, reader.line_num)
+            if columns:
+                row.pop(_LEFT_OUT, None)
+            yield row
     except csv.Error as error:
         raise ItemError(
             f"damaged row: {error}",
@@ -308,7 +327,11 @@ def _parquet(path: Path, _: _Written) -> list[Row]:
 
 def _lines(path: Path, written: _Written) -> list[Row]:
     with path.open(encoding=_bom_aware(written.encoding)) as file:
-        return rows_of_lines(file, path.name, written.line)
+        if not written.columns:
+            return rows_of_lines(file, path.name, written.line)
+        lines = file if written.separator else (" ".join(line.split()) for line in file)
+        reader = csv.reader(lines, delimiter=written.separator or " ", quoting=csv.QUOTE_NONE)
+        return list(_records(reader, path, written.columns))
 
 
 FORMATS: dict[str, _Reader] = {

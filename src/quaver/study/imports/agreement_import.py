@@ -60,7 +60,11 @@ def read_annotations(
 
 
 def read_table(
-    path: Path, encoding: str = "utf-8", separator: str | None = None, sheet: str | None = None
+    path: Path,
+    encoding: str = "utf-8",
+    separator: str | None = None,
+    sheet: str | None = None,
+    columns: Sequence[str] = (),
 ) -> list[Row]:
     """The rows of a file of labels."""
     if not os.path.isfile(path):
@@ -69,7 +73,7 @@ def read_table(
             where=str(path),
             expected="a CSV, TSV, XLSX, ODS, JSON Lines or Parquet file of labels",
         )
-    rows = read_rows(path, encoding, separator, sheet=sheet, hint="--{name}={value}")
+    rows = read_rows(path, encoding, separator, sheet=sheet, columns=columns, hint="--{name}={value}")
     if not rows:
         raise ItemError(
             "there are no annotations", where=str(path), expected="a header and rows", found="no row"

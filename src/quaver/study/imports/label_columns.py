@@ -11,6 +11,7 @@ from typing import Any
 from quaver.core.label_values import Decision
 from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError, QuaverError, UnknownName
+from quaver.study.imports.import_options import ImportOptions
 
 _NAMES: Mapping[str, tuple[str, ...]] = {
     "item": ("item", "item_id", "unit", "unit_id", "text_id", "doc_id", "document_id", "id"),
@@ -26,9 +27,11 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
 
 _VARIANTS = ("variant", "prompt_id", "paraphrase", "format", "temperature")
 _SINGLE = (
-    *("item", "label", "raw", "thinking", "coder", "prompt", "original", "decoding", "repeat"),
+    *("label", "raw", "thinking", "coder", "prompt", "original", "decoding", "repeat"),
     *("text", "gold"),
 )
+ROLES = ("item", *_SINGLE, "coders", "variant", "group", "compare", "ignore")
+"""The options that name columns."""
 _MARKS = frozenset(("true", "false", "yes", "no", "1", "0", "1.0", "0.0"))
 MOST_LABELS = 30
 """Columns with more values than these together are not taken for coders."""
@@ -36,60 +39,25 @@ LONGEST_LABEL = 100
 """A column with a longer text among more values than that holds answers, not labels."""
 
 
-@dataclass(frozen=True, slots=True)
-class Roles:
-    """Which columns play which role, as far as the user says; the rest is recognised by name.
-
-    Attributes:
-        item: Of the items' ids.
-        label: Of the labels, in a table with a row an annotation.
-        raw: Of raw answers, which evaluators are to read, instead of labels.
-        thinking: Of what a model thought, where that stands apart from its raw answer.
-        coders: The coders' columns, in a table with a row an item.
-        coder: Of who labelled.
-        variant: Of the prompts, each a factor.
-        decoding: Of how the answer was drawn.
-        repeat: Of which asking it was.
-        prompt: Of the prompts' texts.
-        original: Of what marks the original among the prompts.
-        text: Of the items' texts.
-        gold: Of the true labels.
-        groups: That group the items.
-        ignore: Play no role, whatever they are called.
-        repeats_in_order: Whether rows that nothing else tells apart are repeats, in the file's order.
-    """
-
-    item: str | None = None
-    label: str | None = None
-    raw: str | None = None
-    thinking: str | None = None
-    coders: tuple[str, ...] = ()
-    coder: str | None = None
-    variant: tuple[str, ...] = ()
-    decoding: str | None = None
-    repeat: str | None = None
-    prompt: str | None = None
-    original: str | None = None
-    text: str | None = None
-    gold: str | None = None
-    groups: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    repeats_in_order: bool = False
-
-
 @dataclass(slots=True)
 class Table:
-    """A file's columns, and what they have been taken for."""
+    """A file's columns, or those of several files and options, and what they have been taken for."""
 
     path: Path
     rows: list[Row]
     columns: list[str] = field(init=False)
     taken: list[Decision] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
+    is_changed: bool = False
     _counts: dict[str, Counter[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.columns = list(self.rows[0])
+
+    def keep(self, rows: list[Row]) -> None:
+        """Go on with some of the rows."""
+        self.rows = rows
+        self._counts.clear()
 
     def counts(self, column: str) -> Counter[str]:
         """How often each text occurs in a column, in order of appearance, the empty one included."""
@@ -142,21 +110,26 @@ def is_called(role: str, column: str) -> bool:
     return column.casefold() in _NAMES[role]
 
 
-def roles_of(table: Table, given: Roles) -> dict[str, Any]:
+def roles_of(table: Table, given: ImportOptions) -> dict[str, Any]:
     """The columns by role, as the study file names them."""
-    table.used.update(given.ignore)
-    for name in given.ignore:
+    table.used.update(given["ignore"])
+    for name in given["ignore"]:
         if name not in table.columns:
             raise UnknownName("column", name, table.columns, where=f"{table.path.name}: --ignore")
+    named: dict[str, Any] = {**given}
     played: dict[str, Any] = {
-        role: table.take(role, name, "named") for role in _SINGLE if (name := getattr(given, role))
+        role: table.take(role, name, "named") for role in _SINGLE if (name := named[role])
     }
-    for role, names in (("coders", given.coders), ("variant", given.variant), ("groups", given.groups)):
-        if names:
-            played[role] = [table.take(role, name, "named") for name in names]
-    order = ("item", "gold", "text") if given.coders or given.raw else ("label", "item", "gold", "text")
+    if given["group"]:
+        played["group"] = table.take("group", given["group"], "named")
+    if given["item"]:
+        played["item"] = table.take("item", given["item"][0], "named")
+    for role, option in (("coders", "coders"), ("variant", "variant"), ("groups", "compare")):
+        if named[option]:
+            played[role] = [table.take(role, name, "named") for name in named[option]]
+    order = ("item", "gold", "text") if given["coders"] or given["raw"] else ("label", "item", "gold", "text")
     _recognise(table, played, order)
-    if "label" in played and not given.label:
+    if "label" in played and not given["label"]:
         _answers(table, played)
     if "label" in played or "raw" in played:
         _recognise(table, played, ("coder", "repeat", "decoding"))
@@ -168,9 +141,10 @@ def roles_of(table: Table, given: Roles) -> dict[str, Any]:
         if "item" not in played:
             expected = "a column that says which item a label belongs to"
             raise _unclear(table, "no column of items was recognised", "name it with --item", expected)
-        if given.repeats_in_order or ("repeat" not in played and _repeats(table, played)):
+        in_order = given["twice"] == "repeat"
+        if given["twice"] != "first" and (in_order or ("repeat" not in played and _repeats(table, played))):
             played["repeats_in_order"] = True
-            why = "named" if given.repeats_in_order else "nothing else tells the rows apart"
+            why = "named" if in_order else "nothing else tells the rows apart"
             table.taken.append(Decision("repeat", "(the order of the rows)", why))
     elif "coders" not in played:
         played["coders"] = _coders(table)
@@ -217,13 +191,15 @@ def _prompts(table: Table, played: dict[str, Any]) -> None:
             played[role] = table.take(role, names[0], "recognised by its name")
 
 
+def place_of(played: Mapping[str, Any]) -> list[str]:
+    """The columns that say together which answer a row is about."""
+    single = (played[role] for role in ("item", "coder", "decoding", "repeat") if role in played)
+    return [*single, *played.get("variant", ())]
+
+
 def _repeats(table: Table, played: Mapping[str, Any]) -> bool:
     """Whether most places hold several rows that no column tells apart, as promptstability writes repeats."""
-    own = [
-        played["item"],
-        *played.get("variant", ()),
-        *(played[r] for r in ("coder", "decoding") if r in played),
-    ]
+    own = place_of(played)
     places: dict[tuple[str, ...], list[Row]] = {}
     for row in table.rows:
         places.setdefault(tuple(row.text(name) for name in own), []).append(row)

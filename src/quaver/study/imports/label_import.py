@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 from collections import Counter
@@ -10,89 +11,134 @@ from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
+from typing_extensions import Unpack
 
-from quaver.core.arguments import guarded
+from quaver.core.arguments import guarded, taking
 from quaver.core.label_values import Decision, doubtful_labels, label_line, same_labels
-from quaver.core.number_format import composed
+from quaver.core.number_format import composed, count
+from quaver.core.options import with_defaults
 from quaver.core.replaced_file import replacing, writing
+from quaver.design.items.text_lines import Row
 from quaver.errors import QuaverError
 from quaver.estimation.encoding import ordered
 from quaver.study.analysis.study_measures import measurements
-from quaver.study.imports.agreement_import import read_table
-from quaver.study.imports.label_columns import LONGEST_LABEL, MOST_LABELS, Roles, Table, roles_of
+from quaver.study.imports.gathered_files import (
+    add_gold,
+    files_of,
+    rows_of_files,
+    with_joint_id,
+    without_later,
+    write_rows,
+)
+from quaver.study.imports.import_options import LISTS, ImportOptions
+from quaver.study.imports.label_columns import (
+    LONGEST_LABEL,
+    MOST_LABELS,
+    Table,
+    is_called,
+    place_of,
+    roles_of,
+)
 from quaver.study.session import Study
 
-__all__ = ["Roles", "import_annotations"]
+_MOST_OUTSIDE = 8
+"""Texts outside the label set that are shown one by one."""
 
 
 @guarded
+@taking(ImportOptions)
 def import_annotations(
-    path: str | Path,
-    folder: str | Path | None = None,
-    *,
-    roles: Roles | None = None,
-    labels: Sequence[str] = (),
-    unlabelled: Sequence[str] = (),
-    level: str = "nominal",
-    evaluators: Sequence[str] = (),
-    encoding: str = "utf-8",
-    separator: str | None = None,
-    sheet: str | None = None,
+    path: str | Path, folder: str | Path | None = None, **options: Unpack[ImportOptions]
 ) -> tuple[Study, list[Decision]]:
-    """Make a study of a CSV, TSV, spreadsheet, JSON Lines or Parquet file of existing labels.
+    """Make a study of existing labels or answers: a table, several tables, or another tool's log.
 
-    Reads a row an annotation (promptstability's files, any long table), or a row an item with a column a
-    coder. The file is copied into the study's folder, where ``study.yaml`` says what its columns are.
+    Reads CSV, TSV, spreadsheets, JSON Lines and Parquet files, with a row an annotation (promptstability's
+    files, any long table) or a row an item with a column a coder. The study's folder gets a copy, and
+    ``study.yaml`` says what its columns are.
 
     Args:
-        path: The file.
+        path: The file, or a pattern that several files fit (``judgments/*/graded/*.txt``).
         folder: The study's folder; by default one of the file's name, beside it.
-        roles: Which columns play which role; what you leave out is recognised by the columns' names.
-        labels: The label set, in order; those that occur, if left out.
-        unlabelled: What the file has where there is no label.
-        level: Level of measurement.
-        evaluators: Registered names of those that read raw answers; ``first_label``, if left out.
-        encoding: Of a text file.
-        separator: Between the cells of CSV and TSV.
-        sheet: Of a spreadsheet, where several hold something.
+        **options: Those of `ImportOptions`: ``item``, ``label``, ``variant``, ``labels`` …
 
     Returns:
         The study, and what each column was taken for.
 
     Raises:
-        ItemError: The file cannot be read, or holds a label outside the set.
+        ItemError: A file cannot be read, or holds a label outside the set.
         UnknownName: A column does not exist.
         QuaverError: No column is recognised as that of the labels, or the folder holds a study already.
     """
     path = Path(path)
-    home = Path(folder) if folder else path.parent / path.stem
+    given: ImportOptions = with_defaults(ImportOptions, options)
+    for name in LISTS:
+        one: Any = given[name]
+        given[name] = (one,) if isinstance(one, str) else one
+    files = files_of(path)
+    home = Path(folder) if folder else files[0].parent / files[0].stem if len(files) == 1 else None
+    if home is None:
+        raise QuaverError(
+            "several files need a folder for their study",
+            where=str(path),
+            expected="the name of a new folder after the pattern",
+        )
     _check_new(home)
-    rows = read_table(path, encoding, separator, sheet)
-    table = Table(path, rows)
-    columns = roles_of(table, roles or Roles())
-    _check_read(columns, evaluators)
-    named = roles is not None and roles.label is not None
-    label_set, also = _labels(table, columns, labels, unlabelled, named=named)
-    read = {"encoding": encoding, "separator": separator, "sheet": sheet, "unlabelled": list(unlabelled)}
+    table = _table(path, files, given)
+    columns = _columns(table, given)
+    _check_read(columns, given["evaluators"])
+    label_set, also, outside = _labels(table, columns, given)
+    unlabelled = [*given["unlabelled"], *outside]
+    is_copied = len(files) == 1 and not table.is_changed
+    reading = {name: given[name] for name in ("encoding", "separator", "sheet")} if is_copied else {}
+    source = f"imported{files[0].suffix.lower()}" if is_copied else "imported.csv"
     document = {
-        "name": path.stem,
-        "task": {"labels": label_set, **({} if level == "nominal" else {"level": level})},
-        "annotations": _annotations(path, columns, also, read),
-        **({"evaluators": list(evaluators) or ["first_label"]} if "raw" in columns else {}),
+        "name": home.name if len(files) > 1 else path.stem,
+        "task": {"labels": label_set, **({} if given["level"] == "nominal" else {"level": given["level"]})},
+        "annotations": _annotations(source, columns, also, {**reading, "unlabelled": unlabelled}),
+        **({"evaluators": list(given["evaluators"]) or ["first_label"]} if "raw" in columns else {}),
         "measures": _measures(table, columns),
     }
-    rows.clear()  # they are read again, as the study will read them
-    study = _written(path, home, document, table.taken)
+    study = _written(files[0] if is_copied else table.rows, path, home, document, table.taken)
     return study, [*table.taken, *_rest(table, study)]
 
 
+def _table(path: Path, files: Sequence[Path], given: ImportOptions) -> Table:
+    """The rows of all files, with the columns that options add: what paths say, joint ids, true labels."""
+    table = Table(path, rows_of_files(files, given))
+    table.is_changed = bool(given["columns"] or given["name"])
+    if len(files) > 1:
+        table.taken.append(Decision("files", path.name, f"{len(files)} files"))
+    gold = given["gold"]
+    if gold is not None and str(gold) not in table.columns and Path(gold).is_file():
+        keys = given["item"] or [name for name in table.columns if is_called("item", name)][:1]
+        given["gold"] = add_gold(table.rows, keys, Path(gold), given, table.taken)
+        table.is_changed = True
+    if len(given["item"]) > 1:
+        given["item"] = (with_joint_id(table.rows, given["item"], path.name),)
+        table.is_changed = True
+    if "variant" in table.columns and "{variant}" in (given["name"] or "") and not given["variant"]:
+        given["variant"] = ("variant",)
+    table.columns = list(table.rows[0])
+    return table
+
+
+def _columns(table: Table, given: ImportOptions) -> dict[str, Any]:
+    """The columns by role; of rows in one place the first alone, where that is asked."""
+    columns = roles_of(table, given)
+    if given["twice"] == "first":
+        kept = without_later(table.rows, place_of(columns), table.taken)
+        table.is_changed = table.is_changed or len(kept) < len(table.rows)
+        table.keep(kept)
+    return columns
+
+
 def _annotations(
-    path: Path, columns: Mapping[str, Any], also: Mapping[str, str], read: Mapping[str, Any]
+    source: str, columns: Mapping[str, Any], also: Mapping[str, str], read: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What the study file says of the table: where it is, what its columns are, and how it is read."""
     said = {name: value for name, value in read.items() if value and (name, value) != ("encoding", "utf-8")}
     mapped = {"map": dict(also)} if also else {}
-    return {"source": f"imported{path.suffix.lower()}", **columns, **mapped, **said}
+    return {"source": source, **columns, **mapped, **said}
 
 
 def _check_new(home: Path) -> None:
@@ -116,14 +162,10 @@ def _check_read(played: Mapping[str, Any], evaluators: Sequence[str]) -> None:
 
 
 def _labels(
-    table: Table,
-    played: Mapping[str, Any],
-    given: Sequence[str],
-    unlabelled: Sequence[str],
-    *,
-    named: bool,
-) -> tuple[list[str], dict[str, str]]:
-    """The label set, and what else stands in the file for one of its labels: 1.0 for 1."""
+    table: Table, played: Mapping[str, Any], options: ImportOptions
+) -> tuple[list[str], dict[str, str], list[str]]:
+    """The label set, what else stands for one of its labels (1.0 for 1), and what counts as no label."""
+    given, unlabelled = options["labels"], options["unlabelled"]
     columns = [played["label"]] if "label" in played else list(played.get("coders", ()))
     counts = Counter[str]()
     for name in columns:
@@ -134,7 +176,7 @@ def _labels(
     also = same_labels(values, given)
     found = list(given) or list(ordered(values.keys() - also.keys()))
     where = f"{table.path.name}: {', '.join(columns) or played['raw']}"
-    _check_labels(table, found, played, known=bool(given) or named, where=where)
+    _check_labels(table, found, played, known=bool(given or options["label"]), where=where)
     why = "named" if given else "all that occur" if columns else "the gold labels that occur"
     table.taken.append(Decision("labels", label_line(found), why))
     table.taken += [
@@ -143,10 +185,22 @@ def _labels(
         )
         for written, label in also.items()
     ]
+    outside = []
+    if given and options["outside"] == "no-label":
+        outside = [text for text in values if text not in also and text not in found]
+        table.taken += [
+            Decision("no label", text, f"{count(values[text], 'cell')}, outside the label set")
+            for text in outside[:_MOST_OUTSIDE]
+        ]
+        if more := sum(values[text] for text in outside[_MOST_OUTSIDE:]):
+            others = count(len(outside) - _MOST_OUTSIDE, "other text")
+            table.taken.append(
+                Decision("no label", f"({others})", f"{count(more, 'cell')}, outside the label set")
+            )
     if "coders" in played:  # there an empty cell is no annotation
         del counts[""]
     table.taken += doubtful_labels(counts, found, unlabelled, given=bool(given))
-    return found, also
+    return found, also, outside
 
 
 def _check_labels(
@@ -193,15 +247,23 @@ def _frequent(table: Table, column: str) -> str:
     return shlex.quote(",".join(likely))
 
 
-def _written(path: Path, home: Path, document: dict[str, Any], taken: Sequence[Decision]) -> Study:
-    """The study, written, read and measured once; what cannot be leaves nothing behind."""
+def _written(
+    table: Path | Sequence[Row], path: Path, home: Path, document: dict[str, Any], taken: Sequence[Decision]
+) -> Study:
+    """The study, written, read and measured once; what cannot be leaves nothing behind.
+
+    Its table is a copy of a file, or the rows that several files and options have made.
+    """
     there = set(home.iterdir()) if home.is_dir() else None
     copy = home / document["annotations"]["source"]
     try:
         with writing(home):
             home.mkdir(parents=True, exist_ok=True)
-            with replacing(copy) as part:
-                shutil.copyfile(path, part)
+            if isinstance(table, Path):
+                with replacing(copy) as part:
+                    shutil.copyfile(table, part)
+            else:
+                write_rows(copy, table)
             decisions = [f"#   {_line(f'{one.role}: {one.column} ({one.why})')}" for one in taken]
             head = [f"# Imported from {_line(path.name)}.", *decisions]
             with (
@@ -217,10 +279,24 @@ def _written(path: Path, home: Path, document: dict[str, Any], taken: Sequence[D
     except BaseException as error:
         _removed(home, there)
         if isinstance(error, QuaverError):  # the file is called as the user calls it
-            error.where = _in_words(error.where or "", copy.name, path.name)
+            where = error.where or ""
+            row = None if isinstance(table, Path) else _row_at(where, copy.name, table)
+            rest = where.partition(":")[2].lstrip("0123456789")
+            error.where = row.where + rest if row else _in_words(where, copy.name, path.name)
             error.found = (error.found or "").replace(copy.name, path.name)
         raise
     return study
+
+
+def _row_at(where: str, copy: str, rows: Sequence[Row]) -> Row | None:
+    """The row that an error in a table of several files is about."""
+    number = re.match(rf"{re.escape(copy)}:(\d+)", where)
+    line = 1
+    for row in rows if number else ():
+        line += 1 + sum(str(cell).count("\n") for cell in row.values())
+        if number and line >= int(number[1]):
+            return row
+    return None
 
 
 def _removed(home: Path, there: set[Path] | None) -> None:

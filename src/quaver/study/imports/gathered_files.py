@@ -1,0 +1,189 @@
+"""Several files as one table: a pattern of paths, what their names say, and true labels from another file."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from string import Formatter
+
+from quaver.core.label_values import Decision
+from quaver.core.number_format import count
+from quaver.core.replaced_file import replacing
+from quaver.design.items.text_lines import Row
+from quaver.errors import ItemError, QuaverError, UnknownName
+from quaver.study.imports.agreement_import import read_table
+from quaver.study.imports.import_options import ImportOptions
+
+JOINT = "/"
+"""What stands between the parts of an id that several columns make up."""
+
+
+def files_of(path: Path) -> list[Path]:
+    """The file of this name, or those that fit it as a pattern (``graded/*.txt``), by their names."""
+    if os.path.lexists(path) or not glob.has_magic(str(path)):
+        return [path]
+    found = sorted(Path(one) for one in glob.glob(str(path), recursive=True) if os.path.isfile(one))
+    if not found:
+        raise ItemError(
+            "no file fits this pattern",
+            where=str(path),
+            expected="a pattern that files fit, such as graded/*.txt",
+            fix="put it in quotes, and start from the folder that you are in",
+        )
+    return found
+
+
+def rows_of_files(files: Sequence[Path], options: ImportOptions) -> list[Row]:
+    """The rows of all files, each with what its file's path says as further columns."""
+    said_by = parts_of_name(options["name"], "this path") if options["name"] is not None else None
+    rows: list[Row] = []
+    for file in files:
+        read = (options["encoding"], options["separator"], options["sheet"], options["columns"])
+        own = read_table(file, *read)
+        said = said_by(file.resolve().as_posix()) if said_by else {}
+        if rows and rows[0].keys() != own[0].keys() | said.keys():
+            raise ItemError(
+                "these files have different columns",
+                where=str(file),
+                expected=", ".join(rows[0]),
+                found=", ".join([*own[0], *said]),
+                fix="narrow the pattern, or import the files one by one",
+            )
+        if double := own[0].keys() & said.keys():
+            raise QuaverError(
+                "the files have a column of this name",
+                where="name",
+                expected="other names in braces than those of the columns",
+                found=", ".join(sorted(double)),
+            )
+        for row in own:
+            row.update(said)
+        rows += own
+    return rows
+
+
+def parts_of_name(pattern: str, what: str) -> Callable[[str], dict[str, str]]:
+    """What names say that end as a pattern does: ``{model}/graded_{variant}.txt``.
+
+    A name in braces that occurs twice stands for the same text; ``{_}`` is left out.
+    """
+    expression, names = "", list[str]()
+    try:
+        for text, name, form, how in Formatter().parse(pattern):
+            expression += re.escape(text)
+            if name is None:
+                continue
+            if not name.isidentifier() or form or how:
+                raise ValueError
+            if name == "_":
+                expression += "[^/]+?"
+            else:
+                expression += f"(?P={name})" if name in names else f"(?P<{name}>[^/]+?)"
+                names.append(name)
+    except ValueError:
+        names = []
+    if not names:
+        raise QuaverError(
+            "this is not a pattern of names",
+            where="name",
+            expected="text with names in braces: {model}/graded_{variant}.txt",
+            found=pattern,
+        )
+    fits = re.compile(rf"(?:.*/)?{expression}", re.DOTALL)
+
+    def parts(name: str) -> dict[str, str]:
+        found = fits.fullmatch(name)
+        if found is None:
+            raise ItemError(
+                f"{what} does not fit the pattern", where=name, expected=pattern, fix="change --name"
+            )
+        return found.groupdict()
+
+    return parts
+
+
+def with_joint_id(rows: Sequence[Row], columns: Sequence[str], where: str) -> str:
+    """The name of a new column with the id that several columns make up."""
+    for name in columns:
+        if name not in rows[0]:
+            raise UnknownName("column", name, rows[0], where=f"{where}: --item")
+    column = JOINT.join(columns)
+    parts: dict[str, tuple[str, ...]] = {}
+    for row in rows:
+        own = tuple(row.text(name) for name in columns)
+        row[column] = JOINT.join(own)
+        if parts.setdefault(row[column], own) != own:
+            raise ItemError(
+                "two items have the same id",
+                where=row.where,
+                expected=f"cells of which {JOINT!r} between them makes different ids",
+                found=row[column],
+                fix=f"replace {JOINT!r} in these columns by another character",
+            )
+    return column
+
+
+def add_gold(
+    rows: Sequence[Row], item: Sequence[str], gold: Path, options: ImportOptions, taken: list[Decision]
+) -> str:
+    """Give each row its item's true label from a file of its own, and return the new column's name."""
+    read = read_table(gold, options["encoding"], options["separator"], None, options["gold_columns"])
+    for name in item:
+        if name not in read[0]:
+            raise UnknownName("column", name, read[0], where=f"{gold.name}: the items' ids")
+    rest = [name for name in read[0] if name not in item]
+    column = "gold" if "gold" in rest else rest[0] if len(rest) == 1 else None
+    if column is None:
+        raise QuaverError(
+            "no column of true labels was recognised",
+            where=gold.name,
+            expected="a column called gold, or one beside those of the ids",
+            found=", ".join(rest) or "none",
+            fix="name the columns with --gold-columns, the others as _",
+        )
+    labels: dict[tuple[str, ...], Row] = {}
+    for row in read:
+        known = labels.setdefault(tuple(row.text(name) for name in item), row)
+        if known.text(column) != row.text(column):
+            raise ItemError(
+                "this item has two true labels",
+                where=row.where,
+                expected=f"{known.text(column)!r}, as at {known.where}",
+                found=repr(row.text(column)),
+                fix="keep one of the rows",
+            )
+    new = column
+    while new in rows[0]:
+        new += " of the file"
+    items: dict[tuple[str, ...], str] = {}
+    for row in rows:
+        place = tuple(row.text(name) for name in item)
+        items[place] = row[new] = labels[place].text(column) if place in labels else ""
+    known_items = sum(map(bool, items.values()))
+    taken.append(
+        Decision("gold", f"{gold.name}: {column}", f"{known_items:,} of {count(len(items), 'item')}")
+    )
+    return new
+
+
+def without_later(rows: list[Row], place: Sequence[str], taken: list[Decision]) -> list[Row]:
+    """The first row of each place; how many were left out is a decision."""
+    first: dict[tuple[str, ...], Row] = {}
+    for row in rows:
+        first.setdefault(tuple(row.text(name) for name in place), row)
+    if len(first) < len(rows):
+        left = count(len(rows) - len(first), "row")
+        taken.append(Decision("twice", f"(the first of each {', '.join(place)})", f"{left} left out"))
+    return list(first.values())
+
+
+def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
+    """Write rows as a CSV file."""
+    with replacing(path) as part, part.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
