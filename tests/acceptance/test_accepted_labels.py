@@ -8,10 +8,11 @@ import io
 import numpy as np
 import polars as pl
 import pytest
+import scipy
 from tests.designed_gold import designed
 
 from quaver.acceptance.accepted_labels import Acceptance, accepted_labels
-from quaver.acceptance.item_scores import evidence_of, scored
+from quaver.acceptance.item_scores import evidence_of, scored, shift_p
 from quaver.errors import MeasureError, UnknownName
 
 LABELS = ("a", "b")
@@ -138,6 +139,27 @@ def test_a_group_that_every_prompt_misreads_goes_to_people(seed: int) -> None:
     accepted = {name: one.table.filter(decision="accept") for name, one in found.items()}
     assert accepted["learned"].height > accepted["confidence"].height + 100
     assert (accepted["learned"]["party"] == "y").mean() > 0.75
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_labels_that_are_all_equally_sure_are_told_apart_by_gold_labels_alone(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    size = int(draw.integers(20, 300))
+    base = np.full(size, np.log((size + 1) / (size - 1)))  # the log odds of the mean rank
+    group, right = draw.integers(0, 2, size), draw.random(size) < 0.7
+    found = shift_p(base, (group[:, None] == [0, 1]).astype(float), right.astype(float))
+    table = np.array([[(right & (group == one)).sum(), (~right & (group == one)).sum()] for one in (0, 1)])
+    pearson = scipy.stats.chi2_contingency(table, correction=False).pvalue
+    assert found == pytest.approx(pearson, abs=0.02)
+
+
+def test_one_prompt_without_confidences_is_the_answer_or_one_error() -> None:
+    for seed in range(8):
+        frame = annotations(seed, 300).filter(pl.col("variant") == "p0").drop("confidence")
+        for score in ("both", "learned"):
+            found = of(frame, 120, score=score)
+            assert found.table["agreement"].unique().to_list() == [1.0]
+            assert found.accepted in (0, 180)  # all or none: nothing tells them apart, unless gold labels do
 
 
 def test_a_group_that_is_treated_worse_is_named() -> None:

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import special
 
 from quaver.estimation.bootstrap import Resampling, Units, bootstrap
 from quaver.estimation.inversion import deviations, inverted, inverted_each
+from quaver.estimation.statistic import Sampler, Statistic
 
 
 def all_weights(units, resampling):
@@ -184,3 +186,60 @@ def test_no_measure_wakes_the_threads_of_blas(all_cores):
     if not found.pop("a product elsewhere"):
         pytest.skip("this NumPy's products use one thread, or threads that are called differently")
     assert {name: ticks for name, ticks in found.items() if ticks} == {}
+
+
+UNEQUAL = {
+    "1 to 60": np.geomspace(1, 60, 24),
+    "one of 100": [100] + [5] * 20,
+    "2 to 62": np.linspace(2, 62, 8),
+}
+
+
+def grouped_units(sizes):
+    sizes = np.round(sizes).astype(int)
+    return Units(int(sizes.sum()), np.repeat(np.arange(len(sizes)), sizes), "author")
+
+
+def group_sums(rng, units, studies):
+    """Sums of normal values that are correlated by 0.25 in a group."""
+    sizes = np.bincount(units.clusters)
+    shared = rng.normal(size=(studies, sizes.size)) * 0.25**0.5
+    return sizes * shared + rng.normal(size=shared.shape) * (0.75 * sizes) ** 0.5, sizes
+
+
+@pytest.mark.parametrize("sizes", [UNEQUAL["1 to 60"], UNEQUAL["2 to 62"], [2, 3, 4]], ids=str)
+def test_the_freedom_of_unequal_groups_is_that_of_their_variance(sizes):
+    units = grouped_units(sizes)
+    sums, size = group_sums(np.random.default_rng(0), units, 40_000)
+    left = (sums.sum(1, keepdims=True) - sums) / (units.items - size)
+    variance = left.var(1) * (size.size - 1)
+    assert max(2 * variance.mean() ** 2 / variance.var(), 2) == pytest.approx(units.freedom, rel=0.07)
+
+
+def test_groups_of_one_size_have_one_degree_less_than_there_are():
+    assert grouped_units([10] * 20).freedom == 19
+    assert Units(20).freedom == 19
+    assert grouped_units([3, 40]).freedom == 1
+    assert grouped_units([100] + [5] * 20).freedom == 2
+    assert grouped_units([7] * 500 + [8] * 500).freedom < 999  # of more groups than are left out one by one
+
+
+@pytest.mark.parametrize("sizes", UNEQUAL.values(), ids=str)
+def test_a_mean_over_unequal_groups_is_in_its_interval_as_often_as_it_says(sizes):
+    units = grouped_units(sizes)
+    sums, size = group_sums(np.random.default_rng(1), units, 4000)
+    left = (sums.sum(1, keepdims=True) - sums) / (units.items - size)
+    error = np.sqrt(left.var(1) * (size.size - 1))
+    mean = np.abs(sums.sum(1)) / units.items
+    assert 0.94 < np.mean(mean <= special.stdtrit(units.freedom, 0.975) * error) < 0.996
+    assert np.mean(mean <= special.stdtrit(size.size - 1, 0.975) * error) < 0.94
+
+
+@pytest.mark.parametrize(
+    ("sizes", "flagged"), [([10] * 20, 0), (UNEQUAL["1 to 60"], 0), ([100] + [5] * 20, 1)]
+)
+def test_groups_that_tell_as_much_as_few_are_flagged(sizes, flagged):
+    units = grouped_units(sizes)
+    x = np.random.default_rng(2).normal(size=units.items)
+    said = Statistic(method="mean", under=lambda w: (w @ x / w.sum(1))[:, None])
+    assert len(Sampler(units, Resampling()).estimated(said).warnings) == flagged

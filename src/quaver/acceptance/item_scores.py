@@ -266,14 +266,16 @@ def _standardised(column: Floats) -> Floats:
 def shift_p(base: Floats, block: Floats, right: Floats) -> float:
     """The p value of a block of columns that shifts nothing: a logistic regression's score test.
 
+    Where all labels are equally sure, the score says no more than the intercept, and only that is fitted.
+
     Of sixteen labels of either class, one has no wrong one and the other eight:
 
     >>> base, block = np.tile([0.0, 1.0], 16), np.repeat([[1.0], [0.0]], 16, 0)
     >>> shift_p(base, block, np.array([1.0] * 16 + [0.0] * 8 + [1.0] * 8)) < 0.01
     True
     """
-    table = np.stack([np.ones(base.size), base], 1)
-    likely = scipy.special.expit(table @ _newton(table, right, np.full(2, _FREE)))
+    table = np.stack([np.ones(base.size), base], 1)[:, : 2 if np.ptp(base) > 0 else 1]
+    likely = scipy.special.expit(table @ _newton(table, right, np.full(table.shape[1], _FREE)))
     weight = (likely * (1 - likely))[:, None]
     across = (table * weight).T @ block
     spread = (block * weight).T @ block - across.T @ np.linalg.solve((table * weight).T @ table, across)

@@ -56,7 +56,10 @@ _GROUPS = 400
 """The jackknife leaves out at most this many units, or random groups of units, in turn."""
 
 _ALIKE = 0.25
-"""The correlation of the items of a group of which none differs."""
+"""The correlation that the items of a group are taken to have, where their own is not known well enough."""
+
+_LEAST_FREEDOM = 2.0
+"""The degrees of freedom of a variance over three groups or more, however unequal these are."""
 
 IntervalKind = Literal["jackknife", "bca", "percentile"]
 """How the interval of a statistic is made: see `quaver.estimation.intervals`."""
@@ -138,10 +141,52 @@ class Units:
         """How many independent items they are worth; as many as there are where items are the units.
 
         The items of a group are worth more than one and less than as many: they are taken to be correlated by
-        0.25, for use where their variance cannot say.
+        0.25, for use where their variance cannot say. With m = Σ n_g² / n the size of the group that an item
+        lies in, on average, n items are worth n / (1 + 0.25 (m − 1)) (Kish 1965, Survey Sampling, 5.4).
+
+        >>> round(Units(12, np.repeat([0, 1, 2], [10, 1, 1])).independent, 3)  # m = 8.5
+        4.174
         """
-        size = self.items / max(1, self.count)
+        if self.clusters is None or not self.items:
+            return float(self.items)
+        size = float((np.bincount(self.clusters) ** 2).sum()) / self.items
         return self.items / (1 + (size - 1) * _ALIKE)
+
+    @property
+    def freedom(self) -> float:
+        """The degrees of freedom of the jackknife's variance: the units less one, and fewer if groups differ.
+
+        The variance is a quadratic form of the groups' sums. Its degrees of freedom are those of the χ² with
+        its mean and variance, Satterthwaite's (tr B)² / tr B², where B is the covariance of the mean without
+        each group in turn, if all items vary alike and those of a group are correlated by 0.25. A large group
+        has much leverage: half of the items in one group leave hardly more than one degree, whatever the
+        number of other groups; below 2 they are taken for 2. Groups of one size have one less than there are.
+
+        Sources: Bell & McCaffrey (2002), Survey Methodology 28, 169-181; Carter, Schnepel & Steigerwald
+        (2017), Review of Economics and Statistics 99, 698-709; Pustejovsky & Tipton (2018), Journal of
+        Business & Economic Statistics 36, 672-683.
+
+        >>> sizes = np.linspace(2, 62, 8).round().astype(int)
+        >>> units = Units(int(sizes.sum()), np.repeat(np.arange(8), sizes))
+        >>> round(units.freedom, 2), Units(80, np.arange(80) // 10).freedom
+        (3.51, 7.0)
+        """
+        most = self.count - 1.0
+        if self.clusters is None or most < 2:
+            return most
+        sizes = np.bincount(self.clusters).astype(np.float64)
+        if np.ptp(sizes) == 0:
+            return most
+        parts = self._parts()
+        size = np.bincount(parts, sizes)
+        varying = np.bincount(parts, sizes * (1 + (sizes - 1) * _ALIKE))
+        over = 1 / (self.items - size)  # of the mean without a part
+        mean = (over.sum() - over) / size.size
+        form = over @ over - over[:, None] ** 2 - over**2 - size.size * np.outer(mean, mean)
+        form[np.diag_indices(size.size)] += over**2
+        trace = float(np.diag(form) @ varying)
+        freedom = trace**2 / float(varying @ form**2 @ varying)
+        return min(most, max(freedom, _LEAST_FREEDOM))
 
     def spread(self, weights: Floats) -> Floats:
         """Item weights from unit weights: a group's items are drawn together."""
@@ -166,18 +211,24 @@ class Units:
         for start in range(0, resampling.resamples, block):
             yield self.spread(_draw(rng, self.count, min(block, resampling.resamples - start)))
 
+    def _parts(self) -> NDArray[np.int64]:
+        """In which part each unit is left out: by itself, or with others at random where there are many."""
+        size = -(-self.count // _GROUPS)
+        parts = -(-self.count // max(size, 1))
+        order = np.arange(self.count)
+        if size > 1:
+            order = np.random.default_rng(derive(0, "jackknife", self.name)).permutation(order)
+        part = np.empty(self.count, np.int64)
+        part[order] = np.arange(self.count) * parts // max(self.count, 1)
+        return part
+
     def without_one(self) -> Iterator[Floats]:
         """Item weights with one unit left out, for each unit; of many units, with one random group of them.
 
         The groups are the same for all statistics of as many units, so that values can be compared in pairs.
         """
-        size = -(-self.count // _GROUPS)
-        groups = -(-self.count // max(size, 1))
-        order = np.arange(self.count)
-        if size > 1:
-            order = np.random.default_rng(derive(0, "jackknife", self.name)).permutation(order)
-        group = np.empty(self.count, np.int64)
-        group[order] = np.arange(self.count) * groups // max(self.count, 1)
+        group = self._parts()
+        groups = int(group.max(initial=-1)) + 1
         block = max(1, _LEFT_OUT // max(1, self.items, self.count))
         order = np.argsort(group, kind="stable")
         edges = np.searchsorted(group[order], np.arange(groups + 1))
@@ -212,12 +263,17 @@ class Draws:
         values: Its values over bootstrap samples, shape (samples, statistics), or what makes them.
         jackknife: Its values with one unit (of many units, one group of them) left out, shape (units or
             groups, statistics), or what makes them.
+        units: What was left out, whose degrees of freedom the variance has at most.
     """
 
     def __init__(
-        self, point: Floats, values: Floats | Callable[[], Floats], jackknife: Floats | Callable[[], Floats]
+        self,
+        point: Floats,
+        values: Floats | Callable[[], Floats],
+        jackknife: Floats | Callable[[], Floats],
+        units: Units | None = None,
     ) -> None:
-        self.point, self._values, self._jackknife = point, values, jackknife
+        self.point, self._values, self._jackknife, self._units = point, values, jackknife, units
 
     @property
     def values(self) -> Floats:
@@ -257,8 +313,9 @@ class Draws:
 
     @cached_property
     def freedom(self) -> Floats:
-        """The degrees of freedom of each variance: how many values with one left out it has, less one."""
-        return np.asarray(np.isfinite(self.jackknife).sum(0) - 1.0)
+        """The degrees of freedom of each variance: of its values with one left out, at most the units'."""
+        most = np.inf if self._units is None else self._units.freedom
+        return np.asarray(np.minimum(np.isfinite(self.jackknife).sum(0) - 1.0, most))
 
 
 def covariance_without_one(left: Floats) -> Floats:
@@ -290,7 +347,7 @@ def bootstrap(statistic: Weighted, units: Units, resampling: Resampling) -> Draw
         point = statistic(np.ones((1, units.items)))[0]
     empty = np.empty((0, point.size))
     left_out = units.without_one if resampling.resamples and units.count > 1 else tuple
-    return Draws(point, lambda: over(lambda: units.weights(resampling)), lambda: over(left_out))
+    return Draws(point, lambda: over(lambda: units.weights(resampling)), lambda: over(left_out), units)
 
 
 Norm = Callable[[Floats], Floats]

@@ -91,6 +91,7 @@ def _difference(one: Estimate, other: Estimate, resampling: Resampling, changed:
         np.array([value]),
         lambda: (second.values - first.values)[:, None],
         (second.jackknife - first.jackknife)[:, None],
+        first.units,
     )
     details |= {"units": first.units.independent, "step": _step(value, draws.jackknife[:, 0], first.units)}
     details["range"] = _apart(first.ends, second.ends)
@@ -245,7 +246,10 @@ def inverted_sums(
     found = []
     for start in range(0, len(parts), size):
         sums = [by_unit(one.reshape(len(one), -1), units) for one in parts[start : start + size]]
-        noises = [_noise(one, draws, resampling, *name) for one, name in zip(sums, of[start:], strict=False)]
+        noises = [
+            _noise(one, units.freedom, draws, resampling, *name)
+            for one, name in zip(sums, of[start:], strict=False)
+        ]
         found += inverted_each(
             np.stack([one.sum(0) for one in sums]),
             np.stack(noises),
@@ -255,11 +259,10 @@ def inverted_sums(
     return found
 
 
-def _noise(sums: Floats, draws: int, resampling: Resampling, *of: str) -> Floats:
+def _noise(sums: Floats, freedom: float, draws: int, resampling: Resampling, *of: str) -> Floats:
     """Deviations with the covariance of a sum over units."""
     apart = sums - sums.mean(0)
-    freedom = len(sums) - 1
-    covariance = apart.T @ apart * len(sums) / freedom
+    covariance = apart.T @ apart * len(sums) / (len(sums) - 1)
     return deviations(covariance, draws=draws, freedom=freedom, seed=derive(resampling.seed, "noise", *of))
 
 

@@ -68,7 +68,7 @@ class Ends:
 
 FEW_DIFFERING, FEW_RARE, FEW_GROUPS = 3, 5, 6
 """Below these many differing units, units with the rarest label, and groups, the interval is flagged:
-``benchmarks/coverage.py`` shows why."""
+``benchmarks/coverage.py`` shows why. Groups count as one more than their degrees of freedom."""
 
 _MANY_GROUPS = 15
 
@@ -267,10 +267,16 @@ class Sampler:
             least = statistic.least_rare_groups or 2 * least
         if statistic.rarest is not None and statistic.rarest < least:
             warnings += (_few_rare(statistic.rarest, self.units.name),)
-        if self.units.clusters is not None and self.units.count < FEW_GROUPS:
+        effective_groups = self.units.freedom + 1
+        if self.units.clusters is not None and effective_groups < FEW_GROUPS:
+            count, name = self.units.count, self.units.name
+            said = f"only {count} groups ({name})"
+            if effective_groups < count:
+                said = (
+                    f"these {count} groups ({name}) of unequal sizes tell as much as {effective_groups:.1f}"
+                )
             few_groups = IntervalWarning(
-                f"only {self.units.count} groups ({self.units.name}): the interval rests on a rough estimate "
-                "of how groups differ"
+                f"{said}: the interval rests on a rough estimate of how groups differ"
             )
             warnings += (few_groups,)
         return warnings
@@ -314,7 +320,7 @@ def enough_groups(units: Units) -> int:
     As of items; but ten groups hardly show how groups differ, whatever their labels. In simulated studies of
     20 groups, the intervals of these measures held the truth in 92 to 100% from five such groups on.
     """
-    return FEW_RARE if units.count >= _MANY_GROUPS else 2 * FEW_RARE
+    return FEW_RARE if units.freedom + 1 >= _MANY_GROUPS else 2 * FEW_RARE
 
 
 _NO_INTERVAL = "no unit makes a difference, so there is no interval"

@@ -324,7 +324,8 @@ class _Outcomes:
 
         draws, resampled = self._cell.draws(under), self._cell.resampling.resamples > 0
         tested = together and resampled
-        whole = joint_p(draws.point, draws.covariance, len(draws.jackknife) - 1) if tested else None
+        freedom = min(len(draws.jackknife) - 1, self._cell.units.freedom)
+        whole = joint_p(draws.point, draws.covariance, freedom) if tested else None
         for column, (one, row) in enumerate(zip(named, contrast, strict=True)):
             details = dict(one.details) | ({} if whole is None else {"p": whole})
             difference = abs(row.sum()) < 0.5  # a level's own value sums to one

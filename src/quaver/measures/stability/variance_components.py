@@ -388,7 +388,7 @@ def _uncertain(cell: Cell, draws: Draws, names: Sequence[str], target: float, mo
     noise = deviations(
         covariance_without_one(left),
         draws=resampling.resamples,
-        freedom=len(left) - 1,
+        freedom=min(len(left) - 1, cell.units.freedom),
         seed=derive(resampling.seed, "smallest design"),
     )
     return uncertain_design(draws.point[1:] + noise, names, target, models, resampling.tail)
