@@ -24,6 +24,23 @@ def split(gold, *columns):
     return [part for one in columns for part in (one[:gold], one[gold:])]
 
 
+def tuned_alone(x1, y1, f1, x2, f2, at):
+    """One coefficient of a logistic regression, with λ for it alone; and the λ that is for all together.
+
+    ``ppi_logistic_pointestimate`` takes ``coord`` and does not hand it on to where λ is computed, as
+    ``ppi_ols_pointestimate`` does.
+    """
+    from ppi_py import ppi_logistic_pointestimate
+    from ppi_py.ppi import _calc_lam_glm, _logistic_get_stats
+
+    exact = {"ftol": 1e-15, "gtol": 1e-12}
+    first = ppi_logistic_pointestimate(x1, y1, f1, x2, f2, lam=1.0, optimizer_options=dict(exact))
+    known = _logistic_get_stats(first, x1, y1, f1, x2, f2)
+    own, theirs = (float(_calc_lam_glm(*known, coord=which, clip=True)) for which in (at, None))
+    point = ppi_logistic_pointestimate(x1, y1, f1, x2, f2, lam=own, optimizer_options=dict(exact))[at]
+    return [own, float(point)], theirs
+
+
 def main():
     from ppi_py import (
         ppi_logistic_ci,
@@ -59,6 +76,8 @@ def main():
                         x1, y1, f1, x2, f2, alpha=0.05, optimizer_options=dict(exact), **given
                     )
                     found[f"logistic {at} {tuning}"] = [float(point), *(float(end[at]) for end in ends)]
+        for at in (0, 1):
+            found[f"logistic {at} own"], found[f"theirs {at}"] = tuned_alone(x1, y1, f1, x2, f2, at)
         constant = np.ones((x.size, 1))
         exact = {"ftol": 1e-15, "gtol": 1e-12}
         parts = split(gold, constant)

@@ -37,13 +37,29 @@ def question(case, name):
 @pytest.mark.parametrize("case", CASES)
 def test_values_and_intervals_are_those_of_ppi_python(case):
     prediction = np.array(case["f"])[:, None]
-    for name, (point, low, high) in case["found"].items():
+    for name, found in case["found"].items():
+        if "own" in name or "theirs" in name:
+            continue
+        point, low, high = found
         tuning = name.split()[-1]
         made = ppi(question(case, name), prediction, None if tuning == "None" else float(tuning))
         assert made.value == pytest.approx(point, abs=1e-6), name
         if tuning != "None" or name.startswith("mean"):  # elsewhere it tunes the interval once more
             half = Z * made.spread.variance**0.5
             assert (made.value - half, made.value + half) == pytest.approx((low, high), abs=1e-6), name
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("at", [0, 1])
+def test_a_tuned_logistic_coefficient_has_the_tuning_that_is_best_for_it_alone(case, at):
+    """ppi-python tunes all of a logistic regression's coefficients together, also if one is asked for."""
+    asked, prediction = question(case, f"logistic {at}"), np.array(case["f"])[:, None]
+    tuning, point = case["found"][f"logistic {at} own"]
+    made, together = ppi(asked, prediction), ppi(asked, prediction, case["found"][f"theirs {at}"])
+    assert made.tuning == pytest.approx(tuning, abs=1e-6)
+    assert made.value == pytest.approx(point, abs=1e-6)
+    assert made.spread.variance < together.spread.variance * 1.02
+    assert abs(made.value - together.value) < made.spread.variance**0.5 / 10
 
 
 def test_power_tuning_never_does_worse_than_either_end():
