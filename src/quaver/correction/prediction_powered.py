@@ -32,8 +32,8 @@ def ppi(asked: Question, prediction: Floats, tuning: float | None = None) -> Cor
     What the regression says of the predictions of all other items, times λ, plus what it says of the gold
     items' errors y − λ f. λ leaves the least variance of the contrast, within 0 and 1; the variance is the
     published one. Where items were drawn with equal probabilities this is what ppi-python computes, except
-    that it tunes all coefficients of a logistic regression together. With unequal ones, gold items are weighted by one over theirs, predictions are averaged over all items, and
-    the variance is jackknifed.
+    that it tunes all coefficients of a logistic regression together. With unequal ones, gold items are
+    weighted by one over theirs, predictions are averaged over all items, and the variance is jackknifed.
 
     Returns:
         None where there is no solution.
