@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 from tests.gold_study import filled, labelled_study, truths
 
-from quaver.report.page.method import gold_sample
+from quaver.core.records import Estimate
+from quaver.report.estimate_index import Results
+from quaver.report.page.method import gold_sample, method_paragraph
 from quaver.report.page_templates import paragraph
+from quaver.report.table_rows import Table
 
 
 def gold_sentences(sample: dict[str, Any]) -> str:
@@ -47,3 +51,20 @@ def test_agreement_and_settled_disagreements_are_counted() -> None:
     ):
         assert said in text
     assert "without a gold label" not in text
+
+
+def test_measures_are_cited_by_what_defines_them_and_thresholds_are_stated() -> None:
+    manning, naeini = "Manning (2008), chapter 8", "Naeini and others (2015), AAAI"
+    profile = {"limit": "at least 0.8", "verdict": "not met"}
+    found = [
+        Estimate("readiness_accuracy", 0.7, reference=manning, details=profile),
+        Estimate("readiness_stated_ece", None, reference=naeini, details={"limit": "at most 0.1"}),
+        Estimate("readiness", 0.0, reference="the definition"),
+        Estimate("ece", 0.1, reference=naeini),
+        Estimate("spread_size_correlation", None, reference="Spearman (1904), On association"),
+    ]
+    lock = {"study": {"seed": 1}, "labels": {"labels": []}}
+    said = method_paragraph(Results(lock, pl.DataFrame(), found), Table((), ()))
+    assert "Manning (2008) for accuracy; Naeini and others (2015) for ece." in said
+    assert "accuracy at least 0.8 and stated ece at most 0.1" in said
+    assert "Spearman" not in said

@@ -6,14 +6,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from inspect import cleandoc
-from itertools import takewhile
 from typing import Any
 
+from quaver.core.number_format import enumeration
 from quaver.core.records import AND_PROMPT, Estimate
 from quaver.core.rows import measure_of
 from quaver.report.estimate_index import Results
 from quaver.report.findings.verdicts import clusters
 from quaver.report.page_templates import paragraph
+from quaver.report.page_words import in_words
 from quaver.report.table_rows import Table
 
 _NAMED = ("file", "served_model", "model", "base_url")
@@ -25,6 +26,8 @@ _WIDEST = 2
 """Undeclared groups that are named, those that matter most."""
 _FEW = 4
 """Measures that are named before a reference; the list of references has all."""
+_SHOWN = 8
+"""As many levels of a factor are named."""
 _OTHERS = {"population": "prompts like these", "next": "the next prompt or as many"}
 
 
@@ -40,6 +43,7 @@ def method_paragraph(results: Results, cost: Table) -> str:
     accurate = [one.method.partition(";")[0] for one in estimates if one.measure == "accuracy"]
     measures = [str(one.get("use", "")) for one in lock.get("study", {}).get("measures") or ()]
     measures += [measure_of(name) or name for name in results.measures]
+    levels = {factor: names if len(names) <= _SHOWN else [] for factor, names in results.factors.items()}
     return paragraph(
         "method.txt",
         results=results,
@@ -62,12 +66,14 @@ def method_paragraph(results: Results, cost: Table) -> str:
         usual=_DEFAULTS,
         collection=lock.get("collection", {}),
         edits=paraphrases.get("edits", ()),
-        measures=list(dict.fromkeys(measures)),
+        levels_named=levels,
+        measures=[in_words(name) for name in dict.fromkeys(measures)],
+        thresholds=_thresholds(estimates),
         cited=_cited(results),
         accurate=list(
             dict.fromkeys(one.replace("unanswered", "answers without a label") for one in accurate if one)
         ),
-        excluded=[*dict.fromkeys(f"“{kind.replace('_', ' ')}”" for _, kind, *_ in left_out(results))],
+        excluded=[*dict.fromkeys(kind.replace("_", " ") for _, kind, *_ in left_out(results))],
         levels=[f"{100 * level:g}%" for level in sorted({one.confidence_level for one in with_intervals})],
         scopes=_scopes(with_intervals),
         clusters=clusters(results.audit)[:_WIDEST],
@@ -132,19 +138,36 @@ def _asked_times(conditions: Iterable[Mapping[str, Any]]) -> dict[str, list[int]
 
 
 def _cited(results: Results) -> list[str]:
-    """Which measures follow which paper, by its authors and year."""
-    cited = []
-    for reference, measures in references(results.estimates).items():
-        year = _YEAR.search(reference)
-        if year is None:
-            continue
-        names = measures.split(", ")
-        words = zip(*(name.split("_") for name in names), strict=False)
-        family = "_".join(some[0] for some in takewhile(lambda some: len(set(some)) == 1, words))
-        named = measures if len(names) <= _FEW else family or f"{', '.join(names[:_FEW])} and others"
-        authors = _BEFORE.split(reference[: year.start()])[-1]
-        cited.append(f"{named} after {authors} {year.group().strip()}")
-    return cited
+    """Which paper, by its authors and year, defines which measures that have a value."""
+    own = {one.measure: one.reference for one in results.estimates}
+    known = references(one for one in results.estimates if one.value is not None)
+    defined: dict[str, dict[str, None]] = {}
+    for reference, estimates in known.items():
+        if year := _YEAR.search(reference):
+            work = f"{_BEFORE.split(reference[: year.start()])[-1]} {year.group().strip()}"
+            names = (_defined(name, own, reference) for name in estimates.split(", "))
+            defined.setdefault(work, {}).update(dict.fromkeys(names))
+    return [f"{work} for {_some(list(names))}" for work, names in defined.items()]
+
+
+def _some(names: list[str]) -> str:
+    return enumeration(names) if len(names) <= _FEW else f"{', '.join(names[:_FEW])} and others"
+
+
+def _defined(name: str, own: Mapping[str, str | None], reference: str) -> str:
+    """What a reference defines, in words: an estimate's measure, or a part that has a source of its own."""
+    measure = measure_of(name) or name
+    part = name.removeprefix(f"{measure}_")
+    if own.get(measure, reference) == reference:
+        return in_words(measure)
+    return in_words(part if measure_of(part) == part else name)
+
+
+def _thresholds(estimates: Iterable[Estimate]) -> list[str]:
+    """What the study asks of its labels: each criterion with its limit."""
+    asked = [one for one in estimates if "limit" in one.details]
+    named = (f"{in_words(one.measure.removeprefix('readiness_'))} {one.details['limit']}" for one in asked)
+    return list(dict.fromkeys(named))
 
 
 def _scopes(known: Iterable[Estimate]) -> list[str]:
