@@ -25,11 +25,11 @@ def command(
 ) -> None:
     """Make a study of labels that you already have.
 
-    Reads promptstability's files, a column for each coder, any long table, and several tables at once.
-    Columns that you do not name are detected and shown.
+    Reads promptstability's files, a column for each coder, any long table, several tables at once, and logs
+    of inspect-ai, lm-evaluation-harness and batches. Columns that you do not name are detected and shown.
 
     Options:
-      file: A CSV, Excel, ODS, JSON Lines or Parquet file, or a pattern in quotes.
+      file: A CSV, Excel, ODS, JSON Lines or Parquet file, a log, or a pattern in quotes.
       folder: The study's folder; by default the file's name.
 
     Examples:

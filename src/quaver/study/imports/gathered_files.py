@@ -17,6 +17,7 @@ from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError, QuaverError, UnknownName
 from quaver.study.imports.agreement_import import read_table
 from quaver.study.imports.import_options import ImportOptions
+from quaver.study.imports.tool_logs import BATCHES, log_in, with_roles
 
 JOINT = "/"
 """What stands between the parts of an id that several columns make up."""
@@ -37,13 +38,21 @@ def files_of(path: Path) -> list[Path]:
     return found
 
 
-def rows_of_files(files: Sequence[Path], options: ImportOptions) -> list[Row]:
-    """The rows of all files, each with what its file's path says as further columns."""
-    said_by = parts_of_name(options["name"], "this path") if options["name"] is not None else None
+def rows_of_files(files: Sequence[Path], options: ImportOptions, taken: list[Decision]) -> list[Row]:
+    """The rows of all files, each with what its file's path, or a batch's id, says as further columns."""
+    said_by = parts_of_name(options["name"], "this name") if options["name"] is not None else None
     rows: list[Row] = []
+    read = (options["encoding"], options["separator"], options["sheet"], options["columns"])
     for file in files:
-        read = (options["encoding"], options["separator"], options["sheet"], options["columns"])
-        own = read_table(file, *read)
+        log = log_in(file)
+        own = log.rows if log else read_table(file, *read)
+        if log and not rows:
+            taken.append(Decision("log", file.name, f"of {log.tool}"))
+        if log and log.tool in BATCHES and said_by:
+            for row in own:
+                row.update(said_by(row.text("item")))
+            rows += own
+            continue
         said = said_by(file.resolve().as_posix()) if said_by else {}
         if rows and rows[0].keys() != own[0].keys() | said.keys():
             raise ItemError(
@@ -63,6 +72,8 @@ def rows_of_files(files: Sequence[Path], options: ImportOptions) -> list[Row]:
         for row in own:
             row.update(said)
         rows += own
+    if log:
+        with_roles(rows, options)
     return rows
 
 

@@ -45,8 +45,8 @@ class Table:
 
     path: Path
     rows: list[Row]
-    columns: list[str] = field(init=False)
     taken: list[Decision] = field(default_factory=list)
+    columns: list[str] = field(init=False)
     used: set[str] = field(default_factory=set)
     is_changed: bool = False
     _counts: dict[str, Counter[str]] = field(default_factory=dict)

@@ -104,8 +104,9 @@ def import_annotations(
 
 def _table(path: Path, files: Sequence[Path], given: ImportOptions) -> Table:
     """The rows of all files, with the columns that options add: what paths say, joint ids, true labels."""
-    table = Table(path, rows_of_files(files, given))
-    table.is_changed = bool(given["columns"] or given["name"])
+    taken = list[Decision]()
+    table = Table(path, rows_of_files(files, given, taken), taken)
+    table.is_changed = bool(given["columns"] or given["name"] or taken)
     if len(files) > 1:
         table.taken.append(Decision("files", path.name, f"{len(files)} files"))
     gold = given["gold"]
@@ -116,7 +117,7 @@ def _table(path: Path, files: Sequence[Path], given: ImportOptions) -> Table:
     if len(given["item"]) > 1:
         given["item"] = (with_joint_id(table.rows, given["item"], path.name),)
         table.is_changed = True
-    if "variant" in table.columns and "{variant}" in (given["name"] or "") and not given["variant"]:
+    if "{variant}" in (given["name"] or "") and not given["variant"]:
         given["variant"] = ("variant",)
     table.columns = list(table.rows[0])
     return table

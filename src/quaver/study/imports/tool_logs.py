@@ -1,0 +1,208 @@
+"""Logs of other tools as tables: inspect-ai, lm-evaluation-harness, and providers' batch results."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from quaver.design.items.text_lines import Row
+from quaver.errors import ItemError
+from quaver.study.imports.import_options import ImportOptions
+from quaver.study.imports.label_columns import MOST_LABELS
+
+_MOST_BYTES = 2**31
+"""Bytes of JSON that a log may unpack to."""
+
+Record = Mapping[str, Any]
+
+
+class ToolLog(NamedTuple):
+    """What a log holds.
+
+    Attributes:
+        tool: Who wrote it.
+        rows: A row an answer, with the columns ``item``, ``text``, ``variant``, ``model``, ``repeat``,
+            ``answer``, ``gold`` and ``score``, as far as the tool keeps them.
+    """
+
+    tool: str
+    rows: list[Row]
+
+
+def log_in(file: Path) -> ToolLog | None:
+    """What a file holds, if it is a log of a tool that is known; None for any other file."""
+    ending = file.suffix.lower()
+    try:
+        if ending == ".eval":
+            return ToolLog("inspect-ai", _rows(file, _inspect(_unpacked(file))))
+        if ending == ".json":
+            document = json.loads(file.read_text(encoding="utf-8"))
+            if isinstance(document, dict) and "eval" in document and "samples" in document:
+                return ToolLog("inspect-ai", _rows(file, _inspect(document)))
+            return None
+        if ending != ".jsonl":
+            return None
+        with file.open(encoding="utf-8") as opened:
+            first = next((line for line in opened if line.strip()), "")
+            known = _kind_of_lines(first)
+            if known is None:
+                return None
+            opened.seek(0)
+            tool, read = known
+            records = (json.loads(line) for line in opened if line.strip())
+            return ToolLog(tool, _rows(file, (row for one in records for row in read(one))))
+    except (OSError, zipfile.BadZipFile) as error:
+        raise ItemError("this log cannot be read", where=str(file), found=str(error)) from None
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+        raise ItemError(
+            "this log is damaged, or its tool has changed its format",
+            where=str(file),
+            found=f"{type(error).__name__}: {error}"[:200],
+            fix="export a table with an item, a prompt and an answer a row, and import that",
+        ) from None
+
+
+def _rows(file: Path, found: Iterable[Record]) -> list[Row]:
+    """The rows of a log, with every column that one of them has."""
+    rows = [Row(one.items(), file.name, f" answer {number}") for number, one in enumerate(found, start=1)]
+    if not rows:
+        raise ItemError("there are no answers in this log", where=str(file), expected="at least one sample")
+    columns = dict.fromkeys(name for row in rows for name in row)
+    for row in rows:
+        row.update(dict.fromkeys(columns.keys() - row.keys()))
+    return rows
+
+
+def with_roles(rows: list[Row], given: ImportOptions) -> None:
+    """Say which of a log's columns are what, as far as the user has not.
+
+    Answers are read by evaluators where the true labels are few; where they are open texts or unknown, the
+    label is the score that the tool gave.
+    """
+    if given["raw"] or given["label"]:
+        return
+    true, scores = ({row.text(name) for row in rows} - {""} for name in ("gold", "score"))
+    is_open = not given["labels"] and not 2 <= len(true) <= MOST_LABELS
+    if is_open and 2 <= len(scores) <= MOST_LABELS:
+        given["label"], given["ignore"] = "score", [*given["ignore"], "gold"]
+    else:
+        given["raw"] = "answer"
+
+
+def _unpacked(file: Path) -> dict[str, Any]:
+    """The document of a packed log, which has a file a sample."""
+    with zipfile.ZipFile(file) as packed:
+        members = packed.infolist()
+        if sum(member.file_size for member in members) > _MOST_BYTES:
+            raise ItemError(
+                "this log unpacks to more than is read", where=str(file), expected="at most 2 GiB"
+            )
+        try:
+            document: dict[str, Any] = json.loads(packed.read("header.json"))
+        except NotImplementedError:  # packed by Zstandard, which Python can unpack from 3.14 on
+            return _unpacked_by_its_tool(file)
+        names = sorted(one.filename for one in members if one.filename.startswith("samples/"))
+        document["samples"] = [json.loads(packed.read(name)) for name in names]
+        return document
+
+
+def _unpacked_by_its_tool(file: Path) -> dict[str, Any]:
+    try:
+        from inspect_ai.log import read_eval_log
+    except ImportError:
+        raise ItemError(
+            "this log is packed in a way that only inspect-ai unpacks here",
+            where=str(file),
+            fix=f"pip install inspect-ai, or unpack it: inspect log dump {file.name} > {file.stem}.json",
+        ) from None
+    document: dict[str, Any] = read_eval_log(str(file)).model_dump(mode="json")
+    return document
+
+
+def _inspect(log: Record) -> Iterator[Record]:
+    """A row a sample and epoch; the task with its arguments is the prompt variant."""
+    about = log["eval"]
+    given = ",".join(f"{name}={value}" for name, value in (about.get("task_args") or {}).items())
+    for sample in log["samples"]:
+        target = sample["target"]
+        scores = sample.get("scores") or {}
+        own = {name: cell for name, cell in (sample.get("metadata") or {}).items() if _is_plain(cell)}
+        yield own | {
+            "item": str(sample["id"]),
+            "text": _last_message(sample["input"]),
+            "variant": given or about["task"],
+            "model": about["model"],
+            "repeat": sample["epoch"],
+            "answer": sample["output"]["completion"],
+            "gold": target if isinstance(target, str) else target[0] if len(target) == 1 else None,
+            "score": next((one["value"] for one in scores.values() if _is_plain(one["value"])), None),
+        }
+
+
+def _last_message(asked: str | list[Record]) -> str:
+    """What a sample asks: a text, or the text of the last of its messages."""
+    if isinstance(asked, str):
+        return asked
+    content = asked[-1]["content"]
+    return content if isinstance(content, str) else " ".join(part.get("text", "") for part in content)
+
+
+def _is_plain(cell: object) -> bool:
+    return isinstance(cell, str | int | float)
+
+
+def _harness(line: Record) -> Iterator[Record]:
+    """A row a repeat; of a choice by likelihood, the likeliest choice is the answer."""
+    document = {name: cell for name, cell in line["doc"].items() if _is_plain(cell)}
+    asked = list(line["arguments"].values()) if isinstance(line["arguments"], dict) else line["arguments"]
+    first = asked[0]
+    text = first["arg_0"] if isinstance(first, dict) else first[0]
+    scored = next((line[name] for name in line.get("metrics", ()) if _is_plain(line.get(name))), None)
+    row = document | {"item": str(document.get("id", line["doc_id"])), "text": text, "score": scored}
+    resps = line["resps"]
+    if isinstance(resps[0][0], str):
+        for repeat, answer in enumerate(resps[0]):
+            yield row | {"repeat": repeat, "answer": answer, "gold": str(line["target"])}
+        return
+    choices = [one["arg_1"] if isinstance(one, dict) else one[1] for one in asked]
+    likely = max(range(len(resps)), key=lambda at: float(resps[at][0][0]))
+    target = str(line["target"])
+    gold = choices[int(target)] if target.isdigit() and int(target) < len(choices) else target
+    yield row | {"repeat": 0, "answer": choices[likely].strip(), "gold": gold.strip()}
+
+
+def _openai_batch(line: Record) -> Iterator[Record]:
+    body = (line.get("response") or {}).get("body") or {}
+    choices = body.get("choices") or [{"message": {"content": ""}}]
+    for repeat, choice in enumerate(choices):
+        answer = choice["message"]["content"] or ""
+        yield {"item": line["custom_id"], "model": body.get("model"), "repeat": repeat, "answer": answer}
+
+
+def _anthropic_batch(line: Record) -> Iterator[Record]:
+    message = line["result"].get("message") or {"content": (), "model": None}
+    answer = "".join(part["text"] for part in message["content"] if part["type"] == "text")
+    yield {"item": line["custom_id"], "model": message["model"], "repeat": 0, "answer": answer}
+
+
+BATCHES: Final = ("OpenAI batch", "Anthropic batch")
+"""Logs in which a text that the user chose names each call."""
+_LINES: Final[tuple[tuple[frozenset[str], str, Callable[[Record], Iterator[Record]]], ...]] = (
+    (frozenset(("doc_id", "doc", "resps", "target")), "lm-evaluation-harness", _harness),
+    (frozenset(("custom_id", "response")), "OpenAI batch", _openai_batch),
+    (frozenset(("custom_id", "result")), "Anthropic batch", _anthropic_batch),
+)
+"""The keys of a line by which a log is known, whose it is, and what reads it."""
+
+
+def _kind_of_lines(first: str) -> tuple[str, Callable[[Record], Iterator[Record]]] | None:
+    try:
+        line = json.loads(first)
+    except ValueError:
+        return None
+    if not isinstance(line, dict):
+        return None
+    return next(((tool, read) for keys, tool, read in _LINES if keys <= line.keys()), None)

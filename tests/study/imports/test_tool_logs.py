@@ -1,0 +1,183 @@
+"""Logs of other tools become studies: items, prompts, repeats, raw answers and gold go where they belong."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import quaver
+from quaver.errors import ItemError
+from quaver.study.imports.label_import import import_annotations
+from quaver.study.imports.tool_logs import log_in
+
+# As inspect-ai 0.3.285 wrote them, without events, usage and times.
+_EVAL = {"eval_id": "Q", "task": "stance", "task_args": {}, "model": "mockllm/model"}
+
+
+def sample(name: str, epoch: int, target: Any, answer: str, value: Any = "C") -> dict[str, Any]:
+    return {
+        "id": name,
+        "epoch": epoch,
+        "input": [
+            {"role": "system", "content": "You code texts."},
+            {"role": "user", "content": f"Text {name}"},
+        ],
+        "target": target,
+        "metadata": {"party": "red", "tags": ["x"]},
+        "output": {"model": "mockllm/model", "choices": [], "completion": answer},
+        "scores": {"match": {"value": value, "answer": answer}},
+    }
+
+
+SAMPLES = [
+    sample("t1", 1, "favor", "favor"),
+    sample("t1", 2, "favor", "against", "I"),
+    sample("t2", 1, ["against"], "I am against it"),
+    sample("t2", 2, ["against"], "against"),
+]
+
+
+def written(path: Path, samples: list[dict[str, Any]], **about: Any) -> Path:
+    document = {"version": 2, "status": "success", "eval": {**_EVAL, **about}, "samples": samples}
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_a_log_of_inspect_is_a_study_of_raw_answers(tmp_path: Path) -> None:
+    study, taken = import_annotations(written(tmp_path / "log.json", SAMPLES))
+    assert {one.role: one.column for one in taken}["log"] == "log.json"
+    frame = study.annotations()
+    rows = {(row["item"], row["repeat"]): row for row in frame.iter_rows(named=True)}
+    assert [rows[place]["label"] for place in sorted(rows)] == ["favor", "against", "against", "against"]
+    assert rows["t2", 1]["gold"] == "against"
+    assert study.experiment.items[0].fields["text"] == "Text t1"
+    (accuracy,) = study.measure("accuracy")
+    assert accuracy.value == pytest.approx(3 / 4)
+
+
+def test_packed_and_unpacked_logs_are_the_same(tmp_path: Path) -> None:
+    plain = log_in(written(tmp_path / "log.json", SAMPLES))
+    with zipfile.ZipFile(tmp_path / "log.eval", "w") as packed:
+        packed.writestr("header.json", json.dumps({"eval": _EVAL}))
+        for one in SAMPLES:
+            packed.writestr(f"samples/{one['id']}_epoch_{one['epoch']}.json", json.dumps(one))
+    assert plain is not None
+    assert log_in(tmp_path / "log.eval") == plain
+
+
+def test_several_logs_are_prompts_of_one_study_by_their_arguments(tmp_path: Path) -> None:
+    written(tmp_path / "a.json", SAMPLES, task_args={"prompt": "short"})
+    written(tmp_path / "b.json", SAMPLES, task_args={"prompt": "long"})
+    study, _ = import_annotations(tmp_path / "*.json", tmp_path / "study")
+    assert [one.id for one in study.experiment.variants] == ["variant=prompt=short", "variant=prompt=long"]
+
+
+def test_open_answers_are_measured_by_their_scores(tmp_path: Path) -> None:
+    samples = [sample(f"t{at}", 1, f"a long answer {at}", "another", "CI"[at % 2]) for at in range(40)]
+    study, _ = import_annotations(written(tmp_path / "log.json", samples))
+    assert set(study.annotations()["label"].to_list()) == {"C", "I"}
+
+
+# As lm-evaluation-harness 0.4.13 wrote them, without its hashes.
+_DOC = {"id": "d0", "text": "text 0", "label": 0}
+_CHOICE = {
+    "doc_id": 0,
+    "doc": _DOC,
+    "target": "0",
+    "arguments": {
+        "gen_args_0": {"arg_0": "text 0 Stance:", "arg_1": " favor"},
+        "gen_args_1": {"arg_0": "text 0 Stance:", "arg_1": " against"},
+    },
+    "resps": [[["-0.7", "False"]], [["-0.5", "False"]]],
+    "filtered_resps": [["-0.7", "False"], ["-0.5", "False"]],
+    "filter": "none",
+    "metrics": ["acc"],
+    "acc": 0.0,
+}
+_TEXT = _CHOICE | {
+    "target": "favor",
+    "arguments": {"gen_args_0": {"arg_0": "text 0 Stance:", "arg_1": {"until": ["\n"]}}},
+    "resps": [["favor", "lol"]],
+}
+
+
+def lines(path: Path, *records: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(one) + "\n" for one in records))
+    return path
+
+
+def test_samples_of_the_harness_have_the_likeliest_choice_or_every_repeat(tmp_path: Path) -> None:
+    choice = log_in(lines(tmp_path / "samples_mc.jsonl", _CHOICE))
+    assert choice is not None
+    (row,) = choice.rows
+    assert (row["item"], row["answer"], row["gold"], row["score"]) == ("d0", "against", "favor", 0.0)
+    text = log_in(lines(tmp_path / "samples_gen.jsonl", _TEXT))
+    assert text is not None
+    assert [(row["repeat"], row["answer"], row["gold"]) for row in text.rows] == [
+        (0, "favor", "favor"),
+        (1, "lol", "favor"),
+    ]
+
+
+def openai_line(name: str, answer: str) -> dict[str, Any]:
+    body = {"model": "gpt-x", "choices": [{"message": {"role": "assistant", "content": answer}}]}
+    return {"id": "b1", "custom_id": name, "response": {"status_code": 200, "body": body}, "error": None}
+
+
+def anthropic_line(name: str, answer: str) -> dict[str, Any]:
+    message = {"model": "claude-x", "content": [{"type": "text", "text": answer}]}
+    return {"custom_id": name, "result": {"type": "succeeded", "message": message}}
+
+
+@pytest.mark.parametrize("line", [openai_line, anthropic_line])
+def test_ids_of_batches_say_item_and_prompt(tmp_path: Path, line: Any) -> None:
+    path = lines(
+        tmp_path / "batch.jsonl",
+        *(line(f"t{item}--p{prompt}", "left" if item else "right") for item in (0, 1) for prompt in (0, 1)),
+    )
+    study, _ = import_annotations(path, name="{item}--{variant}", labels=("left", "right"))
+    assert [one.id for one in study.experiment.items] == ["t0", "t1"]
+    assert [one.id for one in study.experiment.variants] == ["variant=p0", "variant=p1"]
+    assert study.annotations()["label"].to_list() == ["right", "right", "left", "left"]
+
+
+def test_two_logs_are_compared_item_by_item(tmp_path: Path) -> None:
+    before, _ = import_annotations(written(tmp_path / "before.json", SAMPLES))
+    after, _ = import_annotations(
+        written(tmp_path / "after.json", [one | {"output": {"completion": "against"}} for one in SAMPLES])
+    )
+    # Of four answers two change: t1's first, which was right, and none of those that say "against" already.
+    found = quaver.compare(before, after)
+    (accuracy,) = [one for one in found.differences if one.measure == "accuracy"]
+    assert accuracy.value == pytest.approx(2 / 4 - 3 / 4)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"eval": {"task": "x"}, "samples": SAMPLES},
+        {"eval": _EVAL, "samples": [{"id": 1}]},
+        {"eval": _EVAL, "samples": []},
+        {"eval": _EVAL, "samples": None},
+        {"eval": [], "samples": [1]},
+    ],
+)
+def test_a_damaged_log_is_one_error(tmp_path: Path, damage: dict[str, Any]) -> None:
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(damage))
+    with pytest.raises(ItemError, match="log"):
+        import_annotations(path)
+    assert not (tmp_path / "log").exists()
+
+
+def test_what_is_no_log_is_left_to_the_tables(tmp_path: Path) -> None:
+    assert log_in(lines(tmp_path / "labels.jsonl", {"item": 1, "label": "x"})) is None
+    assert log_in(tmp_path / "labels.csv") is None
+    with zipfile.ZipFile(tmp_path / "odd.eval", "w") as packed:
+        packed.writestr("other.txt", "")
+    with pytest.raises(ItemError):
+        log_in(tmp_path / "odd.eval")
