@@ -44,7 +44,7 @@ def drawn(text: str = TEXTS[0], repeats: tuple[int, ...] = (0,), **more: Any) ->
 
 def reference(model: Transformers, asked: Request) -> Any:
     """Prompt and network, to go without Quaver's batching and caching."""
-    return model._tokens(asked.prompt.messages), model._load()._network  # type: ignore[attr-defined]
+    return model._checkpoint.tokens(asked.prompt.messages), model._load()._network  # type: ignore[attr-defined]
 
 
 def logprobs_of(network: Any, tokens: list[int]) -> Any:
@@ -106,7 +106,7 @@ def test_repeatable_gives_the_same_bits_whatever_is_asked_beside_it(model: Trans
 
 def test_the_whole_vocabulary_sums_to_one(model: Transformers) -> None:
     (token,) = one(model, request(logprobs=1_000_000, max_tokens=1)).tokens
-    assert len(token.top) == len(model._tokenizer)
+    assert len(token.top) == len(model._checkpoint.tokenizer)
     assert sum(math.exp(logprob) for _, logprob in token.top) == pytest.approx(1)
 
 
@@ -131,7 +131,7 @@ def test_where_a_choice_begins_another_the_end_counts(model: Transformers) -> No
     (token,) = one(model, asked).tokens
     tokens, network = reference(model, asked)
     for text, logprob in token.top:
-        answer = [*model._words.tokens(text), model._tokenizer.eos_token_id]
+        answer = [*model._words.tokens(text), model._checkpoint.tokenizer.eos_token_id]
         exact = logprobs_of(network, tokens + answer)[len(tokens) - 1 :]
         assert logprob == pytest.approx(sum(exact[at, t] for at, t in enumerate(answer)), abs=1e-4)
 
@@ -178,7 +178,7 @@ def test_an_answer_stays_within_the_context(folder: Path) -> None:
 
 def test_a_plain_prompt_goes_without_the_template(model: Transformers) -> None:
     asked = request()._replace(prompt=Prompt((Message("plain", "abc de"),), "", ""))
-    assert model._tokens(asked.prompt.messages) == model._words.tokens("abc de")
+    assert model._checkpoint.tokens(asked.prompt.messages) == model._words.tokens("abc de")
     assert one(model, asked).finish in ("stop", "length")
 
 

@@ -72,7 +72,7 @@ def test_a_reply_that_is_too_long_is_asked_for_once(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("quaver.models.served.http_pool.MOST_REPLY", 1000)
     with listening(b"HTTP/1.1 200 OK\r\nContent-Length: 2000\r\n\r\n" + b"x" * 2000) as port:
         answer = one(OpenAICompatible(model="m", base_url=f"http://127.0.0.1:{port}/v1"), request())
-    assert (answer.finish, answer.error) == ("error", "the reply is larger than 1,000 bytes")
+    assert (answer.finish, answer.error) == ("error", "the reply holds more than 1,000 bytes")
 
 
 def test_a_server_that_is_not_encrypted() -> None:

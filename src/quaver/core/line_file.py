@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from quaver._secrets import Keys
+from quaver.core.input_budget import read_file
 from quaver.core.replaced_file import sync_folder, writing
 from quaver.errors import StoreError
 
@@ -94,7 +95,7 @@ class LineFile:
     def documents(self) -> list[dict[str, Any]]:
         """Every document, in order."""
         try:
-            content = self.path.read_bytes()
+            content = read_file(self.path)
         except FileNotFoundError:
             return []
         except OSError as error:

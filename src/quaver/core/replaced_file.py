@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from quaver._secrets import Keys
+from quaver.core.input_budget import parsed_json, read_file
 from quaver.errors import StoreError
 
 _SUM = re.compile(rb'\{\n "checksum": "([0-9a-f]{8})",\n')
@@ -89,11 +90,11 @@ def replace_document(path: Path, document: Mapping[str, Any]) -> None:
 
 def document_in(path: Path) -> Any:
     """The document of such a file; without a checksum, as somebody wrote it who removed that line."""
-    content = path.read_bytes()
+    content = read_file(path)
     found = _SUM.match(content)
     if found and int(found[1], 16) != zlib.crc32(content[found.end() :]):
         raise ValueError("its content has changed; if you changed it on purpose, remove the line `checksum`")
-    document = json.loads(content)
+    document = parsed_json(content)
     if isinstance(document, dict):
         document.pop("checksum", None)
     return document

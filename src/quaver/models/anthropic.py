@@ -5,33 +5,21 @@ The preset ``anthropic`` of ``openai_compatible`` has none of these three.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
 from quaver.core.batch import BatchService
-from quaver.core.meter import Meter
-from quaver.core.model import Abilities, Answered
-from quaver.core.records import Request, Response
-from quaver.errors import MissingKey
-from quaver.models.served.anthropic_messages import (
-    MESSAGES,
-    VERSION,
-    AskedOfClaude,
-    message_body,
-    read_message,
-)
-from quaver.models.served.flight import Flight, Landed, Part
-from quaver.models.served.pace import PacedModel
-from quaver.models.served.server_faults import Address
+from quaver.core.model import Abilities
+from quaver.core.records import Response
+from quaver.models.served.anthropic_messages import MESSAGES, VERSION, AskedOfClaude, message_body, reply_of
+from quaver.models.served.flight import Landed, Part
+from quaver.models.served.served_model import ServedModel
 from quaver.models.served.server_options import (
     address_of,
     checked_body,
-    checked_key,
     checked_name,
     checked_variable,
     is_here,
@@ -46,7 +34,7 @@ _URL, _KEY = "https://api.anthropic.com", "ANTHROPIC_API_KEY"
 Thinking = Literal["adaptive"] | Annotated[int, Field(ge=1024)]
 
 
-class Anthropic(PacedModel):
+class Anthropic(ServedModel):
     """A Claude model.
 
     Args:
@@ -94,10 +82,8 @@ class Anthropic(PacedModel):
     ) -> None:
         self._model, self._version = checked_name("model", model), checked_name("version", version)
         self._asked = AskedOfClaude(cache, thinking or 0, checked_body(body or {}))
-        self._url, self._key = address_of(base_url, "anthropic", _URL), checked_variable(key)
-        self._timeout, self._retries, self._patience = timeout, retries, patience
-        self.meter = Meter()
-        self._keep_pace(concurrency, requests_per_minute, tokens_per_minute)
+        self._base_url, self._key = address_of(base_url, "anthropic", _URL), checked_variable(key)
+        self._send_within(concurrency, requests_per_minute, tokens_per_minute, timeout, retries, patience)
 
     def identity(self) -> str:
         """Model, thinking and extra fields; the cache changes no answer."""
@@ -119,19 +105,6 @@ class Anthropic(PacedModel):
             "body": dict(self._asked.body),
         }
 
-    def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
-        """Answer requests concurrently, in any order."""
-        flight = Flight(
-            self._send,
-            self._pace,
-            self._address,
-            shared=False,
-            retries=self._retries,
-            patience=self._patience,
-            has_room=lambda: self.meter.has_room,
-        )
-        yield from flight.answers(requests, self._connected)
-
     def batches(self, folder: Path) -> BatchService:
         """Anthropic's Message Batches."""
         from quaver.models.served.anthropic_messages import AnthropicBatches
@@ -139,17 +112,9 @@ class Anthropic(PacedModel):
 
         def connected() -> BatchHttp:
             key = self._secret()
-            return BatchHttp(self._address, _headers(key), key)
+            return BatchHttp(self._address, self._headers(key), key)
 
         return AnthropicBatches(connected, self._model, self._asked, self._address)
-
-    def check_key(self) -> None:
-        """See that the key is in the environment.
-
-        Raises:
-            MissingKey: It is not.
-        """
-        self._secret()
 
     async def _send(self, connection: Connection, part: Part) -> Landed:
         request = part.request
@@ -159,29 +124,15 @@ class Anthropic(PacedModel):
             return Landed([came])
         content, limits = came
         with reading(self.meter, request, content):
-            return Landed([read_message(content, () if request.schema else request.choices)], limits)
-
-    def _connected(self) -> AbstractAsyncContextManager[Connection]:
-        from quaver.models.served.http_pool import Connection
-
-        key = self._secret()
-        return Connection.opened(self._address, _headers(key), key, self._timeout, self._pace.most)
+            return Landed([reply_of(content, request)], limits)
 
     @property
-    def _address(self) -> Address:
-        return Address(self._url, self._model, self._key, bool(os.environ.get(self._key)))
+    def _url(self) -> str:
+        return self._base_url
 
-    def _secret(self) -> str:
-        secret = os.environ.get(self._key, "").strip()
-        if not secret and not is_here(self._url):
-            raise MissingKey(
-                f"the key for {self._model} is missing",
-                where=self._url,
-                expected=f"the environment variable {self._key}",
-                fix=f"export {self._key}=…; a study file never holds a key",
-            )
-        return checked_key(secret, self._key, self._url)
+    @property
+    def _needs_key(self) -> bool:
+        return not is_here(self._base_url)
 
-
-def _headers(key: str) -> dict[str, str]:
-    return {"anthropic-version": VERSION} | ({"x-api-key": key} if key else {})
+    def _headers(self, key: str) -> dict[str, str]:
+        return {"anthropic-version": VERSION} | ({"x-api-key": key} if key else {})

@@ -9,8 +9,7 @@ temperature and any cut.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -19,14 +18,12 @@ from pydantic import ConfigDict, NonNegativeInt, PositiveFloat, PositiveInt
 from typing_extensions import TypedDict  # pydantic asks for this one before Python 3.12
 
 from quaver.core.batch import BatchService
-from quaver.core.meter import Meter
-from quaver.core.model import Abilities, Answered, Needs
-from quaver.core.records import Message, Request, Response
-from quaver.errors import MissingKey, SpecError, UnknownName
-from quaver.models.served.flight import Flight, Landed, Part
-from quaver.models.served.pace import PacedModel
+from quaver.core.model import Abilities, Needs
+from quaver.core.records import Message, Response
+from quaver.errors import SpecError, UnknownName
+from quaver.models.served.flight import Landed, Part
 from quaver.models.served.presets import ANY, PRESETS, Batch, Choice, Preset
-from quaver.models.served.server_faults import Address
+from quaver.models.served.served_model import ServedModel
 from quaver.models.served.server_options import (
     CHAT,
     PLAIN,
@@ -34,7 +31,6 @@ from quaver.models.served.server_options import (
     body_of,
     check_repeatable,
     checked_body,
-    checked_key,
     checked_name,
     checked_variable,
     is_here,
@@ -65,7 +61,7 @@ class Supports(TypedDict, total=False):
     seed: bool
 
 
-class OpenAICompatible(PacedModel):
+class OpenAICompatible(ServedModel):
     """A model that is reached over HTTP.
 
     Args:
@@ -135,14 +131,12 @@ class OpenAICompatible(PacedModel):
             {},
         )
         self._allowed = frozenset(allow_downgrade)
-        self._timeout, self._retries, self._patience = timeout, retries, patience
-        self.meter = Meter()
         self._is_repeatable = mode == "repeatable"
         self._last_read: tuple[Message, ...] = ()
         if self._is_repeatable:
             check_repeatable(preset, repeats, concurrency)
             concurrency = 1
-        self._keep_pace(concurrency, requests_per_minute, tokens_per_minute)
+        self._send_within(concurrency, requests_per_minute, tokens_per_minute, timeout, retries, patience)
         if repeats == "shared" and not server.n and "n" not in self._allowed:
             able = ", ".join(name for name, one in PRESETS.items() if one.n)
             raise SpecError(
@@ -158,6 +152,22 @@ class OpenAICompatible(PacedModel):
     @property
     def _kind(self) -> Preset:
         return self.found[0]
+
+    @property
+    def _url(self) -> str:
+        return self._kind.base_url
+
+    @property
+    def _needs_key(self) -> bool:
+        return self._kind.needs_key
+
+    @property
+    def _start(self) -> str:
+        return self._kind.start
+
+    @property
+    def _draws_together(self) -> bool:
+        return self._repeats == "shared" and self._kind.n
 
     @property
     def abilities(self) -> Abilities:
@@ -215,27 +225,6 @@ class OpenAICompatible(PacedModel):
         shared = (found.server.n or self._kind.n) and "n" not in found.downgrades
         self.found = replace(found.server, n=shared), {**found.facts, "downgrades": found.downgrades}
 
-    def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
-        """Answer requests concurrently, in any order."""
-        flight = Flight(
-            self._send,
-            self._pace,
-            self._address,
-            shared=self._repeats == "shared" and self._kind.n,
-            retries=self._retries,
-            patience=self._patience,
-            has_room=lambda: self.meter.has_room,
-        )
-        yield from flight.answers(requests, self._connected)
-
-    def check_key(self) -> None:
-        """See that the key is in the environment.
-
-        Raises:
-            MissingKey: It is not.
-        """
-        self._secret()
-
     def close(self) -> None:
         """Forget what was learnt about the server."""
         super().close()
@@ -245,8 +234,9 @@ class OpenAICompatible(PacedModel):
         """The server's batches: an API, or files for a program such as ``vllm run-batch``."""
         from quaver.models.served.file_batches import service_of
 
-        together = self._repeats == "shared" and self._kind.n
-        return service_of(self._kind, self._model, self._address, self._secret, folder, together=together)
+        return service_of(
+            self._kind, self._model, self._address, self._secret, folder, together=self._draws_together
+        )
 
     # ------------------------------------------------------------------ one call
 
@@ -293,28 +283,13 @@ class OpenAICompatible(PacedModel):
         self._last_read = messages
         return None
 
-    def _connected(self) -> AbstractAsyncContextManager[Connection]:
-        from quaver.models.served.http_pool import Connection
-
-        secret = self._secret()
-        headers = _headers(self._kind.base_url, secret)
-        return Connection.opened(self._address, headers, secret, self._timeout, self._pace.most)
-
-    @property
-    def _address(self) -> Address:
-        has_key = bool(self._key and os.environ.get(self._key))
-        return Address(self._kind.base_url, self._model, self._key, has_key, self._kind.start)
-
-    def _secret(self) -> str:
-        secret = os.environ.get(self._key, "").strip() if self._key else ""
-        if not secret and self._kind.needs_key:
-            raise MissingKey(
-                f"the key for {self._model} is missing",
-                where=self._kind.base_url,
-                expected=f"the environment variable {self._key}",
-                fix=f"export {self._key}=…; a study file never holds a key",
-            )
-        return checked_key(secret, self._key, self._kind.base_url)
+    def _headers(self, key: str) -> dict[str, str]:
+        """The key; for OpenAI alone also organization and project, as the environment has them."""
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        if "openai.com" in self._url:
+            named = {name: os.environ.get(variable, "") for name, variable in _OF_OPENAI.items()}
+            headers |= {name: value for name, value in named.items() if value}
+        return headers
 
 
 def _server(preset: str | None, supports: Supports, body: Mapping[str, Any]) -> Preset:
@@ -325,12 +300,3 @@ def _server(preset: str | None, supports: Supports, body: Mapping[str, Any]) -> 
     if "seed" in changes:
         changes["seed"] = (server.seed or "seed") if changes["seed"] else ""
     return replace(server, body={**server.body, **body}, **changes)
-
-
-def _headers(url: str, secret: str) -> dict[str, str]:
-    """The key; for OpenAI alone also organization and project, which its tools read in the environment."""
-    headers = {"Authorization": f"Bearer {secret}"} if secret else {}
-    if "openai.com" in url:
-        named = {name: os.environ.get(variable, "") for name, variable in _OF_OPENAI.items()}
-        headers |= {name: value for name, value in named.items() if value}
-    return headers

@@ -17,6 +17,7 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from quaver._secrets import Keys
+from quaver.core.input_budget import InputBudget, TooLarge
 from quaver.core.meter import account_name
 from quaver.errors import QuaverError, UnknownName
 from quaver.view import answer_document, grid_documents, overview_document
@@ -176,12 +177,13 @@ def _endpoint(handler: Handler) -> Callable[[Request], Any]:
 
 async def _body(request: Request) -> bytes:
     """What was sent, however it was sent."""
-    pieces, size = [], 0
-    async for piece in request.stream():
-        pieces.append(piece)
-        size += len(piece)
-        if size > _MOST_BYTES:
-            raise QuaverError("too much was sent", where="body", expected=f"{_MOST_BYTES:,} bytes at most")
+    pieces, budget = [], InputBudget(_MOST_BYTES, "bytes")
+    try:
+        async for piece in request.stream():
+            budget.spend(len(piece))
+            pieces.append(piece)
+    except TooLarge as error:
+        raise QuaverError("too much was sent", where="body", found=str(error)) from None
     return b"".join(pieces)
 
 

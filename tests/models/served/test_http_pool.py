@@ -14,9 +14,10 @@ import pytest
 from tests.collect.fakes import request
 from tests.models.odd_replies.odd_reply import ANSWER, on_the_wire, whole
 
+from quaver.core.input_budget import TooLarge
 from quaver.core.records import Response
 from quaver.models.openai_compatible import OpenAICompatible
-from quaver.models.served.http_pool import MOST_REPLY, Endpoint, HttpPool, TooLong
+from quaver.models.served.http_pool import MOST_REPLY, Endpoint, HttpPool
 from quaver.models.served.server_faults import lost, was_dropped
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -231,7 +232,7 @@ def test_a_reply_that_goes_on_is_read_up_to_a_size(kind: str, status: int) -> No
             sent += 2**16
 
     async def work(pool: HttpPool, to: Endpoint) -> None:
-        with pytest.raises(TooLong):
+        with pytest.raises(TooLarge):
             await pool.post(to, b"{}")
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -28,3 +28,9 @@ def test_a_module_that_cannot_be_imported_is_an_error(
 def test_a_name_that_is_none_is_an_error(target: str) -> None:
     with pytest.raises(QuaverError):
         function_of(target)
+
+
+def test_a_file_of_the_folder_may_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file_of_a_user.py").write_text("def annotate(text, prompt):\n    return 'yes'\n")
+    assert function_of("file_of_a_user.py:annotate")("", "") == "yes"

@@ -18,6 +18,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from quaver._secrets import Keys, is_key_shaped
+from quaver.core.input_budget import read_file
 from quaver.core.records import Message, Variant
 from quaver.core.replaced_file import replace_text
 from quaver.design.calls.call_plan import RECIPE
@@ -147,7 +148,7 @@ def write_small(source: Positions) -> Path:
             found="a study that was given as a mapping",
             fix="write it to a file, and open that",
         )
-    document = _yaml().load(path.read_text(encoding="utf-8-sig"))
+    document = _yaml().load(read_file(path).decode("utf-8-sig"))
     if not document.get("small"):
         raise SpecError(
             "this study has no small version",

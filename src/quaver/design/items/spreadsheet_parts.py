@@ -19,16 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from xml.parsers import expat
 
+from quaver.core.input_budget import MOST_BYTES, MOST_CELLS, InputBudget, TooLarge
 from quaver.errors import ItemError
-
-MOST_BYTES = 512 * 2**20
-"""Bytes that the parts of a file may have together, unpacked."""
-
-MOST_CELLS = 10_000_000
-"""Cells between the first and the last that holds something; an engine takes 32 bytes for each of them."""
-
-MOST_MEMORY = 512 * 2**20
-"""Bytes that an engine and the rows after it may need, as they are estimated here."""
 
 MOST_ROWS, MOST_COLUMNS, MOST_SHEETS = 2**20, 2**14, 1_000
 """Rows and columns of a sheet, as spreadsheets have them at most, and sheets of a file."""
@@ -78,7 +70,7 @@ class Extent:
     merged: list[str] = field(default_factory=list)
     truths: set[int] = field(default_factory=set)
 
-    def reach(self, row: int, column: int, budget: _Budget) -> None:
+    def reach(self, row: int, column: int, budget: InputBudget) -> None:
         """Note a cell that holds something."""
         if row <= self.rows and column <= self.columns:
             return
@@ -86,25 +78,13 @@ class Extent:
         self.rows, self.columns = max(self.rows, row), max(self.columns, column)
         cells = self.rows * self.columns
         if cells > MOST_CELLS or self.rows > MOST_ROWS or self.columns > MOST_COLUMNS:
-            raise _TooLarge(f"{self.rows:,} rows by {self.columns:,} columns")
+            raise TooLarge(f"{self.rows:,} rows by {self.columns:,} columns")
         budget.spend((cells - before) * _BETWEEN)
 
 
-class _TooLarge(Exception):
-    """The file holds more than is read."""
-
-
-class _Budget:
-    """The memory that is left for a file."""
-
-    def __init__(self) -> None:
-        self._left = MOST_MEMORY
-
-    def spend(self, size: int) -> None:
-        """Take bytes away."""
-        self._left -= size
-        if self._left < 0:
-            raise _TooLarge(f"cells whose texts need more than {MOST_MEMORY:,} bytes")
+def _memory() -> InputBudget:
+    """What an engine and the rows after it may need, as it is estimated here."""
+    return InputBudget(MOST_BYTES, "bytes for its cells and their texts")
 
 
 def _size(text: str) -> int:
@@ -132,7 +112,7 @@ def checked_parts(path: Path) -> Parts:
             )
     try:
         return _ods(path) if path.suffix.lower() == ".ods" else _xlsx(path)
-    except _TooLarge as error:
+    except TooLarge as error:
         raise ItemError(
             "this spreadsheet is too large",
             where=str(path),
@@ -152,7 +132,7 @@ def checked_parts(path: Path) -> Parts:
 
 
 def _xlsx(path: Path) -> Parts:
-    budget = _Budget()
+    budget = _memory()
     book = _Workbook(budget)
     content = _copied(path, book.watch, budget)
     return Parts(content, book.sheets())
@@ -160,7 +140,7 @@ def _xlsx(path: Path) -> Parts:
 
 def _ods(path: Path) -> Parts:
     sheets: dict[str, Extent] = {}
-    budget = _Budget()
+    budget = _memory()
 
     def watch(name: str, parser: expat.XMLParserType) -> None:
         if name == "content.xml":
@@ -169,9 +149,9 @@ def _ods(path: Path) -> Parts:
     return Parts(_copied(path, watch, budget), sheets)
 
 
-def _copied(path: Path, watch: Callable[[str, expat.XMLParserType], None], budget: _Budget) -> bytes:
+def _copied(path: Path, watch: Callable[[str, expat.XMLParserType], None], budget: InputBudget) -> bytes:
     """A copy of the parts that are XML, each parsed from its first byte to its last."""
-    copy, left = io.BytesIO(), MOST_BYTES
+    copy, unpacked = io.BytesIO(), InputBudget(MOST_BYTES, "bytes unpacked")
     with (
         zipfile.ZipFile(path) as archive,
         zipfile.ZipFile(copy, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as out,
@@ -188,9 +168,7 @@ def _copied(path: Path, watch: Callable[[str, expat.XMLParserType], None], budge
             parser = None if name == "mimetype" else _parser(name, watch)
             with archive.open(member) as source, out.open(name, "w") as target:
                 while chunk := source.read(_CHUNK):
-                    left -= len(chunk)
-                    if left < 0:
-                        raise _TooLarge("more bytes than that")
+                    unpacked.spend(len(chunk))
                     target.write(chunk)
                     if parser:
                         parser.Parse(chunk, False)
@@ -220,7 +198,7 @@ def _no_doctype(*_: object) -> None:
 class _Workbook:
     """What the parts of an .xlsx file say: its sheets' names, their parts, and the cells in these."""
 
-    def __init__(self, budget: _Budget) -> None:
+    def __init__(self, budget: InputBudget) -> None:
         self._budget = budget
         self._keys: dict[str, str] = {}
         self._parts: dict[str, str] = {}
@@ -302,7 +280,7 @@ class _Workbook:
 
 def _check_sheets(names: Mapping[str, object]) -> None:
     if len(names) > MOST_SHEETS:
-        raise _TooLarge(f"more than {MOST_SHEETS:,} sheets")
+        raise TooLarge(f"more than {MOST_SHEETS:,} sheets")
 
 
 def _local(tag: str) -> str:
@@ -320,7 +298,7 @@ def _place(reference: str) -> tuple[int, int]:
     return int(found[2]), column
 
 
-def _watch_tables(parser: expat.XMLParserType, sheets: dict[str, Extent], budget: _Budget) -> None:
+def _watch_tables(parser: expat.XMLParserType, sheets: dict[str, Extent], budget: InputBudget) -> None:
     """Follow the cells of all sheets of an .ods file, where a row or a cell may stand for many."""
     extent, row, rows, column, cells = Extent(), 0, 1, 0, 1
     holds = False

@@ -15,6 +15,7 @@ from typing import Any
 
 import polars as pl
 
+from quaver.core.input_budget import TooLarge, read_parquet
 from quaver.core.number_format import count
 from quaver.design.items.text_lines import Row, rows_of_lines
 from quaver.errors import ItemError, SpecError, nearest
@@ -290,34 +291,20 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-_MOST_CELLS, _MOST_TEXT = 10_000_000, 512 * 2**20
-"""Cells of a Parquet file, and bytes of their texts, that a small file may unpack to."""
-
-
-def _check_expansion(path: Path, what: str, size: int, most: int) -> None:
-    if size > most:
+def _parquet(path: Path, _: _Written) -> list[Row]:
+    try:
+        return [
+            Row(row.items(), path.name, f" row {number}")
+            for number, row in enumerate(read_parquet(path).iter_rows(named=True), start=1)
+        ]
+    except TooLarge as error:
         raise ItemError(
             "this file unpacks to more than is read",
             where=str(path),
-            expected=f"at most {most:,} {what}",
-            found=f"{size:,}",
+            found=str(error),
             fix="leave out columns that no prompt needs, or save the table as CSV",
-        )
-
-
-def _parquet(path: Path, _: _Written) -> list[Row]:
-    try:
-        packed, lazy = path.stat().st_size, pl.scan_parquet(path, glob=False)
-        cells = lazy.select(pl.len()).collect().item() * len(lazy.collect_schema())
-        _check_expansion(path, "cells", cells, max(_MOST_CELLS, 20 * packed))
-        frame = lazy.collect()
-        letters = sum(int(column.str.len_bytes().sum()) for column in frame.select(pl.col(pl.String)))
-        _check_expansion(path, "bytes of text", letters, max(_MOST_TEXT, 200 * packed))
-        return [
-            Row(row.items(), path.name, f" row {number}")
-            for number, row in enumerate(frame.iter_rows(named=True), start=1)
-        ]
-    except (OSError, ItemError):
+        ) from None
+    except OSError:
         raise
     # A damaged file raises any of polars' errors, a panic of its engine, or an impossible date.
     except (Exception, pl.exceptions.PanicException) as error:

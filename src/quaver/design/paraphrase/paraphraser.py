@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, runtime_checkable
 
+from quaver.core.input_budget import read_file
 from quaver.core.line_file import lines_of
 from quaver.design.factors.prompt_edits import ORIGINAL
 from quaver.design.items.table_files import FORMATS, read_rows
@@ -209,7 +210,7 @@ class File:
 
     def _lines(self, path: Path) -> list[Row]:
         try:
-            lines = lines_of(path.read_bytes().decode(self._encoding).removeprefix("\ufeff"))
+            lines = lines_of(read_file(path).decode(self._encoding).removeprefix("\ufeff"))
         except (UnicodeError, LookupError) as error:
             raise SpecError(
                 f"the file of paraphrases is not {self._encoding}", where=str(path), found=str(error)[:120]

@@ -15,6 +15,7 @@ from ruamel.yaml.constructor import DuplicateKeyError, RoundTripConstructor
 from ruamel.yaml.error import MarkedYAMLError, ReusedAnchorWarning
 from ruamel.yaml.nodes import Node, ScalarNode, SequenceNode
 
+from quaver.core.input_budget import read_file
 from quaver.core.registry import Kind
 from quaver.errors import SpecError
 
@@ -42,6 +43,9 @@ def as_yaml_reads(value: Any) -> str | None:
 _PAIR = re.compile(r"(?<!\\)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 """How JSON escapes characters beyond 16 bits, such as emoji; YAML reads two broken characters."""
 
+_MOST_BYTES = 32 * 2**20
+"""The size of the largest study file that is read."""
+
 _MOST_PARTS = 1_000_000
 """The most keys and values of a study file; what aliases repeat counts each time."""
 
@@ -53,7 +57,7 @@ def read_yaml(path: Path) -> Any:
         SpecError: It is missing, not UTF-8 or not YAML, or its aliases repeat too much.
     """
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_file(path, _MOST_BYTES).decode("utf-8-sig")
     except FileNotFoundError:
         raise SpecError(
             "there is no such study file",
@@ -64,6 +68,10 @@ def read_yaml(path: Path) -> Any:
         ) from None
     except IsADirectoryError:
         raise SpecError("this is a folder", where=str(path), expected="a YAML file") from None
+    except OSError as error:
+        raise SpecError(
+            "the study file cannot be read", where=str(path), found=error.strerror or str(error)
+        ) from None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise SpecError(

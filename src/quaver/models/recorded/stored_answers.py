@@ -18,16 +18,17 @@ import polars as pl
 
 from quaver.collect.store.read_only import open_to_read
 from quaver.collect.store.response_tables import COLUMNS, response_of, written_prompt
+from quaver.core.input_budget import parsed_json, read_file, read_parquet
 from quaver.core.records import Condition, Decoding, Request, Response
 from quaver.errors import Unavailable, UnknownName
 from quaver.models.local.weights import digest
 
 _READERS: Mapping[str, Callable[[Path], pl.DataFrame]] = {
-    ".csv": lambda path: pl.read_csv(path, infer_schema=False),
-    ".tsv": lambda path: pl.read_csv(path, infer_schema=False, separator="\t"),
-    ".jsonl": lambda path: pl.read_ndjson(path, infer_schema_length=None),
-    ".ndjson": lambda path: pl.read_ndjson(path, infer_schema_length=None),
-    ".parquet": pl.read_parquet,
+    ".csv": lambda path: pl.read_csv(read_file(path), infer_schema=False),
+    ".tsv": lambda path: pl.read_csv(read_file(path), infer_schema=False, separator="\t"),
+    ".jsonl": lambda path: pl.read_ndjson(read_file(path), infer_schema_length=None),
+    ".ndjson": lambda path: pl.read_ndjson(read_file(path), infer_schema_length=None),
+    ".parquet": read_parquet,
 }
 
 _Key = tuple[str, ...]
@@ -264,7 +265,7 @@ class StoredAnswers:
     @cached_property
     def _lock(self) -> dict[str, Any]:
         try:
-            found: dict[str, Any] = json.loads((self._path.parent / "study.lock.json").read_text("utf-8"))
+            found: dict[str, Any] = parsed_json(read_file(self._path.parent / "study.lock.json"))
         except (OSError, ValueError):
             return {}
         return found

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final, Literal
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
-from quaver.core.batch import BatchLimits, Gone, Lines, Look, NotNow, Unanswered
-from quaver.core.meter import Meter
+from quaver.core.batch import Gone, Lines, Look, Unanswered
 from quaver.core.records import Decoding, Request, Response
-from quaver.core.response_validation import printable, token_count, valid_response
-from quaver.errors import ModelError, RateLimited
+from quaver.core.response_validation import token_count, valid_response
 from quaver.models._defaults import turns
-from quaver.models.served.batch_http import BatchHttp, listed, object_of
-from quaver.models.served.server_faults import Address, Passing, Refused, read_failure
-from quaver.models.served.server_options import ROOM, one_of
-from quaver.models.served.server_reply import object_in, parsed_reply, reading, unwrapped
+from quaver.models.served.batch_http import (
+    BatchHttp,
+    HttpBatches,
+    LineReader,
+    count_in,
+    name_in,
+    seconds_in,
+)
+from quaver.models.served.server_faults import Address, Passing
+from quaver.models.served.server_options import ROOM, compact_json, one_of
+from quaver.models.served.server_reply import object_in, objects_in, parsed_reply, unwrapped
 
 MESSAGES: Final = "/v1/messages"
 
@@ -86,10 +90,9 @@ def message_body(model: str, request: Request, asked: AskedOfClaude) -> dict[str
 def read_message(content: bytes, choices: Sequence[str] = ()) -> Response:
     """The response in a reply."""
     reply = parsed_reply(content)
-    blocks = reply.get("content")
-    if reply.get("type") != "message" or not isinstance(blocks, list):
+    if reply.get("type") != "message" or not isinstance(reply.get("content"), list):
         raise Passing("the reply holds no message")
-    blocks = [one for one in blocks if isinstance(one, dict)]
+    blocks = objects_in(reply["content"])
     usage = object_in(reply.get("usage"))
     read, made, cached = (
         token_count(usage.get(name))
@@ -125,8 +128,12 @@ def _refusal(reply: Mapping[str, Any]) -> str:
     )
 
 
+def reply_of(content: bytes, request: Request) -> Response:
+    """The response in a reply to a request."""
+    return read_message(content, () if request.schema else request.choices)
+
+
 _BATCHES = f"{MESSAGES}/batches"
-_PAGES, _PAGE = 50, 100
 
 _STATUSES: Mapping[str, int] = {
     "invalid_request_error": 400,
@@ -143,7 +150,7 @@ _STATUSES: Mapping[str, int] = {
 """The status of a reply with such an error, had the request been sent alone."""
 
 
-class AnthropicBatches:
+class AnthropicBatches(HttpBatches):
     """Batches of one model at Anthropic.
 
     Args:
@@ -154,18 +161,15 @@ class AnthropicBatches:
     """
 
     kind = "anthropic"
-    limits = BatchLimits(requests=20_000, size=50 * 2**20, hours=24.0)
     uploads = False
     is_named = False
+    paging = ("limit", "after_id")
 
     def __init__(
         self, connect: Callable[[], BatchHttp], model: str, asked: AskedOfClaude, address: Address
     ) -> None:
-        self._connect, self._model, self._asked, self._address = connect, model, asked, address
-
-    def parts(self, request: Request) -> Sequence[Request]:
-        """A request for each call."""
-        return [request.part((call,)) for call in request.calls]
+        super().__init__(connect, LineReader(address, lambda content, request: [reply_of(content, request)]))
+        self._model, self._asked = model, asked
 
     def kind_of(self, request: Request) -> str:
         """There is one endpoint."""
@@ -173,8 +177,8 @@ class AnthropicBatches:
 
     def line(self, request_id: str, request: Request) -> bytes:
         """One of the batch's requests."""
-        document = {"custom_id": request_id, "params": message_body(self._model, request, self._asked)}
-        return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        params = message_body(self._model, request, self._asked)
+        return compact_json({"custom_id": request_id, "params": params})
 
     def upload(self, name: str, lines: Lines) -> str:
         """Nothing is uploaded."""
@@ -188,111 +192,62 @@ class AnthropicBatches:
         """Send the requests as a batch."""
         content = b'{"requests":[' + b",".join(line.rstrip(b"\n") for line in lines()) + b"]}"
         headers = {"content-type": "application/json"}
-        return _id(self._connect().ask("POST", _BATCHES, content=content, headers=headers)[0])
+        return name_in(self._connect().ask("POST", _BATCHES, content=content, headers=headers)[0])
 
     def started(
         self, name: str, upload: str, since: float, calls: int, known: Container[str]
     ) -> Sequence[str]:
         """Unknown batches of the same size that were made since, the oldest first."""
-        found: list[str] = []
-        after = ""
-        for _ in range(_PAGES):
-            query = {"limit": str(_PAGE)} | ({"after_id": after} if after else {})
-            page = self._connect().ask("GET", f"{_BATCHES}?{urlencode(query)}")[0]
-            batches = listed(page, "data")
-            for one in batches:
-                if (_seconds(one.get("created_at")) or since) < since:
-                    return found[::-1]
-                if _id(one) not in known and sum(_counts(one).values()) == calls:
-                    found.append(_id(one))
-            if not page.get("has_more") or not batches:
+        batches: list[str] = []
+        for batch in self._pages(_BATCHES):
+            if (seconds_in(batch.get("created_at")) or since) < since:
                 break
-            after = _id(batches[-1])
-        return found[::-1]
+            if name_in(batch) not in known and sum(_counts(batch).values()) == calls:
+                batches.append(name_in(batch))
+        return batches[::-1]
 
     def look(self, batch: str) -> Look:
         """Where a batch stands; its counts are zero until it has ended."""
-        found = self._connect().ask("GET", _path(batch))[0]
-        if found.get("archived_at"):
+        document = self._get(_path(batch))
+        if document.get("archived_at"):
             raise Gone("its results were deleted after 29 days")
-        counts = _counts(found)
+        counts = _counts(document)
         state: Any = "running"
-        if found.get("processing_status") == "ended":
+        if document.get("processing_status") == "ended":
             state = "cancelled" if counts["canceled"] else "expired" if counts["expired"] else "done"
         return Look(
             state,
             done=counts["succeeded"],
             refused=counts["errored"],
-            expires=_seconds(found.get("expires_at")),
+            expires=seconds_in(document.get("expires_at")),
         )
 
-    def results(self, batch: str, look: Look) -> Iterator[tuple[str, Any]]:
-        """The lines of its results, from this server whatever address it names."""
-        for line in self._connect().lines(f"{_path(batch)}/results"):
-            found = object_of(line)
-            if isinstance(found.get("custom_id"), str) and isinstance(found.get("result"), dict):
-                yield found["custom_id"], found["result"]
-
     def read(self, request: Request, came: Any) -> list[Response] | Unanswered:
-        """A result as a response, or why there is none."""
-        match came.get("type"):
+        """A line of results as a response, or why there is none."""
+        result = object_in(came.get("result"))
+        match result.get("type"):
             case "succeeded":
-                return self._message(request, json.dumps(came.get("message")).encode())
+                return self._reader.read(request, 200, result.get("message"))
             case "errored":
-                return self._error(came.get("error"))
+                kind = object_in(object_in(result.get("error")).get("error")).get("type")
+                return self._reader.read(request, _STATUSES.get(str(kind), 500), result.get("error"))
             case "expired" | "canceled" as why:
                 return Unanswered(why, counts=False)
         return Unanswered("a result of an unknown type")
 
-    def cancel(self, batch: str) -> None:
-        """Cancel a batch; what is answered by then is kept."""
-        try:
-            self._connect().ask("POST", f"{_path(batch)}/cancel")
-        except ModelError:  # it has ended already
-            return
+    def _result_urls(self, batch: str, look: Look) -> list[str]:
+        """Those of this server, whatever address it names."""
+        return [f"{_path(batch)}/results"]
 
-    def _message(self, request: Request, content: bytes) -> list[Response] | Unanswered:
-        meter = Meter()
-        try:
-            with reading(meter, request, content):
-                return [read_message(content, () if request.schema else request.choices)]
-        except Passing as fault:
-            return Unanswered(fault.reason, traffic=meter.take())
-
-    def _error(self, error: Any) -> list[Response] | Unanswered:
-        inner = error.get("error") if isinstance(error, dict) else None
-        kind = str(inner.get("type")) if isinstance(inner, dict) else ""
-        found = read_failure(_STATUSES.get(kind, 500), {}, json.dumps(error).encode(), self._address)
-        if isinstance(found, Response):
-            return [found]
-        if isinstance(found, Passing):
-            return Unanswered(found.reason, counts=not found.limited)
-        why = printable(found.found or found.problem)
-        if isinstance(found, Refused):
-            return [Response("", finish="error", error=f"the request was refused: {why}"[:500])]
-        return Unanswered(why, counts=not isinstance(found, RateLimited), fatal=found)
+    def _cancelling(self, batch: str) -> str:
+        return f"{_path(batch)}/cancel"
 
 
 def _path(batch: str) -> str:
     return f"{_BATCHES}/{quote(batch, safe='')}"
 
 
-def _counts(found: Mapping[str, Any]) -> dict[str, int]:
-    counts = found.get("request_counts")
-    counts = counts if isinstance(counts, dict) else {}
+def _counts(document: Mapping[str, Any]) -> dict[str, int]:
+    counts = object_in(document.get("request_counts"))
     names = ("processing", "succeeded", "errored", "canceled", "expired")
-    return {name: token_count(counts.get(name)) or 0 for name in names}
-
-
-def _seconds(moment: object) -> float | None:
-    try:
-        return datetime.fromisoformat(str(moment)).timestamp()
-    except ValueError:
-        return None
-
-
-def _id(found: Mapping[str, Any]) -> str:
-    name = found.get("id")
-    if not isinstance(name, str) or not name:
-        raise NotNow("the reply names no batch", unsure=True)
-    return name
+    return {name: count_in(counts, name) for name in names}

@@ -1,4 +1,4 @@
-"""Batches over HTTP: one small request at a time, with what each failure leaves open.
+"""Batches over HTTP: what providers have in common, with what each failure leaves open.
 
 A reply is read up to a size, since a server may send anything; the key never goes to another address, since
 redirects are not followed.
@@ -7,30 +7,38 @@ redirects are not followed.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any
-from urllib.parse import urlsplit
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from typing import Any, ClassVar
+from urllib.parse import urlencode, urlsplit
 
 import httpx2
 
 from quaver._secrets import Keys
-from quaver.core.batch import Gone, NotNow, Unanswered
+from quaver.core.batch import BatchLimits, Gone, Look, NotNow, Unanswered
+from quaver.core.input_budget import InputBudget, TooLarge, check_values, parsed_json
 from quaver.core.meter import Meter
 from quaver.core.records import Request, Response
 from quaver.core.response_validation import printable, token_count
 from quaver.errors import ModelError, RateLimited
-from quaver.models.served.http_pool import MOST_REPLY, TooLong, check_parts
+from quaver.models.served.http_pool import MOST_REPLY, MOST_VALUES
 from quaver.models.served.presets import Preset
 from quaver.models.served.server_faults import Address, Passing, Refused, lost, read_failure
-from quaver.models.served.server_options import CHAT, PLAIN, body_of, is_plain
-from quaver.models.served.server_reply import reading, reply_to
+from quaver.models.served.server_options import CHAT, PLAIN, body_of, compact_json, is_plain
+from quaver.models.served.server_reply import objects_in, reading, reply_to
 
 _CONNECT, _QUIET = 10.0, 120.0
 """Seconds for connecting, and without a byte."""
 
-MOST_DOCUMENT, MOST_LINE, MOST_RESULTS = MOST_REPLY, MOST_REPLY, 2**31
-"""Bytes of a reply that is one document, of a line of results, and of all results."""
+MOST_LINE, MOST_RESULTS = MOST_REPLY, 2**31
+"""Bytes of a line of results, and of all results."""
+
+_PAGES, _PAGE = 50, 100
+"""Pages of a list that are looked through, and objects on each."""
+
+_LAST = 2.0**34
+"""Seconds since 1970; a later time is none."""
 
 
 class BatchHttp:
@@ -59,31 +67,30 @@ class BatchHttp:
         """Send a request and read the JSON object that comes back, with the reply's headers."""
         extra = dict(headers or {})
         if document is not None:
-            content = json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
+            content = compact_json(document)
             extra.setdefault("content-type", "application/json")
-        with self._sent(method, url, content, extra, changes=method != "GET") as reply:
-            body = self._body(reply, changes=method != "GET")
-            found = dict(reply.headers)
+        changes = method != "GET"
+        with self._sent(method, url, content, extra) as reply:
+            body, head = self._body(reply), dict(reply.headers)
         if not body.strip() and may_be_empty:
-            return {}, found
+            return {}, head
         try:
             parsed = json.loads(body)
         except (ValueError, RecursionError):
-            raise NotNow("the reply is not JSON", unsure=method != "GET") from None
+            raise NotNow("the reply is not JSON", unsure=changes) from None
         if not isinstance(parsed, dict):
-            raise NotNow("the reply is not an object", unsure=method != "GET")
-        return parsed, found
+            raise NotNow("the reply is not an object", unsure=changes)
+        return parsed, head
 
     def lines(self, url: str) -> Iterator[bytes]:
         """Download the lines of a file."""
-        with self._sent("GET", url, None, {}, changes=False) as reply:
-            rest, size = b"", 0
-            for chunk in self._chunks(reply):
-                size += len(chunk)
+        with self._sent("GET", url, None, {}) as reply:
+            rest, results = b"", InputBudget(MOST_RESULTS, "bytes of results")
+            for chunk in reply.iter_bytes():
+                results.spend(len(chunk))
                 *whole, rest = (rest + chunk).split(b"\n")
-                if size > MOST_RESULTS or len(rest) > MOST_LINE:
-                    raise NotNow(f"the results are larger than {size:,} bytes")
-                yield from (self._secret.out_of_bytes(one) for one in whole if one.strip())
+                InputBudget(MOST_LINE, "bytes in a line").spend(len(rest))
+                yield from (self._secret.out_of_bytes(line) for line in whole if line.strip())
             if rest.strip():
                 yield self._secret.out_of_bytes(rest)
 
@@ -94,10 +101,9 @@ class BatchHttp:
         url: str,
         content: Iterable[bytes] | bytes | None,
         headers: Mapping[str, str],
-        *,
-        changes: bool,
     ) -> Iterator[httpx2.Response]:
         where = url if "://" in url else self._address.url + url
+        changes = method != "GET"
         try:
             with (
                 opened() as client,
@@ -108,40 +114,35 @@ class BatchHttp:
                 yield reply
         except (NotNow, Gone, ModelError):
             raise
+        except TooLarge as error:
+            raise NotNow(f"the reply holds {error}", unsure=changes) from None
         except (httpx2.HTTPError, httpx2.StreamError, OSError) as error:
             fault = lost(error, self._host)
-            if fault.unreached:
-                raise NotNow(fault.reason) from None
-            raise NotNow(fault.reason, unsure=changes) from None
+            raise NotNow(fault.reason, unsure=changes and not fault.unreached) from None
 
-    def _chunks(self, reply: httpx2.Response) -> Iterator[bytes]:
-        yield from reply.iter_bytes()
-
-    def _body(self, reply: httpx2.Response, *, changes: bool) -> bytes:
-        whole = b""
-        for chunk in self._chunks(reply):
-            whole += chunk
-            if len(whole) > MOST_DOCUMENT:
-                raise NotNow(f"the reply is larger than {MOST_DOCUMENT:,} bytes", unsure=changes)
-        try:
-            check_parts(whole)
-        except TooLong as error:
-            raise NotNow(str(error), unsure=changes) from None
+    def _body(self, reply: httpx2.Response) -> bytes:
+        chunks, budget = [], InputBudget(MOST_REPLY, "bytes")
+        for chunk in reply.iter_bytes():
+            budget.spend(len(chunk))
+            chunks.append(chunk)
+        whole = b"".join(chunks)
+        check_values(whole, MOST_VALUES)
         return self._secret.out_of_bytes(whole)
 
     def _failure(self, reply: httpx2.Response, *, changes: bool) -> Exception:
         """What an error reply means: nothing has happened unless the server itself failed."""
-        content = self._body(reply, changes=changes)
+        content = self._body(reply)
         if reply.status_code in (404, 410):
             return Gone(f"HTTP {reply.status_code}: {printable(content[:200].decode('utf-8', 'replace'))}")
-        found = read_failure(reply.status_code, reply.headers, content, self._address)
-        if isinstance(found, Passing):
-            return NotNow(found.reason, unsure=changes and reply.status_code >= 500, limited=found.limited)
-        if isinstance(found, Response):
+        failure = read_failure(reply.status_code, reply.headers, content, self._address)
+        if isinstance(failure, Passing):
+            unsure = changes and reply.status_code >= 500
+            return NotNow(failure.reason, unsure=unsure, limited=failure.limited)
+        if isinstance(failure, Response):
             return ModelError(
-                "the provider refuses the batch", where=self._address.url, found=found.error or ""
+                "the provider refuses the batch", where=self._address.url, found=failure.error or ""
             )
-        return found
+        return failure
 
 
 def opened() -> httpx2.Client:
@@ -154,11 +155,10 @@ def opened() -> httpx2.Client:
 def object_of(line: bytes) -> dict[str, Any]:
     """A line of results as an object; an empty one if it is none."""
     try:
-        check_parts(line)
-        found = json.loads(line)
-    except (ValueError, RecursionError, TooLong):
+        parsed = parsed_json(line, MOST_VALUES)
+    except (ValueError, RecursionError, TooLarge):
         return {}
-    return found if isinstance(found, dict) else {}
+    return parsed if isinstance(parsed, dict) else {}
 
 
 def listed(page: Mapping[str, Any], field: str, *, may_lack: bool = False) -> list[dict[str, Any]]:
@@ -166,25 +166,49 @@ def listed(page: Mapping[str, Any], field: str, *, may_lack: bool = False) -> li
     data = page.get(field, [] if may_lack else None)
     if not isinstance(data, list):
         raise NotNow(f"the reply has no list of {field}")
-    return [one for one in data if isinstance(one, dict)]
+    return objects_in(data)
+
+
+def name_in(document: object, field: str = "id") -> str:
+    """What a provider calls a file or a batch."""
+    name = document.get(field) if isinstance(document, dict) else None
+    if not isinstance(name, str) or not name:
+        raise NotNow("the reply names no file or batch", unsure=True)
+    return name
+
+
+def count_in(counts: Mapping[str, Any], name: str) -> int:
+    """A number of requests, which Google writes as a text; 0 where there is none."""
+    value = counts.get(name)
+    return token_count(int(value) if isinstance(value, str) and value.isdecimal() else value) or 0
+
+
+def seconds_in(moment: object) -> float | None:
+    """A time in seconds since 1970, given so or as ISO 8601 has it."""
+    if isinstance(moment, int | float) and not isinstance(moment, bool):
+        return float(moment) if 0 < moment < _LAST else None
+    with suppress(ValueError):
+        return datetime.fromisoformat(str(moment)).timestamp()
+    return None
 
 
 class LineReader:
-    """Writes and reads the lines of one model's batches.
+    """Reads what comes back for the requests of one model's batches.
 
     Args:
-        server: What the server honours.
-        model: The model's name there.
         address: For errors.
+        responses: The responses in a reply to a request.
         together: Whether a request's calls are drawn together.
-        root: What stands before the path of an endpoint.
     """
 
     def __init__(
-        self, server: Preset, model: str, address: Address, *, together: bool = False, root: str = "/v1"
+        self,
+        address: Address,
+        responses: Callable[[bytes, Request], list[Response]],
+        *,
+        together: bool = False,
     ) -> None:
-        self._server, self._model, self._address = server, model, address
-        self._together, self._root = together, root
+        self._address, self._responses, self._together = address, responses, together
 
     def parts(self, request: Request) -> Sequence[Request]:
         """A request for each call, unless the server draws them together."""
@@ -192,43 +216,122 @@ class LineReader:
             return [request]
         return [request.part((call,)) for call in request.calls]
 
-    def kind_of(self, request: Request) -> str:
-        """The endpoint."""
-        return self._root + (PLAIN if is_plain(request.prompt.messages) else CHAT)
-
-    def line(self, request_id: str, request: Request) -> bytes:
-        """The line of a request."""
-        body = body_of(self._server, self._model, request, n=len(request.calls))
-        document = {"custom_id": request_id, "method": "POST", "url": self.kind_of(request), "body": body}
-        return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
-
-    def read(self, request: Request, status: int, content: bytes) -> list[Response] | Unanswered:
-        """A reply as responses, or why it is none; status 0 is that of a server that gives none."""
+    def read(self, request: Request, status: object, document: Any) -> list[Response] | Unanswered:
+        """A reply as responses, or why it is none; a server may give no status."""
+        status, content = token_count(status) or 0, json.dumps(document).encode()
         if status and not 200 <= status < 300:
             return self._refused(request, status, content)
         meter = Meter()
         try:
             with reading(meter, request, content):
-                return reply_to(content, request, self._server, len(request.calls))
+                return self._responses(content, request)
         except Passing as fault:
             return Unanswered(fault.reason, traffic=meter.take())
 
-    def read_document(self, request: Request, status: object, document: Any) -> list[Response] | Unanswered:
-        """The same for a reply that stands in a line of results."""
-        return self.read(request, token_count(status) or 0, json.dumps(document).encode())
-
     def _refused(self, request: Request, status: int, content: bytes) -> list[Response] | Unanswered:
-        found = read_failure(status, {}, content, self._address)
-        if isinstance(found, Response):
-            return [found] * len(request.calls)
-        if isinstance(found, Passing):
-            return Unanswered(found.reason, counts=not found.limited)
-        if isinstance(found, Refused):
-            why = f"the request was refused: {printable(found.found or found.problem)}"
-            return [Response("", finish="error", error=why[:500])] * len(request.calls)
-        counts = not isinstance(found, RateLimited)
-        return Unanswered(_reason(found), counts=counts, fatal=found)
+        failure = read_failure(status, {}, content, self._address)
+        if isinstance(failure, Response):
+            return [failure] * len(request.calls)
+        if isinstance(failure, Passing):
+            return Unanswered(failure.reason, counts=not failure.limited)
+        reason = printable(failure.found or failure.problem)
+        if isinstance(failure, Refused):
+            error = f"the request was refused: {reason}"[:500]
+            return [Response("", finish="error", error=error)] * len(request.calls)
+        return Unanswered(reason, counts=not isinstance(failure, RateLimited), fatal=failure)
 
 
-def _reason(error: ModelError) -> str:
-    return printable(error.found or error.problem)
+class ChatLines(LineReader):
+    """Writes and reads the lines of a batch as OpenAI's Batch API has them.
+
+    Args:
+        server: What the server honours.
+        model: The model's name there.
+        address: For errors.
+        together: Whether a request's calls are drawn together.
+    """
+
+    def __init__(self, server: Preset, model: str, address: Address, *, together: bool = False) -> None:
+        super().__init__(
+            address,
+            lambda content, request: reply_to(content, request, server, len(request.calls)),
+            together=together,
+        )
+        self._server, self._model = server, model
+
+    def kind_of(self, request: Request) -> str:
+        """The endpoint."""
+        return "/v1" + (PLAIN if is_plain(request.prompt.messages) else CHAT)
+
+    def line(self, request_id: str, request: Request) -> bytes:
+        """The line of a request."""
+        body = body_of(self._server, self._model, request, n=len(request.calls))
+        return compact_json(
+            {"custom_id": request_id, "method": "POST", "url": self.kind_of(request), "body": body}
+        )
+
+
+class HttpBatches:
+    """Batches of one model at a provider.
+
+    Args:
+        connect: Opens the connection, with the key that is in the environment.
+        reader: Reads what comes back for requests.
+    """
+
+    limits = BatchLimits()
+    uploads = True
+    is_named = True
+
+    request_id: ClassVar = "custom_id"
+    """The field with a request's id in a line of results."""
+    paging: ClassVar = ("limit", "after")
+    """What says how many objects a page of a list has, and after which it begins."""
+
+    cancel_body: ClassVar[Mapping[str, Any] | None] = None
+
+    def __init__(self, connect: Callable[[], BatchHttp], reader: LineReader) -> None:
+        self._connect, self._reader = connect, reader
+        self.parts = reader.parts
+
+    def results(self, batch: str, look: Look) -> Iterator[tuple[str, Any]]:
+        """The lines of its results."""
+        for url in self._result_urls(batch, look):
+            for line in self._connect().lines(url):
+                result = object_of(line)
+                if isinstance(result.get(self.request_id), str):
+                    yield result[self.request_id], result
+
+    def cancel(self, batch: str) -> None:
+        """Cancel a batch; what is answered by then is kept."""
+        with suppress(ModelError):  # it has ended already
+            self._connect().ask("POST", self._cancelling(batch), self.cancel_body, may_be_empty=True)
+
+    def _result_urls(self, batch: str, look: Look) -> Iterable[str]:
+        raise NotImplementedError
+
+    def _cancelling(self, batch: str) -> str:
+        """The address that cancels a batch."""
+        raise NotImplementedError
+
+    def _get(self, url: str) -> dict[str, Any]:
+        return self._connect().ask("GET", url)[0]
+
+    def _pages(
+        self, url: str, field: str = "data", *, may_lack: bool = False, **query: str
+    ) -> Iterator[dict[str, Any]]:
+        """The objects of a list, newest first."""
+        size, begins = self.paging
+        query |= {size: str(_PAGE)}
+        for _ in range(_PAGES):
+            page = self._get(f"{url}?{urlencode(query)}")
+            objects = listed(page, field, may_lack=may_lack)
+            yield from objects
+            following = self._following(page, objects)
+            if not following:
+                return
+            query[begins] = following
+
+    def _following(self, page: Mapping[str, Any], objects: Sequence[Mapping[str, Any]]) -> str:
+        """Where the next page begins; empty after the last."""
+        return name_in(objects[-1]) if page.get("has_more") and objects else ""

@@ -17,11 +17,12 @@ from quaver.core.records import Request, Response
 from quaver.core.replaced_file import replace_bytes, replacing
 from quaver.core.response_validation import printable
 from quaver.errors import StoreError
-from quaver.models.served.batch_http import MOST_LINE, BatchHttp, LineReader, object_of
+from quaver.models.served.batch_http import MOST_LINE, BatchHttp, ChatLines, object_of
 from quaver.models.served.gemini_batches import GeminiBatches, check_body
 from quaver.models.served.openai_batches import OpenAIBatches
 from quaver.models.served.presets import Preset
 from quaver.models.served.server_faults import Address
+from quaver.models.served.server_reply import object_in
 
 
 class FileBatches:
@@ -29,7 +30,7 @@ class FileBatches:
 
     Args:
         folder: Where they are.
-        reader: Makes lines of requests and reads what comes back for them.
+        lines: Makes lines of requests and reads what comes back for them.
     """
 
     kind = "file"
@@ -37,9 +38,9 @@ class FileBatches:
     uploads = True
     is_named = True
 
-    def __init__(self, folder: Path, reader: LineReader) -> None:
-        self._folder, self._reader = folder, reader
-        self.parts, self.kind_of, self.line = reader.parts, reader.kind_of, reader.line
+    def __init__(self, folder: Path, lines: ChatLines) -> None:
+        self._folder, self._lines = folder, lines
+        self.parts, self.kind_of, self.line = lines.parts, lines.kind_of, lines.line
 
     def upload(self, name: str, lines: Lines) -> str:
         """Write the file in one step."""
@@ -87,13 +88,12 @@ class FileBatches:
 
     def read(self, request: Request, came: Any) -> list[Response] | Unanswered:
         """A line of results as responses, or why there are none."""
-        error, reply = came.get("error"), came.get("response")
-        reply = reply if isinstance(reply, dict) else {}
+        error, reply = came.get("error"), object_in(came.get("response"))
         if isinstance(reply.get("body"), dict | list):
-            return self._reader.read_document(request, reply.get("status_code"), reply["body"])
+            return self._lines.read(request, reply.get("status_code"), reply["body"])
         if error:
             said = error if isinstance(error, dict) else {"error": {"message": printable(error)}}
-            return self._reader.read_document(request, reply.get("status_code") or 500, said)
+            return self._lines.read(request, reply.get("status_code") or 500, said)
         return Unanswered("the line has neither a reply nor an error")
 
     def cancel(self, batch: str) -> None:
@@ -148,17 +148,13 @@ def service_of(
 
     def connected() -> BatchHttp:
         key = secret()
-        return BatchHttp(address, {"authorization": f"Bearer {key}"} if key else {}, key)
+        named = {"x-goog-api-key": key} if server.batch == "gemini" else {"authorization": f"Bearer {key}"}
+        return BatchHttp(address, named if key else {}, key)
 
-    reader = LineReader(server, model, address, together=together)
+    lines = ChatLines(server, model, address, together=together)
     if server.batch == "file":
-        return FileBatches(folder, reader)
+        return FileBatches(folder, lines)
     if server.batch == "gemini":
         check_body(server.body)
-
-        def at_google() -> BatchHttp:
-            key = secret()
-            return BatchHttp(address, {"x-goog-api-key": key} if key else {}, key)
-
-        return GeminiBatches(at_google, address.url, model, server.body, reader)
-    return OpenAIBatches(connected, reader)
+        return GeminiBatches(connected, address.url, model, server.body, lines)
+    return OpenAIBatches(connected, lines)

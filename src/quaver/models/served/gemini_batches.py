@@ -7,17 +7,18 @@ that of its file, by which both are found again. An expired batch has no results
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import Any, ClassVar
+from urllib.parse import quote, urlsplit
 
 from quaver.core.batch import BatchLimits, Lines, Look, NotNow, Problem, Unanswered
 from quaver.core.records import Decoding, Request, Response
 from quaver.core.response_validation import printable, token_count
-from quaver.errors import ModelError, SpecError
+from quaver.errors import SpecError
 from quaver.models._defaults import turns
-from quaver.models.served.batch_http import BatchHttp, LineReader, listed, object_of
-from quaver.models.served.server_options import ROOM, one_of
+from quaver.models.served.batch_http import BatchHttp, HttpBatches, LineReader, count_in, name_in
+from quaver.models.served.server_options import ROOM, compact_json, one_of
+from quaver.models.served.server_reply import object_in, objects_in
 
 _DEFAULTS = Decoding("")
 _BUDGETS = {"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 24576}
@@ -76,12 +77,10 @@ def _thinking(model: str, effort: str) -> dict[str, Any]:
 
 def as_completion(found: Mapping[str, Any]) -> dict[str, Any]:
     """Gemini's ``GenerateContentResponse`` as a chat completion, so that both are read by the same rules."""
-    candidates = found.get("candidates")
-    candidates = [one for one in candidates if isinstance(one, dict)] if isinstance(candidates, list) else []
-    feedback, usage = found.get("promptFeedback"), found.get("usageMetadata")
-    usage = usage if isinstance(usage, dict) else {}
+    candidates = objects_in(found.get("candidates"))
+    feedback, usage = object_in(found.get("promptFeedback")), object_in(found.get("usageMetadata"))
     choices = [_choice(at, one) for at, one in enumerate(candidates)]
-    if not choices and isinstance(feedback, dict) and feedback.get("blockReason"):
+    if not choices and feedback.get("blockReason"):
         choices = [{"index": 0, "message": {"content": ""}, "finish_reason": "content_filter"}]
     read = token_count(usage.get("promptTokenCount"))
     counts = [token_count(usage.get(name)) for name in ("candidatesTokenCount", "thoughtsTokenCount")]
@@ -98,20 +97,16 @@ def as_completion(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _choice(at: int, candidate: Mapping[str, Any]) -> dict[str, Any]:
-    content = candidate.get("content")
-    parts = content.get("parts") if isinstance(content, dict) else None
-    parts = [one for one in parts if isinstance(one, dict)] if isinstance(parts, list) else []
     texts: dict[bool, str] = {False: "", True: ""}
-    for one in parts:
-        if isinstance(one.get("text"), str):
-            texts[one.get("thought") is True] += one["text"]
+    for part in objects_in(object_in(candidate.get("content")).get("parts")):
+        if isinstance(part.get("text"), str):
+            texts[part.get("thought") is True] += part["text"]
     reason = str(candidate.get("finishReason"))
     ends = "length" if reason == "MAX_TOKENS" else "content_filter" if reason in _FILTERED else "stop"
     message = {"content": texts[False]} | ({"reasoning_content": texts[True]} if texts[True] else {})
     return {"index": at, "message": message, "finish_reason": ends}
 
 
-_PAGES, _PAGE = 50, 100
 _STATES: Mapping[str, Any] = {
     "SUCCEEDED": "done",
     "PARTIALLY_SUCCEEDED": "done",
@@ -133,7 +128,7 @@ _STATUS_OF_CODE: Mapping[int, int] = {
 """The HTTP status of each of Google's error codes."""
 
 
-class GeminiBatches:
+class GeminiBatches(HttpBatches):
     """Batches of one model at Google.
 
     Args:
@@ -145,9 +140,10 @@ class GeminiBatches:
     """
 
     kind = "gemini"
-    limits = BatchLimits(requests=20_000, size=50 * 2**20, hours=48.0)
-    uploads = True
-    is_named = True
+    limits = BatchLimits(hours=48.0)
+    request_id = "key"
+    paging = ("pageSize", "pageToken")
+    cancel_body: ClassVar = {}
 
     def __init__(
         self,
@@ -157,10 +153,10 @@ class GeminiBatches:
         body: Mapping[str, Any],
         reader: LineReader,
     ) -> None:
-        self._connect, self._model, self._body, self._reader = connect, model, body, reader
+        super().__init__(connect, reader)
+        self._model, self._body = model, body
         parts = urlsplit(base_url.rstrip("/").removesuffix("/openai"))
         self._host, self._path = f"{parts.scheme}://{parts.netloc}", parts.path
-        self.parts = reader.parts
 
     def kind_of(self, request: Request) -> str:
         """There is one endpoint."""
@@ -168,8 +164,8 @@ class GeminiBatches:
 
     def line(self, request_id: str, request: Request) -> bytes:
         """The line of a request."""
-        document = {"key": request_id, "request": generate_content(self._model, request, self._body)}
-        return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        content = generate_content(self._model, request, self._body)
+        return compact_json({"key": request_id, "request": content})
 
     def upload(self, name: str, lines: Lines) -> str:
         """Upload the lines as a file of the batch's name."""
@@ -189,102 +185,71 @@ class GeminiBatches:
         if f"{urlsplit(where).scheme}://{urlsplit(where).netloc}" != self._host:
             raise NotNow("the server names no address of its own for the upload")
         finish = {"x-goog-upload-offset": "0", "x-goog-upload-command": "upload, finalize"}
-        found, _ = http.ask("POST", where, content=content, headers=finish)
-        return _name(found.get("file"))
+        reply, _ = http.ask("POST", where, content=content, headers=finish)
+        return name_in(reply.get("file"), "name")
 
     def uploaded(self, name: str) -> str | None:
         """The file of the batch's name."""
-        files = self._pages("files", "files")
-        return next((_name(one) for one in files if one.get("displayName") == name), None)
+        files = self._pages(f"{self._host}{self._path}/files", "files", may_lack=True)
+        return next((name_in(file, "name") for file in files if file.get("displayName") == name), None)
 
     def start(self, name: str, upload: str, lines: Lines) -> str:
         """Make a batch of the uploaded file."""
         url = f"{self._host}{self._path}/models/{quote(self._model, safe='')}:batchGenerateContent"
         batch = {"batch": {"displayName": name, "inputConfig": {"fileName": upload}}}
-        return _name(self._connect().ask("POST", url, batch)[0])
+        return name_in(self._connect().ask("POST", url, batch)[0], "name")
 
     def started(
         self, name: str, upload: str, since: float, calls: int, known: Container[str]
     ) -> Sequence[str]:
         """The batches of this name, the oldest first."""
-        batches = self._pages("batches", "operations")
-        found = [_name(one) for one in batches if _part(one, "metadata").get("displayName") == name]
-        return [one for one in found if one not in known][::-1]
+        batches = self._pages(f"{self._host}{self._path}/batches", "operations", may_lack=True)
+        alike = [
+            name_in(batch, "name")
+            for batch in batches
+            if object_in(batch.get("metadata")).get("displayName") == name
+        ]
+        return [batch for batch in alike if batch not in known][::-1]
 
     def look(self, batch: str) -> Look:
         """Where a batch stands."""
-        found = self._connect().ask("GET", f"{self._host}{self._path}/{quote(batch)}")[0]
-        metadata, stats = _part(found, "metadata"), _part(_part(found, "metadata"), "batchStats")
+        document = self._get(f"{self._host}{self._path}/{quote(batch)}")
+        metadata = object_in(document.get("metadata"))
+        counts = object_in(metadata.get("batchStats"))
         state = _STATES.get(str(metadata.get("state")).rpartition("_STATE_")[2], "running")
-        output = _part(found, "response") or _part(metadata, "output")
+        output = object_in(document.get("response")) or object_in(metadata.get("output"))
         file = output.get("responsesFile")
         has_results = isinstance(file, str) and bool(file)
-        error = _part(found, "error")
+        is_counted = has_results or state == "running"
         return Look(
             state=state,
-            done=_count(stats, "successfulRequestCount") if has_results or state == "running" else 0,
-            refused=_count(stats, "failedRequestCount") if has_results or state == "running" else 0,
+            done=count_in(counts, "successfulRequestCount") if is_counted else 0,
+            refused=count_in(counts, "failedRequestCount") if is_counted else 0,
             files=(str(file),) if has_results else (),
-            problems=tuple(_problems(error)) if state == "failed" else (),
+            problems=(_problem(object_in(document.get("error"))),) if state == "failed" else (),
         )
-
-    def results(self, batch: str, look: Look) -> Iterator[tuple[str, Any]]:
-        """The lines of its file of results."""
-        for file in look.files:
-            url = f"{self._host}/download{self._path}/{quote(file)}:download?alt=media"
-            for line in self._connect().lines(url):
-                found = object_of(line)
-                if isinstance(found.get("key"), str):
-                    yield found["key"], found
 
     def read(self, request: Request, came: Any) -> list[Response] | Unanswered:
         """A line of results as responses, or why there are none."""
-        response, error = came.get("response"), _part(came, "error")
+        response, error = came.get("response"), object_in(came.get("error"))
         if isinstance(response, dict):
-            return self._reader.read_document(request, 200, as_completion(response))
+            return self._reader.read(request, 200, as_completion(response))
         if error:
             code = token_count(error.get("code")) or 500
-            return self._reader.read_document(request, _STATUS_OF_CODE.get(code, code), {"error": error})
+            return self._reader.read(request, _STATUS_OF_CODE.get(code, code), {"error": error})
         return Unanswered("the line has neither a response nor an error")
 
-    def cancel(self, batch: str) -> None:
-        """Cancel a batch."""
-        try:
-            self._connect().ask(
-                "POST", f"{self._host}{self._path}/{quote(batch)}:cancel", {}, may_be_empty=True
-            )
-        except ModelError:  # it has ended already
-            return
+    def _result_urls(self, batch: str, look: Look) -> list[str]:
+        """Its one file."""
+        return [f"{self._host}/download{self._path}/{quote(file)}:download?alt=media" for file in look.files]
 
-    def _pages(self, path: str, field: str) -> Iterator[dict[str, Any]]:
-        token = ""
-        for _ in range(_PAGES):
-            query = {"pageSize": str(_PAGE)} | ({"pageToken": token} if token else {})
-            page = self._connect().ask("GET", f"{self._host}{self._path}/{path}?{urlencode(query)}")[0]
-            yield from listed(page, field, may_lack=True)
-            token = str(page.get("nextPageToken") or "")
-            if not token:
-                return
+    def _cancelling(self, batch: str) -> str:
+        return f"{self._host}{self._path}/{quote(batch)}:cancel"
+
+    def _following(self, page: Mapping[str, Any], objects: Sequence[Mapping[str, Any]]) -> str:
+        return str(page.get("nextPageToken") or "")
 
 
-def _part(found: Mapping[str, Any], name: str) -> dict[str, Any]:
-    part = found.get(name)
-    return part if isinstance(part, dict) else {}
-
-
-def _name(found: object) -> str:
-    name = found.get("name") if isinstance(found, dict) else None
-    if not isinstance(name, str) or not name:
-        raise NotNow("the reply names no file or batch", unsure=True)
-    return name
-
-
-def _count(stats: Mapping[str, Any], name: str) -> int:
-    """A count, which Google writes as a text."""
-    value = stats.get(name)
-    return token_count(int(value) if isinstance(value, str) and value.isdecimal() else value) or 0
-
-
-def _problems(error: Mapping[str, Any]) -> Iterator[Problem]:
+def _problem(error: Mapping[str, Any]) -> Problem:
     message = printable(error.get("message") or "no reason was given")
-    yield Problem(message, queue=error.get("code") in (8, 429))
+    return Problem(message, queue=error.get("code") in (8, 429))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import ssl
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -15,16 +14,17 @@ import aiohttp
 from multidict import CIMultiDict
 
 from quaver._secrets import Keys
+from quaver.core.input_budget import InputBudget, TooLarge, check_values
 from quaver.core.records import Response
 from quaver.models.served.rate import Limits, read_limits
 from quaver.models.served.server_faults import Address, Passing, lost, read_failure, was_dropped
+from quaver.models.served.server_options import compact_json
 
 MOST_REPLY = 2**23
 """Bytes of a reply, without compression; long answers with all their log-probabilities have a tenth."""
 
-_MOST_PARSED = 96 * 2**20
-_PART = 64
-"""Bytes that a reply may take once it is parsed, and those of each value in it."""
+MOST_VALUES = 1_500_000
+"""Values of a reply, which take 64 bytes each once it is parsed."""
 
 _BUFFER = 2**16
 
@@ -105,27 +105,15 @@ class HttpPool:
             await self._session.close()
 
 
-class TooLong(Exception):
-    """A reply holds more than is read."""
-
-
 async def _whole(payload: aiohttp.StreamReader) -> bytes:
     """A reply's body, read up to a size."""
-    whole = bytearray()
+    chunks, budget = [], InputBudget(MOST_REPLY, "bytes")
     while chunk := await payload.readany():
-        whole += chunk
-        if len(whole) > MOST_REPLY:
-            raise TooLong(f"the reply is larger than {MOST_REPLY:,} bytes")
-    content = bytes(whole)
-    check_parts(content)
+        budget.spend(len(chunk))
+        chunks.append(chunk)
+    content = b"".join(chunks)
+    check_values(content, MOST_VALUES)
     return content
-
-
-def check_parts(content: bytes) -> None:
-    """Refuse JSON of so many small values that it takes a multiple of its size."""
-    parts = sum(map(content.count, (b"[", b"{", b",", b":")))
-    if parts * _PART > _MOST_PARSED:
-        raise TooLong(f"the reply holds {parts:,} values")
 
 
 def _trusted() -> ssl.SSLContext:
@@ -190,7 +178,7 @@ class Connection:
         Returns:
             The reply and the limits that it reports; or a response, if the prompt itself is at fault.
         """
-        content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        content = compact_json(body)
         to = self._endpoints.get(path)
         if to is None:
             to = self._endpoints[path] = self._pool.endpoint(self._base + path, {**self._headers, **_JSON})
@@ -220,8 +208,8 @@ class Connection:
                     reply = await send(to, what)
         except TimeoutError:
             raise Passing(f"no answer within {self._timeout:g} s", busy=True) from None
-        except TooLong as error:  # another try would be as long
-            return Response("", finish="error", error=str(error))
+        except TooLarge as error:  # another try would be as long
+            return Response("", finish="error", error=f"the reply holds {error}")
         except Exception as error:  # of any layer below
             raise lost(error, self._host) from None
         self._replied = True

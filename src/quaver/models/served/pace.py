@@ -11,10 +11,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from quaver.models._defaults import Defaults
 from quaver.models.served.rate import Limits, Rate, Window
 
 _IN_A_ROW, _IN_A_ROW_FOR = 3, 0.04
@@ -189,47 +187,6 @@ def pause_for(limits: Limits, tokens: int) -> float:
 
 def _a_second(a_minute: float | None) -> float:
     return a_minute / 60 if a_minute else math.inf
-
-
-class PacedModel(Defaults):
-    """A client of a server, which may be one of several in the workers of a cluster.
-
-    Attributes:
-        found: What a probe found out about the server.
-    """
-
-    found: Any = None
-    _concurrency: int | None
-    _rates: dict[str, Any]
-    _new_pace: Callable[[], Pace]
-    _pace: Pace
-
-    def _keep_pace(
-        self,
-        concurrency: int | None,
-        requests_per_minute: float | None,
-        tokens_per_minute: float | None,
-    ) -> None:
-        """Take up the study's limits."""
-        self._concurrency = concurrency
-        self._rates = {"requests_per_minute": requests_per_minute, "tokens_per_minute": tokens_per_minute}
-        self._new_pace = partial(Pace, concurrency=concurrency, **self._rates)
-        self._pace = self._new_pace()
-
-    @property
-    def is_rated(self) -> bool:
-        """Whether the study limits the rate."""
-        return any(self._rates.values())
-
-    def keep_share(self, share: float, begin: float) -> None:
-        """Keep to a share of the study's rate."""
-        rates = {name: rate and rate * share for name, rate in self._rates.items()}
-        self._new_pace = partial(Pace, concurrency=self._concurrency, **rates)
-        self._pace.limit(**rates, begin=begin)
-
-    def close(self) -> None:
-        """Forget what was learnt about the server's limits; no connection stays open between runs."""
-        self._pace = self._new_pace()
 
 
 _ILL = 10

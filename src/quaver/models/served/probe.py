@@ -9,7 +9,7 @@ import asyncio
 import json
 import re
 import threading
-from collections.abc import Awaitable, Callable, Collection, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -121,7 +121,7 @@ class _Probe:
                 raise self._dishonoured(name, lack)
             if lack:
                 found.downgrades[name] = lack
-                found.server = _without(found.server, name)
+                found.server = replace(found.server, **{name: _OFF[name]})
         found.facts["honoured"] = honoured
         return found
 
@@ -283,14 +283,5 @@ _ASKED = {
 }
 
 
-def _without(server: Preset, name: str) -> Preset:
-    match name:
-        case "choice":
-            return replace(server, choice="none")
-        case "schema":
-            return replace(server, schema=False)
-        case "logprobs":
-            return replace(server, logprobs=0)
-        case "seed":
-            return replace(server, seed="")
-    return replace(server, n=False)
+_OFF: Mapping[str, Any] = {"choice": "none", "schema": False, "logprobs": 0, "seed": "", "n": False}
+"""By feature, the value of a server without it."""

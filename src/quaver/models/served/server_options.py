@@ -243,6 +243,11 @@ ROOM = 16
 _DEFAULTS = Decoding("")
 
 
+def compact_json(document: Mapping[str, Any]) -> bytes:
+    """A document as JSON without white space, as it is sent."""
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+
+
 def is_plain(messages: Sequence[Message]) -> bool:
     """Whether a prompt goes without a chat template."""
     return any(role == "plain" for role, _ in messages)

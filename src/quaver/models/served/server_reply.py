@@ -35,8 +35,7 @@ def read_reply(
 ) -> list[Response]:
     """The responses in a reply."""
     reply = parsed_reply(content)
-    choices = reply.get("choices")
-    choices = [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
+    choices = objects_in(reply.get("choices"))
     if len(choices) > 1:
         choices = sorted(choices, key=lambda one: token_count(one.get("index")) or 0)[:n]
     if len(choices) < n or not all(map(_is_choice, choices)):
@@ -84,6 +83,11 @@ def parsed_reply(content: bytes) -> dict[str, Any]:
 def object_in(value: object) -> Mapping[str, Any]:
     """An object; an empty one in place of anything else."""
     return value if isinstance(value, dict) else {}
+
+
+def objects_in(value: object) -> list[dict[str, Any]]:
+    """The objects of a list; none in place of anything else."""
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
 def _is_choice(choice: Mapping[str, Any]) -> bool:

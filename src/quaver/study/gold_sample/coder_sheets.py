@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any, Final
 import polars as pl
 
 from quaver.core.annotations import GOLD_COLUMNS, with_added_columns
+from quaver.core.input_budget import parsed_json, read_file
 from quaver.core.replaced_file import replace_bytes
 from quaver.design.items.answer_options import options_of
 from quaver.design.items.table_files import FORMATS, read_rows
@@ -75,7 +75,7 @@ def _table(path: Path) -> list[Row]:
         except UnknownName:  # saved under another name, or by another program
             return read_rows(path, hint=_HINT)
     if ending in (".csv", ".tsv", ".tab") and path.is_file():
-        start = path.read_bytes()
+        start = read_file(path)
         encoding = "utf-16" if start[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
         try:
             text = start.decode("utf-8-sig" if encoding == "utf-8" else encoding)
@@ -97,7 +97,7 @@ def _table(path: Path) -> list[Row]:
 
 def _from_json(path: Path) -> list[Returned]:
     try:
-        return returned_in(path.read_bytes(), path.name)
+        return returned_in(read_file(path), path.name)
     except OSError as error:
         raise ItemError("this file cannot be read", where=str(path), found=str(error)[:200]) from None
 
@@ -105,7 +105,7 @@ def _from_json(path: Path) -> list[Returned]:
 def returned_in(content: bytes, name: str) -> list[Returned]:
     """The rows in an export of Label Studio or Argilla."""
     try:
-        records = json.loads(content.decode("utf-8-sig"))
+        records = parsed_json(content)
     except (ValueError, RecursionError) as error:
         raise ItemError("this file cannot be read", where=name, found=str(error)[:200]) from None
     if not isinstance(records, list) or not all(isinstance(one, dict) for one in records):

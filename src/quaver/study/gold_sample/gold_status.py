@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from quaver.agreement import krippendorff_alpha
+from quaver.core.input_budget import read_file
 from quaver.core.number_format import count
 from quaver.core.records import Estimate, LabelSet
 from quaver.core.rows import Rows
@@ -283,7 +284,7 @@ def _signed(row: Returned, coder: str | None) -> Returned:
 def _noted(design: DesignFile | None, path: Path | None, labels: int) -> DesignFile | None:
     if design is None or path is None:
         return design
-    digest = sha256(path.read_bytes()).hexdigest()
+    digest = sha256(read_file(path)).hexdigest()
     taken = [*design["taken"]]
     taken.append({"file": path.name, "sha256": digest, "when": now(), "labels": labels})
     return {**design, "taken": taken}

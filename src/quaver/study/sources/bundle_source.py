@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -19,6 +18,7 @@ from quaver.collect.run.progress import Price
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.store_validation import check_cells, check_places, make_sound
 from quaver.core.annotations import misfit, with_added_columns
+from quaver.core.input_budget import parsed_json, read_file, read_parquet
 from quaver.core.model import Model
 from quaver.core.records import Condition, Decoding, Estimate, Item, LabelSet, Variant
 from quaver.design.calls.experiment import Experiment, follow_ups_of
@@ -140,7 +140,7 @@ def frame_in(folder: Path) -> pl.DataFrame:
     """A bundle's ``annotations.parquet``."""
     path = folder / "annotations.parquet"
     with _reading(path):
-        frame = with_added_columns(pl.read_parquet(path))
+        frame = with_added_columns(read_parquet(path))
     if found := misfit(frame.schema):
         raise _misshapen(path, found)
     for name in ("model", "variant", "decoding", "item", "repeat", "evaluator", "status"):
@@ -163,7 +163,7 @@ def fitting_together(path: Path) -> Iterator[None]:
 
 def _document(path: Path) -> Any:
     with _reading(path):
-        return json.loads(path.read_text(encoding="utf-8"))
+        return parsed_json(read_file(path))
 
 
 @contextmanager

@@ -21,6 +21,7 @@ import polars as pl
 from typing_extensions import TypedDict
 
 from quaver._secrets import Keys
+from quaver.core.input_budget import parsed_json, read_file
 from quaver.core.replaced_file import locked, put_in_place, replace_bytes, replace_text, writing
 from quaver.core.spreadsheet import plain_cell, write_csv
 from quaver.errors import StoreError
@@ -65,7 +66,7 @@ class JointFiles:
 
     def content(self, name: str) -> bytes:
         """What is in a file."""
-        content = self.path(name).read_bytes()
+        content = read_file(self.path(name))
         if self._sums().get(name, zlib.crc32(content)) != zlib.crc32(content):
             raise ValueError(
                 f"its content has changed; if you changed it on purpose, remove {self._folder / _SUMS}"
@@ -77,7 +78,7 @@ class JointFiles:
         path = self.path(_SUMS)
         if not path.is_file():
             return {}
-        found = json.loads(path.read_bytes())
+        found = parsed_json(read_file(path))
         if not isinstance(found, dict):
             raise ValueError(f"{path} holds no checksums")
         return found
@@ -95,7 +96,7 @@ class JointFiles:
 
     def _ready(self) -> list[str]:
         try:
-            names = json.loads((self._folder / _READY).read_text(encoding="utf-8"))
+            names = parsed_json(read_file(self._folder / _READY))
         except (OSError, ValueError):
             return []
         return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
@@ -208,7 +209,7 @@ class GoldFiles:
         there = self.there
         for name, path in there.items():
             with _reading(path):
-                found.update(name.encode() + path.read_bytes())
+                found.update(name.encode() + read_file(path))
         return found.hexdigest() if there else ""
 
     def state(self) -> GoldState:
@@ -259,12 +260,12 @@ class GoldFiles:
         if not path.is_file():
             return None
         with _reading(path):
-            document: DesignFile = shaped(DesignFile, json.loads(self._content(DESIGN)))
+            document: DesignFile = shaped(DesignFile, parsed_json(self._content(DESIGN)))
             return document
 
     def _content(self, name: str) -> bytes:
         path = self.path(name)
-        return self._joint.content(name) if path == self._joint.path(name) else path.read_bytes()
+        return self._joint.content(name) if path == self._joint.path(name) else read_file(path)
 
     def _table(self, name: str, columns: Mapping[str, Any]) -> pl.DataFrame | None:
         path = self.path(name)

@@ -30,13 +30,16 @@ def function_of(target: str, expected: str = "MODULE:FUNCTION") -> Any:
         raise _no_function(target, expected)
     sys.path.insert(0, str(Path.cwd()))
     try:
-        found = getattr(importlib.import_module(module), attribute)
+        found = getattr(importlib.import_module(module.removesuffix(".py")), attribute)
     except (KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:  # the module is a user's: it may exit, or hold a byte that is no Python
         why = str(error) if isinstance(error, ImportError | AttributeError) else error_line(error)
         raise QuaverError(
-            "the function cannot be imported", where="--function", found=f"{target}: {why}"
+            "the function cannot be imported",
+            where="--function",
+            expected="a module in this folder, or an installed one, as Python imports it: my_model:annotate",
+            found=f"{target}: {why}",
         ) from error
     finally:
         sys.path.pop(0)

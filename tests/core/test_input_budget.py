@@ -1,0 +1,157 @@
+"""What comes from elsewhere is counted as it comes, and a test finds a reader that takes all of it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import quaver
+from quaver.core import input_budget
+from quaver.core.input_budget import InputBudget, TooLarge, check_values, parsed_json, read_file, read_parquet
+
+ROOT = Path(quaver.__file__).parent
+
+COUNTED = {
+    "core/input_budget.py": "the helper itself",
+    "design/items/spreadsheet_parts.py": "parts are counted as they are unpacked",
+    "design/items/spreadsheet_files.py": "parts that were counted",
+    "models/served/batch_http.py": "replies are counted as they come",
+    "models/served/http_pool.py": "replies are counted as they come",
+    "view/application.py": "what is sent is counted as it comes; files of the viewer",
+    "study/sources/gold_files.py": "content that was counted",
+    "study/sources/archive.py": "members are as large as the list of members says, which is counted",
+    "study/sources/outgoing_check.py": "in parts of a size, and tables of the study's own folder",
+    "labelling/labelled_file.py": "the first three bytes, and a table that was read before",
+    "labelling/spreadsheet_edits.py": "a spreadsheet that was read before",
+    "collect/store/salvage.py": "a damaged store, whose pages are looked at one by one",
+}
+"""Files that count what they read themselves, or read what was counted."""
+
+OWN = {
+    "bundles/derived_files.py": "files that were just made, beside those of an extracted bundle",
+    "bundles/packing.py": "a temporary folder of files that were just made",
+    "cli/demo_command.py": "part of the package",
+    "collect/store/disk_reserve.py": "the number of a process",
+    "design/spec/json_schema.py": "the schema that an editor is shown, before it is written anew",
+    "design/calls/lock_file.py": "a made study file, before it is written anew",
+    "design/study_kinds.py": "part of the package",
+    "many_studies/packed_collection.py": "the study file that was opened",
+    "models/llamacpp.py": "the engine in this process",
+    "models/local/extras.py": "a file of the system",
+    "papers/catalogue.py": "part of the package",
+    "score/annotation.py": "annotations of the study's own folder",
+    "score/distinct_readings.py": "part of the package",
+    "study/checking/check_file.py": "a study file of an earlier check, which is looked at for its head",
+    "study/labelling/labelling.py": "a table that was read before",
+    "study/sources/kept_annotations.py": "annotations of the study's own folder",
+    "study/sources/labels_source.py": "annotations of the study's own folder",
+    "view/index_builder.py": "the page's index, which is made again",
+    "view/serving.py": "what its own process says",
+    "view/static_export.py": "part of the package",
+    "view/study_index.py": "the page's index, which is made again",
+    "view/viewed_study.py": "the page's index, which is made again",
+}
+"""Files that read what Quaver made there itself, or what belongs to the package."""
+
+OTHERS = ("testing", "report", "promptstability", "measures/_stub.py", "certification")
+"""Folders for authors of plug-ins, and those that read parts of the package or what a caller opened."""
+
+_WHOLE = ("read_bytes", "read_text", "readlines", "iter_bytes", "iter_lines", "readany", "stream", "urlopen")
+_TABLES = ("read_csv", "read_parquet", "scan_parquet", "scan_csv", "read_ndjson", "read_json", "read_excel")
+_PACKED = ("ZipFile", "GzipFile", "decompress", "decompressobj")
+
+
+def reads(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Calls that take a file, a reply or an archive however large it is."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        of, _, name = ast.unparse(node.func).rpartition(".")
+        is_table = (
+            name in _TABLES and of in ("pl", "pd", "fastexcel") and "read_file(" not in ast.unparse(node)
+        )
+        is_packed = name in _PACKED and not any(
+            isinstance(one, ast.Constant) and one.value == "w" for one in node.args
+        )
+        is_whole = name in _WHOLE or (
+            name == "read" and not node.args and of.endswith(("file", "in", "reply"))
+        )
+        if is_table or is_packed or is_whole:
+            yield node.lineno, ast.unparse(node)[:80]
+
+
+def _found() -> dict[str, list[tuple[int, str]]]:
+    found = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        if not name.startswith(OTHERS) and (some := list(reads(ast.parse(path.read_text(encoding="utf-8"))))):
+            found[name] = some
+    return found
+
+
+@pytest.mark.long
+def test_whatever_comes_from_elsewhere_is_counted() -> None:
+    found = _found()
+    assert {name: some for name, some in found.items() if name not in {*COUNTED, *OWN}} == {}
+    assert {*OWN} - {*found} == set(), "these files read nothing whole any more"
+    assert all((ROOT / name).is_file() for name in COUNTED)
+
+
+@pytest.mark.parametrize(
+    ("source", "is_found"),
+    [
+        ("path.read_bytes()", True),
+        ("json.loads(path.read_text())", True),
+        ("pl.read_parquet(path)", True),
+        ("zipfile.ZipFile(path)", True),
+        ("gzip.GzipFile(fileobj=file)", True),
+        ("file.read()", True),
+        ("read_file(path)", False),
+        ("read_parquet(path)", False),
+        ("file.read(2)", False),
+        ("zipfile.ZipFile(path, 'w')", False),
+    ],
+)
+def test_a_reader_without_a_budget_is_found(source: str, is_found: bool) -> None:
+    assert bool(list(reads(ast.parse(source)))) is is_found
+
+
+def test_a_budget_is_spent_to_its_last_byte_and_no_further() -> None:
+    budget = InputBudget(10, "bytes")
+    budget.spend(4)
+    budget.spend(6)
+    with pytest.raises(TooLarge, match="more than 10 bytes"):
+        budget.spend(1)
+
+
+def test_a_file_is_read_up_to_its_budget(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"12345")
+    assert read_file(tmp_path / "a", 5) == b"12345"
+    with pytest.raises(TooLarge, match="more than 4 bytes"):
+        read_file(tmp_path / "a", 4)
+
+
+def test_json_of_many_values_is_refused_before_it_is_parsed() -> None:
+    assert parsed_json(b'{"a": [1, 2]}', 4) == {"a": [1, 2]}
+    with pytest.raises(TooLarge, match="more than 3 values"):
+        check_values(b"[[[[", 3)
+
+
+def test_a_table_that_unpacks_to_more_cells_or_texts_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({"text": ["x" * 100] * 4000}).write_parquet(path)
+    assert read_parquet(path).height == 4000
+    monkeypatch.setattr(input_budget, "MOST_CELLS", 100)
+    monkeypatch.setattr(input_budget, "_CELLS_A_BYTE", 1)
+    with pytest.raises(TooLarge, match="cells"):
+        read_parquet(path)
+    monkeypatch.undo()
+    monkeypatch.setattr(input_budget, "MOST_BYTES", 100)
+    with pytest.raises(TooLarge, match="bytes of text"):
+        read_parquet(path)
