@@ -193,17 +193,14 @@ def spent(entries: Iterable[Entry], prices: Mapping[str, Price | None], *, estim
 def configurations(entries: Iterable[Entry]) -> list[Configuration]:
     """The configurations that answered, by model and time; servers that report none are left out."""
     found: dict[tuple[str, str | None, str | None], Configuration] = {}
-    for one in entries:
-        key = (one.model, one.served_model, one.fingerprint)
-        if not one.placed or key[1:] == (None, None):
+    for entry in entries:
+        key = (entry.model, entry.served_model, entry.fingerprint)
+        if not entry.placed or key[1:] == (None, None):
             continue
-        new = Configuration(*key, one.calls - one.errors, one.first, one.last)
-        old = found.get(key)
-        if old is not None:
-            new = Configuration(
-                *key, old.calls + new.calls, min(old.first, new.first), max(old.last, new.last)
-            )
-        found[key] = new
+        answers, first, last = entry.calls - entry.errors, entry.first, entry.last
+        if (known := found.get(key)) is not None:
+            answers, first, last = known.calls + answers, min(known.first, first), max(known.last, last)
+        found[key] = Configuration(*key, answers, first, last)
     return sorted(found.values(), key=lambda one: (one.model, one.first))
 
 
@@ -241,30 +238,28 @@ def done_without(store: Store) -> list[str]:
 
 def cut_in_thought(entries: Iterable[Entry]) -> list[str]:
     """A message for each model whose thinking used up ``max_tokens``."""
-    found: Counter[str] = Counter()
-    for one in entries:
-        found[one.model] += int(one.speechless) if one.placed else 0
     return [
         f"{count:,} answers of {model} stopped while it was still thinking: raise `max_tokens`"
-        for model, count in found.items()
-        if count
+        for model, count in _by_model(entries, "speechless").items()
     ]
 
 
-def empty_answers(entries: Iterable[Entry]) -> list[str]:
+def empty_answers(entries: Sequence[Entry]) -> list[str]:
     """A message for each model with empty answers."""
-    empty: Counter[str] = Counter()
-    calls: Counter[str] = Counter()
-    for one in entries:
-        if one.placed:
-            empty[one.model] += int(one.empty)
-            calls[one.model] += one.calls
+    calls = _by_model(entries, "calls")
     return [
         f"{count:,} of {calls[model]:,} answers of {model} are empty (a tool call, a refusal or the "
         "chat template may be the cause); they have the status `empty` and no label"
-        for model, count in empty.items()
-        if count
+        for model, count in _by_model(entries, "empty").items()
     ]
+
+
+def _by_model(entries: Iterable[Entry], name: str) -> Counter[str]:
+    """A number of the study's answers by model, where it is not 0."""
+    found: Counter[str] = Counter()
+    for entry in entries:
+        found[entry.model] += int(getattr(entry, name)) if entry.placed else 0
+    return +found
 
 
 def errors_by_kind(store: Store) -> Counter[str]:

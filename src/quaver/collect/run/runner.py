@@ -18,9 +18,9 @@ from queue import Empty, Queue
 from quaver.collect.run.ledger import Feed, Following
 from quaver.collect.run.model_answers import taken_in_groups
 from quaver.collect.run.progress import Budget, Gate, Outcome, Progress
-from quaver.collect.run.writer import Journal, Kept, Writer
+from quaver.collect.run.writer import AskedModel, Journal, Kept, Writer
 from quaver.collect.store.response_store import Store
-from quaver.core.meter import Meter, Metered, little_garbage
+from quaver.core.meter import little_garbage
 from quaver.core.model import Model
 from quaver.core.records import Request
 from quaver.errors import ModelError, QuaverError
@@ -37,20 +37,9 @@ _QUEUE = 4
 class _Worker(threading.Thread):
     """Asks one model."""
 
-    def __init__(
-        self,
-        name: str,
-        model: Model,
-        feed: Feed,
-        gate: Gate,
-        budget: Budget,
-        answers: Queue[object],
-        writer: Writer,
-    ) -> None:
-        super().__init__(name=f"quaver-{name}", daemon=True)
-        self.model_name, self._model = name, model
-        self._feed, self._gate, self._budget, self._answers = feed, gate, budget, answers
-        self._writer = writer
+    def __init__(self, asked: AskedModel, budget: Budget, answers: Queue[object], writer: Writer) -> None:
+        super().__init__(name=f"quaver-{asked.name}", daemon=True)
+        self._asked, self._budget, self._answers, self._writer = asked, budget, answers, writer
         self._held: list[Kept] = []
         self._holding = threading.Lock()
         self.in_flight = 0
@@ -60,20 +49,22 @@ class _Worker(threading.Thread):
         end: BaseException | None = None
         try:
             self._ask()
-            while not self._gate.waits and self._feed.has_more(lambda: self._budget.stopped is not None):
+            while not self._asked.gate.waits and self._asked.feed.has_more(
+                lambda: self._budget.stopped is not None
+            ):
                 self._ask()
         except BaseException as error:  # raised again in the thread that waits
             end = error
             self._answers.put(self.hand_over())
-        self._answers.put((self.model_name, end))
+        self._answers.put((self._asked.name, end))
 
     def _ask(self) -> None:
         """One round of requests."""
         since, size, weight = time.monotonic(), 0, 0
-        for group in taken_in_groups(self._model, self._drawn()):
+        for group in taken_in_groups(self._asked.model, self._drawn()):
             if not group:
                 continue
-            kept = self._writer.keep(self.model_name, group)
+            kept = self._writer.keep(self._asked.name, group)
             self._budget.settle(kept.answered)
             self.in_flight -= kept.calls
             with self._holding:
@@ -85,7 +76,7 @@ class _Worker(threading.Thread):
         self._answers.put(self.hand_over())
 
     def _drawn(self) -> Iterator[Request]:
-        for request in self._gate:
+        for request in self._asked.gate:
             self.in_flight += len(request.calls)
             yield request
 
@@ -93,7 +84,7 @@ class _Worker(threading.Thread):
         """The model's name and its answers since the last call; thread-safe."""
         with self._holding:
             held, self._held = self._held, []
-        return self.model_name, held
+        return self._asked.name, held
 
 
 def collect(
@@ -113,23 +104,21 @@ def collect(
         The outcome. After Ctrl-C, calls in flight have been answered and stored.
     """
     budget, journal = budget or Budget(), journal or Journal()
-    sources = {
-        name: store.register(name, models[name].identity(), models[name].provenance()) for name in requests
-    }
+    asked: dict[str, AskedModel] = {}
+    for name in requests:
+        model = models[name]
+        source = store.register(name, model.identity(), model.provenance())
+        feed = Feed(requests[name], following)
+        asked[name] = AskedModel(name, model, source, feed, Gate(budget, feed))
     store.reserve()
     spill = store.spill()
-    feeds = {name: Feed(requests[name], following) for name in requests}
-    gates = {name: Gate(budget, feed) for name, feed in feeds.items()}
-    asking = {name: models[name] for name in requests}
-    meters = {name: model.meter for name, model in asking.items() if isinstance(model, Metered)}
-    writer = Writer(store, spill, progress, sources, feeds, budget, watch, journal, meters)
+    writer = Writer(store, spill, progress, asked, budget, watch, journal)
     failures = dict(progress.given_up)
-    with _interrupts(budget), closing(spill), _metering(meters, budget), little_garbage():
-        asked = list(gates)
-        while asked:  # again, if the budget now has room for a request that it refused
-            workers = [(name, models[name], feeds[name], gates[name]) for name in asked]
-            _ask(workers, writer, budget, failures)
-            asked = [name for name, gate in gates.items() if gate.waits and name not in failures]
+    with _interrupts(budget), closing(spill), _metering(asked, budget), little_garbage():
+        left = list(asked)
+        while left:  # again, if the budget now has room for a request that it refused
+            _ask([asked[name] for name in left], writer, budget, failures)
+            left = [name for name, one in asked.items() if one.gate.waits and name not in failures]
     if failures or store.full:
         raise _failure(failures, progress) or store.full  # type: ignore[misc]
     spent = budget.spent
@@ -137,14 +126,14 @@ def collect(
 
 
 def _ask(
-    asked: Sequence[tuple[str, Model, Feed, Gate]],
+    asked: Sequence[AskedModel],
     writer: Writer,
     budget: Budget,
     failures: dict[str, Exception],
 ) -> None:
     """Let models answer what the budget has room for; adds failures to ``failures``."""
     answers: Queue[object] = Queue(maxsize=_QUEUE)
-    workers = [_Worker(*one, budget, answers, writer) for one in asked]
+    workers = [_Worker(one, budget, answers, writer) for one in asked]
     for worker in workers:
         worker.start()
     try:
@@ -165,14 +154,15 @@ def _failure(failures: Mapping[str, Exception], progress: Progress) -> Exception
 
 
 @contextmanager
-def _metering(meters: Mapping[str, Meter], budget: Budget) -> Iterator[None]:
+def _metering(asked: Mapping[str, AskedModel], budget: Budget) -> Iterator[None]:
     """Count replies that become no answer in the budget, as they arrive."""
-    for name, meter in meters.items():
+    meters = [(name, one.meter) for name, one in asked.items() if one.meter]
+    for name, meter in meters:
         meter.report_to(partial(budget.discard, name))
     try:
         yield
     finally:
-        for meter in meters.values():
+        for _, meter in meters:
             meter.report_to(None)
 
 

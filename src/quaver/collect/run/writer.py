@@ -7,21 +7,21 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple, TextIO
 
 from quaver._secrets import Keys, without_keys
 from quaver.collect.run.ledger import Feed
-from quaver.collect.run.progress import Budget, Outcome, Progress, kind_of
+from quaver.collect.run.progress import Budget, Gate, Outcome, Progress, kind_of
 from quaver.collect.store.batch_rows import BatchRow
 from quaver.collect.store.database import UNFIT
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import row_of
 from quaver.collect.store.spill import Receipt, Spill, line_of, receipts
 from quaver.core.line_file import append_line
-from quaver.core.meter import NO_TRAFFIC, Meter
-from quaver.core.model import Answered
+from quaver.core.meter import NO_TRAFFIC, Meter, Metered
+from quaver.core.model import Answered, Model
 from quaver.core.records import Call, Condition, Response
 from quaver.core.response_validation import error_line
 
@@ -30,6 +30,10 @@ _EVERY = 10.0
 
 _LISTED = 5
 """Errors of a kind that the log lists one by one; the events list all."""
+
+
+_OF_BATCH = ("name", "model", "state", "calls", "done", "refused", "remote", "note")
+"""What the events tell of a batch, beside whether it is closed."""
 
 
 class Journal:
@@ -93,18 +97,8 @@ class Journal:
         """A batch was written, sent or closed, or stands elsewhere than before."""
         note = f": {row.note}" if row.note else ""
         self._line(f"batch {row.name} of {row.model}, {row.calls:,} calls: {row.state}{note}")
-        self._event(
-            "batch",
-            name=row.name,
-            model=row.model,
-            state=row.state,
-            calls=row.calls,
-            done=row.done,
-            refused=row.refused,
-            remote=row.remote,
-            closed=row.closed is not None,
-            note=row.note,
-        )
+        facts = {name: value for name, value in asdict(row).items() if name in _OF_BATCH}
+        self._event("batch", **facts, closed=row.closed is not None)
 
     def stored(self, group: Sequence[Answered], progress: Progress) -> None:
         """A group of answers was stored."""
@@ -127,7 +121,7 @@ class Journal:
         )
         if time.monotonic() >= self._due:
             self._due = time.monotonic() + _EVERY
-            self._line(_so_far(progress))
+            self._line(str(progress))
 
     def given_up(self, model: str, error: Exception) -> None:
         """A model was given up; the others continue."""
@@ -204,16 +198,6 @@ def _named(served: tuple[str | None, str | None]) -> str:
     return " ".join(part for part in served if part)
 
 
-def _so_far(progress: Progress) -> str:
-    line = f"{progress.before + progress.done:,} of {progress.total:,} calls, {progress.rate:,.1f} a second"
-    if progress.left is not None:
-        line += f", {progress.left:,.0f} s left"
-    line += f"; {progress.tokens:,.0f} tokens"
-    line += f", ${progress.money:,.4f}" if progress.money else ""
-    kinds = "; ".join(f"{count:,} × {kind}" for kind, count in progress.by_kind.most_common(5))
-    return line + (f"; errors: {kinds}" if kinds else "")
-
-
 _GROUP, _GROUP_BYTES = 5000, 2**21
 """Responses, and their bytes, that are written together. Each touches a page of the index of keys, so that a
 larger group takes less; only a fast model answers as many before the group is due."""
@@ -242,6 +226,30 @@ class Kept(NamedTuple):
     weight: int
 
 
+@dataclass(frozen=True, slots=True)
+class AskedModel:
+    """A model that is asked in a run.
+
+    Attributes:
+        name: Its name in the study.
+        model: It.
+        source: Its number in the store.
+        feed: The requests that it can be sent, which learns what is stored.
+        gate: The same, as long as the budget has room.
+    """
+
+    name: str
+    model: Model
+    source: int
+    feed: Feed
+    gate: Gate
+
+    @property
+    def meter(self) -> Meter | None:
+        """Counts replies that become no answer, if there can be any."""
+        return self.model.meter if isinstance(self.model, Metered) else None
+
+
 class Writer:
     """Gathers answers and writes them in groups.
 
@@ -249,12 +257,10 @@ class Writer:
         store: Receives the groups.
         spill: Keeps answers until then.
         progress: Updated with every group.
-        sources: The number of each model in the store.
-        feeds: By model; each learns what is stored.
+        asked: The models, by name.
         budget: Knows what was spent.
         watch: Called after every group.
         journal: Records what happens.
-        meters: By model; each counts replies that become no answer.
     """
 
     def __init__(
@@ -262,16 +268,12 @@ class Writer:
         store: Store,
         spill: Spill,
         progress: Progress,
-        sources: Mapping[str, int],
-        feeds: Mapping[str, Feed],
+        asked: Mapping[str, AskedModel],
         budget: Budget,
         watch: Callable[[Progress], None],
         journal: Journal,
-        meters: Mapping[str, Meter] = MappingProxyType({}),
     ) -> None:
-        self._meters = meters
-        self._store, self._spill = store, spill
-        self._progress, self._sources, self._feeds = progress, sources, feeds
+        self._store, self._spill, self._progress, self._asked = store, spill, progress, asked
         self._budget, self._watch, self._journal = budget, watch, journal
         self._keys = Keys()
         self._group: list[tuple[Kept, str]] = []
@@ -296,8 +298,7 @@ class Writer:
             return self._kept(model, fitting)
 
     def _kept(self, model: str, group: Sequence[Answered]) -> Kept:
-        source, keys = self._sources[model], self._keys
-        made = receipts(group, source, keys)
+        made = receipts(group, self._asked[model].source, self._keys)
         calls = sum(len(responses) for _, responses in group)
         return Kept(group, made, calls, self._spill.add(made))
 
@@ -330,9 +331,9 @@ class Writer:
 
     def flush(self, in_flight: int = 0) -> None:
         """Write the group."""
-        for model, meter in self._meters.items():
-            if (traffic := meter.take()) != NO_TRAFFIC:
-                self._store.add_traffic(self._sources[model], traffic)
+        for asked in self._asked.values():
+            if asked.meter and (traffic := asked.meter.take()) != NO_TRAFFIC:
+                self._store.add_traffic(asked.source, traffic)
         if self._group:
             began = time.monotonic()
             unfit = self._store.write([one for kept, _ in self._group for one in kept.receipts])
@@ -342,7 +343,7 @@ class Writer:
             written: list[Answered] = []
             for kept, model in stored:
                 group = [_as_stored(one, unfit) for one in kept.answered] if unfit else kept.answered
-                self._feeds[model].stored(group)
+                self._asked[model].feed.stored(group)
                 written += group
             self._count(written)
             self._journal.stored(_notable(written), self._progress)

@@ -15,7 +15,7 @@ from quaver.core.batch import BatchState
 from quaver.core.records import Call, Message, Prompt, Request
 from quaver.core.variant_display import decoding_of
 
-_COLUMNS = BATCH_COLUMNS.split(", ")
+_BATCHES = f"SELECT id, {BATCH_COLUMNS} FROM batches"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,25 +114,16 @@ class BatchRows(Responses):
     def set_batch(self, number: int, **changes: Any) -> None:
         """Change columns of a batch."""
         sql = f"UPDATE batches SET {', '.join(f'{name} = ?' for name in changes)} WHERE id = ?"
-
-        def write() -> None:
-            self._db.execute(sql, [*changes.values(), number])
-
-        self._write_whatever_happens(write)
+        self._write_whatever_happens(lambda: self._db.execute(sql, [*changes.values(), number]))
 
     def batches(self, *, open_only: bool = True) -> list[BatchRow]:
         """The batches, oldest first."""
         where = " WHERE closed IS NULL" if open_only else ""
-        return [
-            BatchRow(*row)
-            for row in self.rows(f"SELECT id, {', '.join(_COLUMNS)} FROM batches{where} ORDER BY id")
-        ]
+        return [BatchRow(*row) for row in self.rows(f"{_BATCHES}{where} ORDER BY id")]
 
     def batch(self, number: int) -> BatchRow:
         """One batch."""
-        return BatchRow(
-            *self.rows(f"SELECT id, {', '.join(_COLUMNS)} FROM batches WHERE id = ?", (number,))[0]
-        )
+        return BatchRow(*self.rows(f"{_BATCHES} WHERE id = ?", (number,))[0])
 
     def keys_out(self) -> set[bytes]:
         """The keys of the calls that are out in batches."""
@@ -169,21 +160,17 @@ class BatchRows(Responses):
 
     def tries(self, keys: Sequence[bytes]) -> dict[bytes, int]:
         """How often each of some calls came back from a batch unanswered, where it did."""
-        sql = """SELECT c.key, count(*) FROM batch_calls c JOIN batch_requests r ON r.batch = c.batch
+        sql = f"""SELECT c.key, count(*) FROM batch_calls c JOIN batch_requests r ON r.batch = c.batch
             AND r.id = c.id AND r.outcome = 'tried'
-            WHERE c.key IN (SELECT value FROM json_each(?1)) GROUP BY 1"""
-        as_hex = sql.replace("c.key IN", "hex(c.key) IN")
-        return dict(self.rows(as_hex, (json.dumps([key.hex().upper() for key in keys]),)))
+            WHERE c.key IN ({",".join("?" * len(keys))}) GROUP BY 1"""
+        return dict(self.rows(sql, keys))
 
     def settle_batch(self, row: BatchRow, answered: Sequence[Receipt], outcomes: Mapping[str, str]) -> None:
         """Write answers of a batch together with the outcomes of its requests, all or none."""
         placed = row.study is not None and self.noted("study") == row.study
 
         def write(some: Sequence[Receipt]) -> None:
-            if some:
-                self._insert(some, placed=placed)
-                if not placed:  # the study has changed since: its calls find their answers by key
-                    self._db.execute("DELETE FROM meta WHERE name = 'study'")
+            self._insert(some, placed=placed)
             sql = "UPDATE batch_requests SET outcome = ? WHERE batch = ? AND id = ?"
             self._db.executemany(sql, [(outcome, row.id, name) for name, outcome in outcomes.items()])
 

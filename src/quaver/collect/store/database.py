@@ -187,6 +187,12 @@ class Database:
         with self._translated():
             return self._db.execute(sql, parameters).fetchall()
 
+    def value(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
+        """The first value of a query's first row; None where it has no row."""
+        with self._translated():
+            row = self._db.execute(sql, parameters).fetchone()
+        return row and row[0]
+
     @contextmanager
     def at_once(self) -> Iterator[None]:
         """Read a consistent snapshot within the block, even while another process writes."""
@@ -204,7 +210,7 @@ class Database:
             yield reader
 
     def _write_whatever_happens(
-        self, write: Callable[[], None], parts: Sequence[Callable[[], None]] = ()
+        self, write: Callable[[], object], parts: Sequence[Callable[[], object]] = ()
     ) -> None:
         """Write in one transaction; on a full disk, use the space that was set aside."""
         try:

@@ -72,8 +72,7 @@ class PlacedCalls(Database):
             SELECT f.model, sum(f.n) FROM ({ended}) r JOIN calls a ON a.response = r.id JOIN (
                 SELECT parent, model, count(*) AS n FROM conditions WHERE parent IS NOT NULL GROUP BY parent
             ) f ON f.parent = a.condition GROUP BY f.model"""
-        with self._translated():
-            return Counter(dict(self._db.execute(sql).fetchall() if has_quoting_follow_ups(self._db) else ()))
+        return Counter(dict(self.rows(sql) if has_quoting_follow_ups(self._db) else ()))
 
     def unfinished(self, *, errors: bool = True) -> set[str]:
         """The models with calls that can be asked and have no response yet."""
@@ -81,21 +80,18 @@ class PlacedCalls(Database):
         placed = f"calls a JOIN conditions c ON c.position = a.condition {but}"
         answered = f"SELECT c.model, count(*) FROM {placed}"
         wanted = "SELECT model, sum(repeats) * (SELECT count(*) FROM items) FROM conditions"
-        with self._translated():
-            left = Counter(dict(self._db.execute(f"{wanted} GROUP BY model").fetchall()))
-            left.subtract(dict(self._db.execute(f"{answered} GROUP BY c.model").fetchall()))
+        left = Counter(dict(self.rows(f"{wanted} GROUP BY model")))
+        left.subtract(dict(self.rows(f"{answered} GROUP BY c.model")))
         left.subtract(self._unfollowed(errors))
         return {model for model, calls in left.items() if calls > 0}
 
     def counts(self) -> Counts:
         """How much of the study has been answered."""
-        with self._translated():
-            answered = self._db.execute("SELECT count(*) FROM calls").fetchone()[0]
-            errors = self._db.execute(
-                "SELECT count(*) FROM responses r JOIN calls a ON a.response = r.id WHERE r.finish = 'error'"
-            ).fetchone()[0]
-            stored = int(self._db.execute("SELECT total(calls) FROM tallies").fetchone()[0])
-        return Counts(answered, errors, stored - answered)
+        answered = self.value("SELECT count(*) FROM calls")
+        errors = self.value(
+            "SELECT count(*) FROM responses r JOIN calls a ON a.response = r.id WHERE r.finish = 'error'"
+        )
+        return Counts(answered, errors, int(self.value("SELECT total(calls) FROM tallies")) - answered)
 
     def usage(self) -> dict[str, dict[str, float]]:
         """Calls, tokens and seconds of the study's stored responses, by model.
@@ -111,10 +107,7 @@ class PlacedCalls(Database):
             GROUP BY c.model"""
         names = "calls counted prompt_tokens new_prompt_tokens cached_tokens completion_tokens prompt_squares"
         names += " completion_squares seconds"
-        with self._translated():
-            return {
-                model: dict(zip(names.split(), row, strict=True)) for model, *row in self._db.execute(sql)
-            }
+        return {model: dict(zip(names.split(), row, strict=True)) for model, *row in self.rows(sql)}
 
     def note(self, name: str, value: str) -> None:
         """Store a short text under a name, unless the store is read-only."""
@@ -125,9 +118,7 @@ class PlacedCalls(Database):
 
     def noted(self, name: str) -> str | None:
         """The text that was stored under a name."""
-        with self._translated():
-            found = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-        return found[0] if found else None
+        return self.value("SELECT value FROM meta WHERE name = ?", (name,))  # type: ignore[no-any-return]
 
 
 def has_quoting_follow_ups(db: sqlite3.Connection) -> bool:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from quaver.collect.store.merged_stores import MergedStores
@@ -45,7 +44,7 @@ class Store(MergedStores):
                 known = {number: self.register(*facts) for number, facts in left.sources.items()}
                 placed = self.noted("study") == left.study
                 new = [one._replace(source=known[one.source]) for one in new]
-                self._write_fitting(new, lambda some: self._insert_left(some, placed=placed))
+                self._write_fitting(new, lambda some: self._insert(some, placed=placed))
             self._spilled.unlink(missing_ok=True)
         return sum(len(one.calls) for one in new)
 
@@ -57,11 +56,6 @@ class Store(MergedStores):
     @property
     def _spilled(self) -> Path:
         return self._path.with_suffix(".spill")
-
-    def _insert_left(self, receipts: Sequence[Receipt], *, placed: bool) -> None:
-        self._insert(receipts, placed=placed)
-        if not placed:  # the study has changed since: its calls find their answers by key
-            self._db.execute("DELETE FROM meta WHERE name = 'study'")
 
     def _new(self, left: SpillFile) -> list[Receipt]:
         """The receipts in a spill that the store lacks, at least in part."""

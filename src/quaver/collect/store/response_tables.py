@@ -30,10 +30,7 @@ __all__ = [
     "written_prompt",
 ]
 
-COLUMNS = (
-    "text, finish, error, thinking, tokens, prompt_tokens, cached_tokens, completion_tokens, latency, raw, "
-    "thinking_tokens, served_model, fingerprint"
-)
+COLUMNS = ", ".join(Response._fields)
 SUMMED = f"seed, received, {COLUMNS}"
 """The columns that a checksum covers. A wrong key, prompt or source is noticed when it is looked up."""
 
@@ -202,19 +199,6 @@ def row_of(response: Response, keys: Keys | None = None) -> tuple[Any, ...]:
 
 def response_of(row: Sequence[Any]) -> Response:
     """The response in the values of ``COLUMNS``."""
-    text, finish, error, thinking, tokens, prompt, cached, completion, latency, raw, *served = row
-    return Response(
-        text=text,
-        finish=finish,
-        error=error,
-        thinking=thinking,
-        tokens=valid_tokens(json.loads(tokens)) if tokens else (),
-        prompt_tokens=prompt,
-        cached_tokens=cached,
-        completion_tokens=completion,
-        latency=latency,
-        raw=json.loads(raw) if raw else None,
-        thinking_tokens=served[0],
-        served_model=served[1],
-        fingerprint=served[2],
-    )
+    stored = Response._make(row)
+    tokens = valid_tokens(json.loads(stored.tokens)) if stored.tokens else ()  # type: ignore[arg-type]
+    return stored._replace(tokens=tokens, raw=json.loads(stored.raw) if stored.raw else None)  # type: ignore[arg-type]

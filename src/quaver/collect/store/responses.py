@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from quaver._secrets import without_keys
-from quaver.collect.store.checksum import checksum, checksum_of_new, checksum_of_prompt, damaged
+from quaver.collect.store.checksum import checksum_of_new, checksum_of_prompt, damaged
 from quaver.collect.store.database import UNFIT
 from quaver.collect.store.disk_reserve import REPAIR
 from quaver.collect.store.placed_calls import PlacedCalls, has_quoting_follow_ups
@@ -28,15 +28,13 @@ from quaver.collect.store.response_tables import (
     WHOLE_NUMBERS,
     response_of,
     row_of,
-    written_prompt,
 )
 from quaver.collect.store.spill import Receipt
 from quaver.collect.store.tallies import count_new
 from quaver.core.annotations import SHOWN, AnswerRows, Row, Said, Values
 from quaver.core.meter import Traffic
-from quaver.core.records import Call, Request, Response
+from quaver.core.records import Call, Response
 from quaver.core.response_validation import error_line
-from quaver.core.variant_display import request_terms
 from quaver.errors import StoreError
 
 _PLACED = 5
@@ -57,26 +55,6 @@ _PART = 500
 
 _STORED_COLUMNS = STORED.split(", ")
 _LAST = 2**63 - 1
-
-
-class Adopted(NamedTuple):
-    """A response that another study collected.
-
-    Attributes:
-        request: The request of this study that it answers.
-        call: The call among the request's calls.
-        source: The number that ``register`` returned for the engine.
-        seed: The seed that was sent.
-        received: When it arrived, in seconds since 1970.
-        row: The values of ``COLUMNS``.
-    """
-
-    request: Request
-    call: Call
-    source: int
-    seed: int
-    received: float
-    row: tuple[Any, ...]
 
 
 class Responses(PlacedCalls):
@@ -163,17 +141,18 @@ class Responses(PlacedCalls):
         kept = [checksum_of_new(*one) for one in zip(seeds, received, rows, strict=True)]
         keys = [call.key for call in calls]
         columns = [keys, *others, kept, seeds, received, *zip(*rows, strict=True)]
-        self._add(columns, calls if placed else ())
+        self._add(columns, calls, placed=placed)
 
-    def _add(self, columns: Sequence[Sequence[Any]], calls: Sequence[Call]) -> None:
+    def _add(self, columns: Sequence[Sequence[Any]], calls: Sequence[Call], *, placed: bool) -> None:
         """Write responses and place their calls."""
-        rows = len(columns[0])
+        rows = len(calls)
         used = [at for at, values in enumerate(columns) if values.count(None) < rows]
         names = [_STORED_COLUMNS[at] for at in used]
         with self._counting(names) as before:
             sql = INSERT.format(columns=", ".join(names), rows="VALUES {rows}")
             self._insert_columns(sql, [columns[at] for at in used])
-        if not calls:
+        if not placed:  # the study has changed since: its calls find their answers by key
+            self._db.execute("DELETE FROM meta WHERE name = 'study'")
             return
         _, *places, parents = zip(*calls, strict=True)
         if self._last_response() == before + rows and parents.count(None) == rows:
@@ -218,37 +197,11 @@ class Responses(PlacedCalls):
 
     def add_traffic(self, source: int, traffic: Traffic) -> None:
         """Add the traffic that became no answer."""
-
-        def write() -> None:
-            self._db.execute(*self._adding_traffic(source, traffic))
-
-        self._write_whatever_happens(write)
-
-    @staticmethod
-    def _adding_traffic(source: int, traffic: Traffic) -> tuple[str, tuple[float, ...]]:
-        """The statement that adds traffic, and its values."""
         names = Traffic._fields
         sql = f"""INSERT INTO traffic (source, {", ".join(names)})
             VALUES (?, {", ".join("?" * len(names))}) ON CONFLICT (source, part) DO UPDATE SET
             {", ".join(f"{name} = {name} + excluded.{name}" for name in names)}"""
-        return sql, (source, *traffic)
-
-    def adopt(self, adopted: Sequence[Adopted]) -> None:
-        """Write responses that another study collected, all or none."""
-        if not adopted:
-            return
-        with self._translated(), self._transaction():
-            prompts = self._prompt_ids([written_prompt(one.request.prompt.messages) for one in adopted])
-            asked = [request_terms(one.request) for one in adopted]
-            terms = self._term_ids(set(asked))
-            rows = [
-                (
-                    *(one.call.key, prompt, one.source, terms[under]),
-                    *(checksum(one.seed, one.received, *one.row), one.seed, one.received, *one.row),
-                )
-                for one, prompt, under in zip(adopted, prompts, asked, strict=True)
-            ]
-            self._add(list(zip(*rows, strict=True)), [one.call for one in adopted])
+        self._write_whatever_happens(lambda: self._db.execute(sql, (source, *traffic)))
 
     def answered(self, keys: Sequence[bytes], *, errors: bool = True) -> dict[bytes, Response]:
         """Look up which keys have a response; thread-safe.
@@ -300,10 +253,9 @@ class Responses(PlacedCalls):
         sql = "SELECT max(response) FROM (SELECT response FROM calls WHERE response > ? ORDER BY 1 LIMIT ?)"
         found: list[tuple[int, int]] = []
         after = 0
-        with self._translated():
-            while (last := self._db.execute(sql, (after, answers)).fetchone()[0]) is not None:
-                found.append((after, last))
-                after = last
+        while (last := self.value(sql, (after, answers))) is not None:
+            found.append((after, last))
+            after = last
         return found
 
     def read_after(self, last: int, most: int, also: Sequence[int] = ()) -> list[tuple[int, Row]]:
@@ -317,15 +269,10 @@ class Responses(PlacedCalls):
             if also:
                 some = f"{select} WHERE c.response IN (SELECT value FROM json_each(?))"
                 found += self._db.execute(some, (json.dumps(list(also)),)).fetchall()
-        return [(row[3], self._stored(row)) for row in found]
-
-    def _stored(self, row: tuple[Any, ...]) -> Row:
-        """The response in a row of place, id, checksum, values, and the values of the quoted answer."""
-        (found,) = self._answers([row])
-        return found
+        return list(zip([row[3] for row in found], self._answers(found), strict=True)) if found else []
 
     def _answers(self, rows: Sequence[tuple[Any, ...]]) -> AnswerRows:
-        """The answers in such rows."""
+        """The answers in rows of place, id, checksum, values, and the values of the quoted answer."""
         for row in damaged(rows, _PLACED - 1, slice(_PLACED, _WHOLE)):
             raise StoreError(
                 "a stored answer has changed",
@@ -359,17 +306,15 @@ class Responses(PlacedCalls):
         """Every engine that answered, with its provenance and number of responses."""
         sql = """SELECT s.model, s.identity, s.provenance, s.started, s.reused, count(r.id)
             FROM sources s LEFT JOIN responses r ON r.source = s.id GROUP BY s.id ORDER BY s.id"""
-        with self._translated():
-            return [
-                {**json.loads(p), "model": m, "identity": i, "started": t, "reused": reused, "responses": n}
-                for m, i, p, t, reused, n in self._db.execute(sql)
-            ]
+        return [
+            {**json.loads(p), "model": m, "identity": i, "started": t, "reused": reused, "responses": n}
+            for m, i, p, t, reused, n in self.rows(sql)
+        ]
 
     def state(self) -> str:
         """A text that changes whenever a response arrives."""
-        with self._translated():
-            last = self._db.execute("SELECT max(id) FROM responses").fetchone()[0]
-            errors = self._db.execute("SELECT count(*) FROM responses WHERE finish = 'error'").fetchone()[0]
+        last = self.value("SELECT max(id) FROM responses")
+        errors = self.value("SELECT count(*) FROM responses WHERE finish = 'error'")
         return f"{last} {errors}"
 
 

@@ -21,8 +21,8 @@ from quaver.collect.store.database import is_without_tables
 from quaver.collect.store.disk_reserve import REPAIR
 from quaver.collect.store.read_only import open_to_read
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.response_tables import SUMMED, facts_of
-from quaver.collect.store.responses import Adopted
+from quaver.collect.store.response_tables import SUMMED, facts_of, written_prompt
+from quaver.collect.store.spill import Receipt
 from quaver.core.records import Call, Request
 from quaver.core.variant_display import request_terms
 from quaver.errors import StoreError
@@ -48,7 +48,7 @@ def reuse(
             wanted = {call.key: (request, call) for request in chunk for call in request.calls}
             for name, other in others.items():
                 adopted = list(_adopted(None if own else name, other, wanted, store, sources))
-                store.adopt(adopted)
+                store.write(adopted)
                 taken[name] += len(adopted)
     return +taken  # drops studies that gave none
 
@@ -59,7 +59,7 @@ def _adopted(
     wanted: dict[bytes, tuple[Request, Call]],
     store: Store,
     sources: dict[tuple[str | None, int, str], int],
-) -> Iterator[Adopted]:
+) -> Iterator[Receipt]:
     """The wanted answers that one study has; they are removed from ``wanted``."""
     found = {
         key: (source, seed, received, row)
@@ -73,7 +73,8 @@ def _adopted(
         if mark not in sources:
             identity, provenance = other.source(source)
             sources[mark] = store.register(request.model, identity, provenance, reused=name)
-        yield Adopted(request, call, sources[mark], seed, received, row)
+        messages, terms = written_prompt(request.prompt.messages), request_terms(request)
+        yield Receipt(sources[mark], messages, seed, received, terms, [call], [row])
 
 
 class Elsewhere:
