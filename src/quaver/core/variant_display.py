@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
 from quaver.core.records import Decoding, Request
@@ -38,55 +39,48 @@ def changes(before: str, after: str) -> list[Change]:
     >>> changes("Is it good?", "Is it really bad?")[1:-1]
     [Change(kind='gone', text='good'), Change(kind='new', text='really bad')]
     """
-    one, other = _TOKEN.findall(before), _TOKEN.findall(after)
-    head = _shared(one, other)
-    tail = _shared(one[head:][::-1], other[head:][::-1])
-    middle = _compared(one[head : len(one) - tail], other[head : len(other) - tail])
-    found = [Change("same", "".join(one[:head])), *middle]
-    return _merged([*found, Change("same", "".join(one[len(one) - tail :]) if tail else "")])
+    old, new = _TOKEN.findall(before), _TOKEN.findall(after)
+    head = _shared(old, new)
+    tail = _shared(old[head:][::-1], new[head:][::-1])
+    runs = _Runs()
+    runs.add(same=old[:head])
+    old_rest, new_rest = old[head : len(old) - tail], new[head : len(new) - tail]
+    if max(len(old_rest), len(new_rest)) > _LONGEST:
+        runs.add(gone=old_rest, new=new_rest)
+    else:
+        for kind, i, j, k, m in SequenceMatcher(None, old_rest, new_rest, autojunk=False).get_opcodes():
+            if kind == "equal":
+                runs.add(same=old_rest[i:j])
+            else:
+                runs.add(gone=old_rest[i:j], new=new_rest[k:m])
+    runs.add(same=old[len(old) - tail :])
+    return [Change(kind, text) for same, *pair in runs.found for kind, text in _pieces(same, *pair) if text]
 
 
-def _shared(one: Sequence[str], other: Sequence[str]) -> int:
+def _shared(old: Sequence[str], new: Sequence[str]) -> int:
     """The number of tokens that two texts share at the beginning."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False))))
 
 
-def _compared(one: Sequence[str], other: Sequence[str]) -> list[Change]:
-    if max(len(one), len(other)) > _LONGEST:
-        return [Change("gone", "".join(one)), Change("new", "".join(other))]
-    found: list[Change] = []
-    for kind, i, j, k, m in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
-        if kind == "equal":
-            found.append(Change("same", "".join(one[i:j])))
-        else:
-            found += [Change("gone", "".join(one[i:j])), Change("new", "".join(other[k:m]))]
-    return found
+class _Runs:
+    """What two texts share and where they differ, in turn; white space between two differences joins them."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[str, str, str]] = []
+
+    def add(self, *, same: Sequence[str] = (), gone: Sequence[str] = (), new: Sequence[str] = ()) -> None:
+        """Add tokens that both have, or those of one in place of those of the other."""
+        shared, before, after = "".join(same), "".join(gone), "".join(new)
+        if not (shared or before or after):
+            return
+        if not shared and len(self.found) > 1 and not self.found[-1][0].strip():
+            space, (_, gone_before, new_before) = self.found.pop()[0], self.found.pop()
+            before, after = gone_before + space + before, new_before + space + after
+        self.found.append((shared, before, after))
 
 
-def _merged(pieces: Sequence[Change]) -> list[Change]:
-    """Drop empty pieces, and join two changes that only white space separates."""
-    runs: list[list[str]] = []  # same, or gone and new
-    for kind, text in pieces:
-        if not text:
-            continue
-        same = kind == "same"
-        if runs and len(runs[-1]) == (1 if same else 2):
-            runs[-1][0 if kind != "new" else 1] += text
-        else:
-            runs.append([text] if same else [text if kind == "gone" else "", text if kind == "new" else ""])
-    found: list[Change] = []
-    at = 0
-    while at < len(runs):
-        run = runs[at]
-        while len(run) == 2 and at + 2 < len(runs) and not runs[at + 1][0].strip():
-            space, after = runs[at + 1][0], runs[at + 2]
-            run = [run[0] + space + after[0], run[1] + space + after[1]]
-            at += 2
-        kinds: tuple[Literal["same", "gone", "new"], ...] = ("same",) if len(run) == 1 else ("gone", "new")
-        found += [Change(kind, text) for kind, text in zip(kinds, run, strict=True) if text]
-        at += 1
-    return found
+def _pieces(same: str, gone: str, new: str) -> tuple[tuple[Literal["same", "gone", "new"], str], ...]:
+    return ("same", same), ("gone", gone), ("new", new)
 
 
 def marked_messages(

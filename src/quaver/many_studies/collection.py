@@ -170,22 +170,14 @@ class Collection(OpenedStudies):
             MeasureError: No study is in both, or a bound cannot be judged.
             UnknownName: No such column, level or measure.
         """
+        from quaver.comparison.bounds import read_bounds
+        from quaver.comparison.paired_comparison import Judging
         from quaver.estimation.bootstrap import Resampling
         from quaver.many_studies.collection_comparison import compare_collections
 
-        return compare_collections(
-            self,
-            after,
-            by=by,
-            reference=reference,
-            measures=measures,
-            fail_if=fail_if,
-            fail_unless=fail_unless,
-            resampling=Resampling(confidence_level, resamples),
-            margin=margin,
-            looks=looks,
-            must_see=must_see,
-        )
+        bounds, resampling = read_bounds(fail_if, fail_unless), Resampling(confidence_level, resamples)
+        judging = Judging(bounds, resampling, margin, must_see)
+        return compare_collections(self, after, judging, measures, by=by, reference=reference, looks=looks)
 
     @guarded
     def bundle(

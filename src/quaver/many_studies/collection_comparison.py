@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from quaver.comparison.bounds import Bound, read_bounds
+from quaver.comparison.bounds import Bound
 from quaver.comparison.compared_sides import Task, levels_of_one, two_studies
 from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.paired_comparison import Judging, both_asked, compared, one_alone
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Resampling
 from quaver.many_studies.opened_studies import OpenedStudies
 from quaver.study.sources.study_folder import StudyFolder
 
@@ -21,20 +20,15 @@ if TYPE_CHECKING:
 def compare_collections(
     before: OpenedStudies,
     after: OpenedStudies | None,
+    judging: Judging,
+    measures: Sequence[str] | None,
     *,
     by: str | None,
     reference: str | None,
-    measures: Sequence[str] | None,
-    fail_if: Sequence[str],
-    fail_unless: Sequence[str],
-    resampling: Resampling,
-    margin: float,
     looks: int | None,
-    must_see: float | None,
 ) -> Comparison:
     """Compare collections; arguments and errors are those of `Collection.compare`."""
-    bounds = read_bounds(fail_if, fail_unless)
-    judging = Judging(bounds, resampling, margin, must_see)
+    bounds = judging.bounds
     if after is None:
         if looks is not None:
             raise one_alone()

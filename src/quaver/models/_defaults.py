@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from quaver.core.records import Message
+from quaver.core.records import Message, Response
 
 
 class Defaults:
@@ -29,6 +29,22 @@ def sendable(text: str) -> str:
 def plain_text(messages: Sequence[Message]) -> str | None:
     """The text of a prompt that goes without a chat template; None where it goes through one."""
     return sendable(messages[0].content) if messages[0].role == "plain" else None
+
+
+def too_long(tokens: int, room: int) -> Response:
+    """The response to a prompt that is longer than the model's context."""
+    reason = f"context overflow: the prompt has {tokens} tokens, the context {room}"
+    return Response("", finish="error", error=reason, prompt_tokens=tokens)
+
+
+def before_stop(text: str, stops: Sequence[str]) -> str | None:
+    """What stands before the first of some texts; None where none of them is there.
+
+    >>> before_stop("yes. No", ["N", "."]), before_stop("yes", ["."])
+    ('yes', None)
+    """
+    places = [place for stop in stops if (place := text.find(stop)) >= 0]
+    return text[: min(places)] if places else None
 
 
 def turns(messages: Sequence[Message]) -> list[dict[str, str]]:

@@ -18,7 +18,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Decoding, Message, Request, Response
 from quaver.errors import ModelError
-from quaver.models._defaults import Defaults, plain_text, turns
+from quaver.models._defaults import Defaults, before_stop, plain_text, turns
 from quaver.models.local.extras import require
 from quaver.models.local.weights import digest, find_weights
 
@@ -199,10 +199,9 @@ class _Written:
             return False
         self.tokens += 1
         self.text += piece
-        places = [place for stop in self._stops if (place := self.text.find(stop)) >= 0]
-        if places:
-            self.text, self.stopped = self.text[: min(places)], True
-        return not places
+        if (text := before_stop(self.text, self._stops)) is not None:
+            self.text, self.stopped = text, True
+        return not self.stopped
 
 
 def _refuse(reason: str) -> None:

@@ -23,15 +23,13 @@ from typing import Any, Literal
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Message, Request, Response
 from quaver.errors import ModelError
-from quaver.models._defaults import Defaults, plain_text
+from quaver.models._defaults import Defaults, too_long
 from quaver.models.local.checkpoint import (
     Causal,
     Checkpoint,
     Read,
-    chat_text,
     ends_of,
     load_network,
-    load_tokenizer,
     pytorch,
 )
 from quaver.models.local.extras import require
@@ -126,7 +124,7 @@ class Transformers(Defaults):
 
     def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
         """The number of tokens of each prompt, including the chat template."""
-        return [len(self._tokens(prompt)) for prompt in prompts]
+        return [len(self._checkpoint.tokens(prompt)) for prompt in prompts]
 
     def close(self) -> None:
         """Release the weights."""
@@ -146,7 +144,7 @@ class Transformers(Defaults):
 
     def _answer(self, group: Sequence[Request]) -> list[list[Response]]:
         causal = self._load()
-        prompts = [self._tokens(request.prompt.messages) for request in group]
+        prompts = [self._checkpoint.tokens(request.prompt.messages) for request in group]
         fit = [place for place, prompt in enumerate(prompts) if len(prompt) < self._longest]
         answered = {}
         if fit:
@@ -155,7 +153,7 @@ class Transformers(Defaults):
                     causal, {place: (group[place], prompts[place]) for place in fit}
                 )
         return [
-            answered.get(place) or [self._too_long(prompts[place])] * len(request.calls)
+            answered.get(place) or [too_long(len(prompts[place]), self._longest)] * len(request.calls)
             for place, request in enumerate(group)
         ]
 
@@ -221,10 +219,6 @@ class Transformers(Defaults):
             )
         return responses
 
-    def _too_long(self, prompt: Sequence[int]) -> Response:
-        reason = f"context overflow: the prompt has {len(prompt)} tokens, the context {self._longest}"
-        return Response("", finish="error", error=reason, prompt_tokens=len(prompt))
-
     # ------------------------------------------------------------------ loading
 
     @cached_property
@@ -238,12 +232,8 @@ class Transformers(Defaults):
         return "mps" if torch.backends.mps.is_available() else "cpu"
 
     @cached_property
-    def _tokenizer(self) -> Any:
-        return load_tokenizer(self._checkpoint)
-
-    @cached_property
     def _words(self) -> Words:
-        return Words(self._tokenizer)
+        return Words(self._checkpoint.tokenizer)
 
     def _load(self) -> Causal:
         if self._causal is None:
@@ -252,16 +242,9 @@ class Transformers(Defaults):
             network = load_network(self._checkpoint, self._dtype, self._where)
             config = network.config.get_text_config()
             self._longest = self._context or getattr(config, "max_position_embeddings", None) or _CONTEXT
-            self._ends = ends_of(network, self._tokenizer)
+            self._ends = ends_of(network, self._checkpoint.tokenizer)
             self._causal = Causal(network)
         return self._causal
-
-    def _tokens(self, messages: Sequence[Message]) -> list[int]:
-        """A prompt as tokens, as llama.cpp's server tokenizes it."""
-        plain = plain_text(messages)
-        text = chat_text(self._tokenizer, messages, self._checkpoint.name) if plain is None else plain
-        found: list[int] = self._tokenizer(text, add_special_tokens=plain is not None)["input_ids"]
-        return found
 
 
 @contextmanager

@@ -21,10 +21,10 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 from pydantic import Field, PositiveInt
 
 from quaver.core.model import Abilities, Answered
-from quaver.core.records import Message, Request, Response
+from quaver.core.records import Message, Request
 from quaver.errors import ModelError
-from quaver.models._defaults import Defaults, plain_text
-from quaver.models.local.checkpoint import Checkpoint, chat_text, load_tokenizer
+from quaver.models._defaults import Defaults, too_long
+from quaver.models.local.checkpoint import Checkpoint
 from quaver.models.local.extras import require
 from quaver.models.local.vllm_protocol import (
     MORE_ARGUMENTS,
@@ -158,7 +158,7 @@ class VLLM(Defaults):
 
     def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
         """The number of tokens of each prompt, including the chat template."""
-        return [len(self._tokens(prompt)) for prompt in prompts]
+        return [len(self._checkpoint.tokens(prompt)) for prompt in prompts]
 
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
         """Answer many requests at once, each as soon as it is complete."""
@@ -193,9 +193,9 @@ class VLLM(Defaults):
                 if request is None:
                     drained = True
                     break
-                tokens = self._tokens(request.prompt.messages)
+                tokens = self._checkpoint.tokens(request.prompt.messages)
                 if len(tokens) >= engine.longest:
-                    yield request, [_too_long(len(tokens), engine.longest)] * len(request.calls)
+                    yield request, [too_long(len(tokens), engine.longest)] * len(request.calls)
                     continue
                 engine.submit(str(number), tokens, sampling(request, engine.vocabulary))
                 flying[str(number)] = _Flight(request, time.perf_counter())
@@ -206,22 +206,11 @@ class VLLM(Defaults):
                 room = min(most, room + samples(request))
                 yield request, responses_of(output, request, time.perf_counter() - since)
 
-    def _tokens(self, messages: Sequence[Message]) -> list[int]:
-        """A prompt as tokens, as vLLM's server tokenizes it."""
-        plain = plain_text(messages)
-        text = chat_text(self._tokenizer, messages, self._checkpoint.name) if plain is None else plain
-        found: list[int] = self._tokenizer(text, add_special_tokens=plain is not None)["input_ids"]
-        return found
-
     # ------------------------------------------------------------------ loading
 
     @cached_property
     def _device(self) -> Device:
         return vllm_device()
-
-    @cached_property
-    def _tokenizer(self) -> Any:
-        return load_tokenizer(self._checkpoint)
 
     @cached_property
     def _arguments(self) -> dict[str, Any]:
@@ -251,11 +240,6 @@ class VLLM(Defaults):
             VLLM._holder = None
             engine, self._engine = self._engine, None
             engine.close()
-
-
-def _too_long(tokens: int, room: int) -> Response:
-    reason = f"context overflow: the prompt has {tokens} tokens, the context {room}"
-    return Response("", finish="error", error=reason, prompt_tokens=tokens)
 
 
 def _cannot_repeat(device: Device) -> ModelError:

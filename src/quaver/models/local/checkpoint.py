@@ -21,7 +21,7 @@ from jinja2 import TemplateError
 
 from quaver.core.records import Decoding, Message
 from quaver.errors import ModelError, QuaverError, Unavailable
-from quaver.models._defaults import turns
+from quaver.models._defaults import plain_text, turns
 from quaver.models.local.extras import unfit_library
 from quaver.models.local.weights import BUNDLED, digest, find_weights
 
@@ -265,6 +265,22 @@ class Checkpoint:
         """The file of a model that is a single one, in GGUF's format."""
         return self._path if self._path is not None and self._path.is_file() else None
 
+    @cached_property
+    def tokenizer(self) -> Any:
+        """The model's tokenizer."""
+        pytorch()
+        from transformers import AutoTokenizer
+
+        with _loading(self.name):
+            return AutoTokenizer.from_pretrained(**self.source)
+
+    def tokens(self, messages: Sequence[Message]) -> list[int]:
+        """A prompt as tokens, as servers of such a model tokenize it."""
+        plain = plain_text(messages)
+        text = chat_text(self.tokenizer, messages, self.name) if plain is None else plain
+        tokens: list[int] = self.tokenizer(text, add_special_tokens=plain is not None)["input_ids"]
+        return tokens
+
     @property
     def source(self) -> Mapping[str, Any]:
         """Arguments for ``from_pretrained``."""
@@ -311,15 +327,6 @@ def _commit(name: str, revision: str | None) -> str:
 
 _TURN_ENDS = ("<|im_end|>", "<end_of_turn>", "<|eot_id|>", "<|end|>", "<|endoftext|>", "<|end_of_text|>")
 """Tokens that end a turn; a GGUF file names only the one that ends a text."""
-
-
-def load_tokenizer(checkpoint: Checkpoint) -> Any:
-    """Load a model's tokenizer."""
-    pytorch()
-    from transformers import AutoTokenizer
-
-    with _loading(checkpoint.name):
-        return AutoTokenizer.from_pretrained(**checkpoint.source)
 
 
 def load_network(checkpoint: Checkpoint, dtype: str, device: str) -> Any:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from quaver.core.records import Decoding, Message, Request, Response, Token
 from quaver.errors import ModelError
-from quaver.models._defaults import grammar, plain_text, sendable
+from quaver.models._defaults import before_stop, grammar, plain_text, sendable, too_long
 from quaver.models.local.checkpoint import Floats, choose, likeliest, log_probabilities
 
 
@@ -66,8 +66,7 @@ def failure_of(reply: Mapping[str, Any]) -> Response | None:
         return None
     if error.get("type") == "exceed_context_size_error":
         size, room = error.get("n_prompt_tokens"), error.get("n_ctx")
-        reason = f"context overflow: the prompt has {size} tokens, the context {room}"
-        return Response("", finish="error", error=reason, prompt_tokens=size)
+        return too_long(size, room)
     raise ModelError("llama.cpp refused a request", found=str(error.get("message"))[:300])
 
 
@@ -198,11 +197,8 @@ class Draft:
         """Whether a stop text has appeared; the answer is cut before the first."""
         if not self._decoding.stop:
             return False
-        text = self._words.text(self._tokens)
-        places = [place for stop in self._decoding.stop if (place := text.find(stop)) >= 0]
-        if places:
-            self._text = text[: min(places)]
-        return bool(places)
+        self._text = before_stop(self._words.text(self._tokens), self._decoding.stop)
+        return self._text is not None
 
     def response(self) -> Response:
         """The answer so far."""
