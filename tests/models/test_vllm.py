@@ -19,6 +19,7 @@ from quaver.collect.run.model_answers import engine_noise, probes
 from quaver.core.records import Message, Prompt, Request
 from quaver.errors import ModelError, Unavailable, UnknownName
 from quaver.models import vllm
+from quaver.models.local.checkpoint import Checkpoint
 from quaver.models.local.vllm_protocol import MORE_ARGUMENTS, Device
 from quaver.models.vllm import VLLM
 from quaver.testing.requests import TEXTS, ask, one, request
@@ -69,7 +70,7 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[PlayedEngine]]:
     monkeypatch.setattr(vllm, "require", lambda *_: None)
     monkeypatch.setattr(vllm, "vllm_device", lambda: H200)
     monkeypatch.setattr(
-        VLLM, "_tokens", lambda _, messages: list(range(len(messages[0].content.partition("\n")[0])))
+        Checkpoint, "tokens", lambda _, messages: list(range(len(messages[0].content.partition("\n")[0])))
     )
     yield PlayedEngine.made
     monkeypatch.setattr(VLLM, "_holder", None)

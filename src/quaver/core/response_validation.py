@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import is_
 from typing import Any, Final
 
-from quaver.core.records import Response, Token
+from quaver.core.records import Request, Response, Token
+from quaver.errors import ModelError
 
 MOST_TOKENS: Final = 10**9
 """More than any prompt or answer has; a higher count is not a count."""
 
-MOST_FAILED_ITEMS: Final = 20
+_MOST_FAILED: Final = 20
 """Different items, without an answer in between, after whose failures a model is given up: one text that a
 model cannot take fails with every prompt."""
 
@@ -95,6 +96,40 @@ def is_bare(response: object) -> bool:
         and response[1:_LATENCY] == _BEFORE
         and response[_LATENCY + 1 :] == _AFTER
     )
+
+
+class FailedItems:
+    """Different items that failed without an answer in between.
+
+    Args:
+        name: What failed, for the error.
+        identity: Says which model it is.
+    """
+
+    def __init__(self, name: str, identity: Callable[[], str]) -> None:
+        self._name, self._identity = name, identity
+        self._items: set[int] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._items)
+
+    def add(self, request: Request) -> None:
+        """A call of a request failed."""
+        self._items.add(request.calls[0].item)
+
+    def clear(self) -> None:
+        """A call was answered."""
+        self._items.clear()
+
+    def check(self, last: str | None) -> None:
+        """Give the model up where too many failed; the last error is quoted."""
+        if len(self._items) >= _MOST_FAILED:
+            raise ModelError(
+                f"{self._name} failed for {len(self._items)} items in a row",
+                where=printable(self._identity()),
+                found=last,
+                fix="fix the cause, then ask for the failed calls again: `quaver run --retry-errors`",
+            )
 
 
 def failed_response(error: BaseException) -> Response:

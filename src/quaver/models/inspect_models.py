@@ -16,7 +16,7 @@ from typing import Any
 
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Decoding, Message, Request, Response, Token
-from quaver.core.response_validation import MOST_FAILED_ITEMS, failed_response
+from quaver.core.response_validation import FailedItems, failed_response
 from quaver.errors import MissingKey, ModelError, SpecError
 from quaver.models._coroutines import side_by_side
 from quaver.models._defaults import Defaults, sendable
@@ -91,26 +91,18 @@ class Inspect(Defaults):
 
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
         """Keep as many calls in flight as there are connections; answers come as they finish."""
-        model, failed = self._model, set[int]()
+        model, failed = self._model, FailedItems(self._name, self.identity)
 
         async def answers(request: Request) -> list[Response]:
             return await self._answers(model, request)
 
         for request, responses in side_by_side(requests, answers, self._connections):
             if all(response.finish == "error" for response in responses):
-                failed.add(request.calls[0].item)
+                failed.add(request)
             else:
                 failed.clear()
             yield request, responses
-            self._check(len(failed), responses[-1].error)
-
-    def _check(self, failed: int, last: str | None) -> None:
-        if failed >= MOST_FAILED_ITEMS:
-            raise ModelError(
-                f"{self._name} failed for {failed} items in a row",
-                found=last,
-                fix="fix the cause, then ask for the failed calls again: `quaver run --retry-errors`",
-            )
+            failed.check(responses[-1].error)
 
     # ------------------------------------------------------------------ one request
 

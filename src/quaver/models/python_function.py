@@ -18,7 +18,7 @@ from pydantic import PositiveInt
 
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Prompt, Request, Response, constructor
-from quaver.core.response_validation import MOST_FAILED_ITEMS, failed_response, is_interrupt
+from quaver.core.response_validation import FailedItems, failed_response, is_interrupt
 from quaver.errors import ModelError
 from quaver.models._coroutines import finished, side_by_side
 from quaver.models._defaults import Defaults
@@ -171,24 +171,19 @@ class Function(Defaults):
             else ((request, [self._call(request.prompt) for _ in request.calls]) for request in requests)
         )
         clock = time.perf_counter
-        failed, group, began = set[int](), list[Answered](), clock()
+        failed = FailedItems("the function", self.identity)
+        group, began = list[Answered](), clock()
         for one in answered:
             group.append(one)
             for response in one[1]:
                 if response.finish == "error":
-                    failed.add(one[0].calls[0].item)
+                    failed.add(one[0])
                 elif failed:
                     failed.clear()
             if len(group) >= most or failed or clock() - began > _TOGETHER:
                 yield group
                 group, began = [], time.perf_counter()
-            if len(failed) >= MOST_FAILED_ITEMS:
-                raise ModelError(
-                    f"the function failed for {len(failed)} items in a row",
-                    where=self.identity(),
-                    found=one[1][-1].error,
-                    fix="fix it, then ask for the failed calls again: `quaver run --retry-errors`",
-                )
+            failed.check(one[1][-1].error)
         if group:
             yield group
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 from quaver.core.model import Answered, Checked, Grouped, Model
 from quaver.core.records import Call, Decoding, Message, Prompt, Request, Response
 from quaver.core.response_validation import (
-    MOST_FAILED_ITEMS,
+    FailedItems,
     error_line,
     failed_response,
     is_bare,
@@ -38,8 +38,8 @@ def taken_in_groups(model: Model, requests: Iterable[Request]) -> Iterator[Seque
     A request that makes the model raise gets error responses, and the model continues with the next one.
     """
     given = _Given(requests, checked=isinstance(model, Checked))
-    failed, last = set[int](), ""
-    while len(failed) < MOST_FAILED_ITEMS:
+    failed = FailedItems("the model", model.identity)
+    while True:
         try:
             for group in _groups(model, given):
                 failed.clear()
@@ -57,15 +57,9 @@ def taken_in_groups(model: Model, requests: Iterable[Request]) -> Iterator[Seque
                     where=printable(model.identity()),
                     found=error_line(error),
                 ) from error
-            failed.add(given.latest.item)
-            last = error_line(error)
+            failed.add(given.latest)
             yield from given.rest(failed_response(error))
-    raise ModelError(
-        f"the model failed for {len(failed)} items in a row",
-        where=printable(model.identity()),
-        found=last,
-        fix="fix the cause, then ask for the failed calls again: `quaver run --retry-errors`",
-    )
+            failed.check(error_line(error))
 
 
 def _groups(model: Model, requests: Iterable[Request]) -> Iterable[Sequence[object]]:
@@ -94,9 +88,9 @@ class _Given:
         self.raised: BaseException | None = None
 
     @property
-    def latest(self) -> Call:
-        """A call of the request that was drawn last, of those without an answer."""
-        return next(reversed(self.outstanding.values())).calls[0]
+    def latest(self) -> Request:
+        """The request that was drawn last, of those without an answer."""
+        return next(reversed(self.outstanding.values()))
 
     def __next__(self) -> Request:
         return next(iter(self))
