@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -43,6 +43,28 @@ errors = _Screen(stderr=True)
 def say(line: str | Text, *, on: Console = screen, style: str | None = None) -> None:
     """Print a line, however long, without breaking it."""
     on.print(line, soft_wrap=True, style=style)
+
+
+def printer(name: str, **facts: Any) -> Callable[..., None]:
+    """What prints the texts of a file in ``report/templates/terminal``, its macros, by their names.
+
+    A line is printed as one, however long; what is indented by four spaces goes on the line before.
+    """
+    from quaver.report.page_templates import template  # few commands that show little need it
+
+    texts = template(f"terminal/{name}.txt").make_module(facts)
+
+    def tell(text: str, *about: Any, on: Console = screen) -> None:
+        lines: list[str] = []
+        for line in str(getattr(texts, text)(*about)).split("\n"):
+            if line.startswith("    ") and lines:
+                lines[-1] += f" {line.strip()}"
+            elif line.strip():
+                lines.append(line)
+        for line in lines:
+            say(line, on=on)
+
+    return tell
 
 
 def show(parts: Iterable[Group]) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from quaver.cli.console import say
-from quaver.cli.run_display import shard_lines
+from quaver.cli.run_display import print_status
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 
 
@@ -22,10 +21,6 @@ def command(study: StudyArgument = HERE, function: FunctionOption = None) -> Non
     from quaver.study.merging import merge  # loads the study's parts
 
     merged = merge(open_study(study, function))
-    say(f"{merged.answered:,} of {merged.total:,} calls are answered in one store.")
-    for line in shard_lines(merged.shards):
-        say(line)
-    if merged.missing and not merged.unfinished:
-        say(f"All shards are finished, and {merged.missing:,} calls are missing: `quaver run` asks them.")
+    print_status("merged", merged)
     if merged.missing or merged.unfinished:
         raise typer.Exit(1)

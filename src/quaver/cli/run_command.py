@@ -9,9 +9,9 @@ import typer
 from quaver.cli.console import errors, say, screen
 from quaver.cli.run_display import (
     open_collection,
+    print_status,
     run_collection,
     say_making,
-    shard_line,
     show_outcome,
     watching,
     writing_events,
@@ -75,7 +75,9 @@ def command(
         _say_small(opened)
     opened.variants.make(watch=say_making)
     if shard:
-        say(shard_line(opened))
+        from quaver.study.sources.study_file_source import asking
+
+        print_status("shard", asking(opened.source))
     where = {
         "on": on,
         "address": address,

@@ -16,9 +16,9 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from quaver.cli.console import errors, plain, say, screen, show, table
+from quaver.cli.console import errors, plain, printer, say, screen, show, table
 from quaver.cli.terminal_tables import estimates_tables
-from quaver.core.number_format import duration, moment
+from quaver.core.number_format import duration
 from quaver.errors import QuaverError, StoreError
 from quaver.study.sources.named_functions import functions_of
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from quaver.report.findings.verdicts import Quality
     from quaver.study.collection.study_status import StudyStatus
     from quaver.study.session import Study
-    from quaver.study.sources.shards import ShardStatus
 
 READ_IN_PASSING = 200_000
 """Answers; more take the better part of a minute to read, which ``quaver measure`` does anyway."""
@@ -39,18 +38,6 @@ _CONDITIONS = 8
 
 _SECONDS = 15
 """Between two lines of progress, where there is no terminal."""
-
-_AGAIN = "Run again to continue."
-_RAISE = "Raise it in the study file and run again to continue."
-_ENDS = {
-    "interrupted": ("Interrupted", _AGAIN),
-    "calls": ("Stopped at the budget of calls", _RAISE),
-    "tokens": ("Stopped at the budget of tokens", _RAISE),
-    "money": ("Stopped at the budget of money", _RAISE),
-    "seconds": ("Stopped at the budget of time", _AGAIN),
-    "requests": ("Stopped after the requests of the pilot", _AGAIN),
-}
-"""Why a run ended before its end, and what to do."""
 
 REACHED = {"narrow": "as narrow as you asked", "clear": "clear of the value that you named"}
 """Ends of a collection in rounds that has what it was for."""
@@ -143,42 +130,18 @@ def say_quality(quality: Quality | None, on: Console = screen) -> None:
 def show_outcome(outcome: Outcome, study: Study, on: Console = screen) -> StudyStatus:
     """Print how a run ended, what is stored, what it cost, and how to continue; the status it leaves."""
     status = study.status()
-    for line in _collected(outcome, status):
-        say(line, on=on)
+    print_status("collected", outcome, status, on=on)
     if outcome.ended != "interrupted":
         say_quality(quality_in_passing(study, status), on)
-    if outcome.ended in REACHED:
-        left = f"{outcome.missing:,} calls of the whole design were not needed"
-        say(f"The interval is {REACHED[outcome.ended]}: {left}. {status.round_verdict}".rstrip(), on=on)
-    elif outcome.ended == "batches":
-        out = sum(one.calls for one in status.batches)
-        batches = f"{len(status.batches):,} batch{'es' * (len(status.batches) != 1)}"
-        shown = f"{out:,} calls are out in {batches}. `quaver status` shows them; run again to collect them."
-        say(shown if out else f"{outcome.missing:,} calls are left. Run again to hand them over.", on=on)
-    elif outcome.ended != "finished":
-        why, then = _ENDS[outcome.ended]
-        say(f"{why}: {outcome.missing:,} calls are left. {then}", on=on)
+    print_status("ended", outcome, status, on=on)
     return status
 
 
-def _collected(outcome: Outcome, status: StudyStatus) -> Iterator[str]:
-    """What a run collected, took and met."""
-    pace = f" in {duration(outcome.seconds)}" if outcome.done else ""
-    stored = outcome.before + outcome.reused + outcome.done
-    yield f"{outcome.done:,} answers collected{pace}; {stored:,} of {outcome.total:,} are stored."
-    if outcome.reused:
-        yield f"{outcome.reused:,} more answers were taken from other studies."
-    if outcome.tokens:
-        cost = f", ${outcome.money:,.4f}" if outcome.money else ""
-        yield f"{outcome.tokens:,.0f} tokens{cost} in all runs together."
-    if outcome.errors:
-        are = "is an error" if outcome.errors == 1 else "are errors"
-        yield f"{outcome.errors:,} of them {are}; `quaver run --retry-errors` asks again for what failed."
-        for kind, count in status.by_kind.most_common(3):
-            yield f"  {count:,} × {kind}"
-    if status.outside:
-        yield status.outside
-    yield from (f"Warning: {warning}." for warning in status.warnings)
+def print_status(text: str, *about: Any, on: Console = screen) -> None:
+    """Print a text about how far a study is, one of those in ``status.txt``."""
+    from quaver.study.forecasts.forecast import Range
+
+    printer("status", REACHED=REACHED, Range=Range)(text, *about, on=on)
 
 
 def open_collection(
@@ -265,50 +228,3 @@ def show_measures(of: Collection, names: Sequence[str] | None) -> None:
 
 def _money(spent: float | None) -> str:
     return "cost unknown" if spent is None else f"${spent:,.2f}" if spent else "free"
-
-
-def shard_lines(shards: Sequence[ShardStatus]) -> Iterator[str]:
-    """How many shards are finished, and what there is to say of each of the others."""
-    if not shards:
-        return
-    done = sum(one.state == "finished" for one in shards)
-    yield f"{done:,} of {len(shards):,} shards are finished."
-    missing = [one.shard for one in shards if one.state == "missing"]
-    if missing:
-        yield f"Missing: {', '.join(missing)}. Run them with `quaver run --shard {missing[0]}`."
-    for one in shards:
-        if one.state in ("running", "stopped"):
-            seen = f", as of {moment(one.seen)}" if one.seen else ""
-            yield (
-                f"Shard {one.shard}: {_state(one)}; {one.answered:,} of {one.calls:,} calls answered{seen}."
-            )
-
-
-def _state(one: ShardStatus) -> str:
-    if one.state == "running":
-        return f"running on {one.host}"
-    stopped = {
-        None: "killed, or its machine is gone",
-        "interrupted": "interrupted",
-        "batches": "out in batches",
-    }
-    why = stopped.get(one.ended, f"stopped at its share of the budget of {one.ended}")
-    return f"{why}; run it again"
-
-
-def shard_line(study: Study) -> str:
-    """What a shard is about to ask, and what it may spend."""
-    from quaver.study.sources.study_file_source import asking
-
-    source = asking(study.source)
-    whole, part = source.spec.budget, source.budget
-    caps = [
-        f"{value:,} of {getattr(whole, name):,} {name}"
-        for name, value in (("calls", part.calls), ("tokens", part.tokens))
-        if value is not None
-    ]
-    if part.money is not None:
-        caps.append(f"${part.money:,.2f} of ${whole.money:,.2f}")
-    share = f" Its share of the budget: {', '.join(caps)}." if caps else ""
-    total = source.experiment.calls
-    return f"Shard {source.share}: {source.calls:,} of {total:,} calls, in {source.folder}.{share}"

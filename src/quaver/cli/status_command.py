@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,13 +16,13 @@ from quaver.cli.run_display import (
     READ_IN_PASSING,
     errors_table,
     open_collection,
+    print_status,
     quality_in_passing,
     say_quality,
-    shard_lines,
     show_statuses,
 )
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
-from quaver.core.number_format import duration, moment
+from quaver.core.number_format import moment
 from quaver.errors import StoreError
 
 if TYPE_CHECKING:
@@ -99,8 +99,7 @@ def command(
         more["verdict"] = _verdict_document(verdict_in_passing(opened, status))
         print_json(asdict(status) | more)
         return
-    for line in _lines(status):
-        say(line)
+    print_status("progress", status)
     if status.by_kind:
         screen.print(errors_table(status.by_kind))
     _show_batches(status)
@@ -116,44 +115,6 @@ def _verdict_document(card: Card | None) -> dict[str, Any] | None:
     names = ("model", "field", "kind", "prompt", "classes", "groups", "reason", "next_step")
     models = [{name: getattr(one, name) for name in names} for one in card.recommendations]
     return {"lines": card.lines, "models": models}
-
-
-def _lines(status: StudyStatus) -> Iterator[str]:
-    failed = f", {status.errors:,} with an error." if status.errors else "."
-    yield f"{status.answered:,} of {status.total:,} calls are answered{failed}"
-    yield from _cost(status)
-    yield from (f"{calls:,} answers were taken from {study}." for study, calls in status.reused.items())
-    if status.waiting:
-        yield (
-            f"{status.waiting:,} answers of a run that was killed wait in responses.spill: "
-            "`quaver run` stores them and does not ask for them again."
-        )
-    if status.outside:
-        yield status.outside
-    if status.ended in REACHED:
-        why = f"The run ended because its interval is {REACHED[status.ended]}."
-        yield f"{why} {status.round_verdict}".rstrip()
-    if status.process is not None:
-        pace = f"{status.rate:,.1f} calls a second in the last minute, {duration(status.left)} left"
-        yield f"Process {status.process} is collecting: {pace if status.rate else 'nothing came in lately'}."
-    yield from shard_lines(status.shards)
-    yield from (f"Warning: {warning}." for warning in status.warnings)
-
-
-def _cost(status: StudyStatus) -> Iterator[str]:
-    """What the answers took, and what was lost on the way."""
-    if status.tokens:
-        from quaver.study.forecasts.forecast import Range
-
-        cost = "cost unknown" if status.money is None else str(Range(status.money, status.money))
-        yield f"{status.tokens:,.0f} tokens were read and written ({cost})."
-    if status.discarded:
-        yield (
-            f"{status.sent:,} requests were sent and {status.received:,} replies came; {status.discarded:,} "
-            f"became no answer and took {status.discarded_tokens:,.0f} of these tokens."
-        )
-    if status.paraphrases:
-        yield f"{status.paraphrases:,} of the calls made paraphrases; their tokens are included."
 
 
 def _show_batches(status: StudyStatus) -> None:
@@ -175,16 +136,9 @@ def _show_batches(status: StudyStatus) -> None:
         for one in status.batches
     ]
     heads = ("model", "batch", "state", "calls", "done", "since", "given up at", "expected cost")
-    calls = sum(one.calls for one in status.batches)
-    screen.print(
-        table(heads, rows, f"{calls:,} calls are out in batches; `quaver run` collects what is ready:")
-    )
-    for one in status.batches:
-        if one.note:
-            say(f"{one.name}: {one.note}")
-        if one.file:
-            results = f"{one.file.removesuffix('.jsonl')}.out.jsonl"
-            say(f"Run it: vllm run-batch -i {one.file} -o {results} --model MODEL")
+    print_status("batches", status.batches)
+    screen.print(table(heads, rows))
+    print_status("batch_notes", status.batches)
 
 
 def _show_unfinished(status: StudyStatus) -> None:

@@ -102,29 +102,22 @@ def _answers(answers: pl.DataFrame) -> object:
 
 
 def _show_differences(found: Worst) -> None:
+    from quaver.comparison.comparison_result import difference_cells
+
     screen.print()
-    heads = ("items", "number", "measure", "before", "after", "difference", "interval")
-    cells = [
-        {k: v for k, v in one.cell.items() if k not in ("items", "evaluator")} for one in found.differences
+    columns = dict.fromkeys(name for one in found.differences for name in one.cell)
+    apart = [
+        name
+        for name in columns
+        if name not in ("items", "evaluator") and len({one.cell.get(name) for one in found.differences}) > 1
     ]
-    columns = dict.fromkeys(name for cell in cells for name in cell)
-    varying = [name for name in columns if len({cell.get(name) for cell in cells}) > 1]
+    heads = ("items", "number", *apart, "measure", "before", "after", "difference", "interval")
     rows = []
-    for one, cell in zip(found.differences, cells, strict=True):
-        ends = "" if one.low is None or one.high is None else f"{one.low:+.3f} to {one.high:+.3f}"
-        before, after = (f"{one.details[side]:.3f}" for side in ("before", "after"))
+    for one in found.differences:
         which = one.cell["items"]
-        numbers = (before, after, f"{one.value:+.3f}", ends)
-        rows.append(
-            (
-                which,
-                found.counts[which],
-                *(short_name(cell.get(c, "")) for c in varying),
-                one.measure,
-                *numbers,
-            )
-        )
-    screen.print(table((*heads[:2], *varying, *heads[2:]), rows, f"Before: {found.before}"))
+        levels = [short_name(one.cell.get(name, "")) for name in apart]
+        rows.append((which, found.counts[which], *levels, one.measure, *difference_cells(one)[:4]))
+    screen.print(table(heads, rows, f"Before: {found.before}"))
 
 
 def _short(text: object, length: int) -> str:

@@ -158,6 +158,12 @@ class Comparison(Rows):
         """How many items have another label; an item of two studies counts in each."""
         return self.flips.select(*(["study"] if "study" in self.flips.columns else []), "item").n_unique()
 
+    @property
+    def changes(self) -> dict[str, int]:
+        """How many labels changed to the true one (``gain``) and from it (``loss``); empty without either."""
+        counts = dict(self.flips["change"].drop_nulls().value_counts().iter_rows())
+        return {kind: counts.get(kind, 0) for kind in ("gain", "loss")} if counts else {}
+
     def __str__(self) -> str:
         """The differences, a line each, and what came of the bounds."""
         lines = [str(one) for one in self.differences if one.value is not None]
@@ -190,7 +196,9 @@ class Comparison(Rows):
         known = [one for one in self.differences if one.value is not None]
         columns = list(dict.fromkeys(column for one in known for column in one.cell))
         heads = ("measure", *columns, self.before, self.after, "difference", "interval", "unpaired")
-        rows = [(one.measure, *(one.cell.get(c, "") for c in columns), *_cells_of(one)) for one in known]
+        rows = [
+            (one.measure, *(one.cell.get(c, "") for c in columns), *difference_cells(one)) for one in known
+        ]
         flipped = f"{self.items:,} items in both; {self.flipped:,} have another label."
         notes = [flipped, FIXED, *(f"Left out: {line}." for line in self.left_out), *self.undefined]
         return html_table(heads, rows, " ".join([*notes, *(one.verdict for one in self.judgements)]))
@@ -227,7 +235,8 @@ class Comparison(Rows):
         }
 
 
-def _cells_of(one: Estimate) -> tuple[str, ...]:
+def difference_cells(one: Estimate) -> tuple[str, ...]:
+    """Before, after, difference, its interval and that of unpaired sides, as tables of numbers show them."""
     ends = [(one.low, one.high), one.details.get("unpaired") or (None, None)]
     spans = ["" if low is None or high is None else f"{low:+.3f} to {high:+.3f}" for low, high in ends]
     return f"{one.details['before']:.3f}", f"{one.details['after']:.3f}", f"{one.value:+.3f}", *spans
@@ -248,6 +257,11 @@ class Row:
     cell: dict[str, str]
     bound: Bound | None = None
     failed: bool = False
+
+    @property
+    def is_skipped(self) -> bool:
+        """Whether there is nothing to judge."""
+        return self.verdict.kind == "undefined"
 
     @property
     def measure(self) -> str:

@@ -73,6 +73,11 @@ class Verdict:
         return LOST in self.estimate.details or bool(self.estimate.details.get(FAMILY))
 
     @property
+    def is_lost(self) -> bool:
+        """Whether it is a loss, or of a class that is no longer answered."""
+        return self.kind == "loss" or LOST in self.estimate.details
+
+    @property
     def sentence(self) -> str:
         """What it is about, and what it amounts to, in words."""
         return self.words if LOST in self.estimate.details else f"{self.subject}, {self.words}"

@@ -11,7 +11,7 @@ import jinja2
 from markupsafe import Markup
 
 from quaver.core.column_names import in_words
-from quaver.core.number_format import count, enumeration, percent, points, with_interval
+from quaver.core.number_format import count, duration, enumeration, moment, percent, points, with_interval
 from quaver.core.records import AND_PROMPT, Estimate
 from quaver.report.page_words import (
     capital,
@@ -51,6 +51,7 @@ def _environment() -> jinja2.Environment:
         "completeness": completeness,
         "correct": _correct,
         "count": count,
+        "duration": duration,
         "ends": _ends,
         "enumeration": enumeration,
         "grouped": "{:,}".format,
@@ -59,6 +60,7 @@ def _environment() -> jinja2.Environment:
         "in_words": in_words,
         "interval": interval,
         "mirrored": _mirrored,
+        "moment": moment,
         "number": number,
         "one_line": _one_line,
         "percent": percent,
