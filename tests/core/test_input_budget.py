@@ -22,6 +22,7 @@ COUNTED = {
     "models/served/batch_http.py": "replies are counted as they come",
     "models/served/http_pool.py": "replies are counted as they come",
     "view/application.py": "what is sent is counted as it comes; files of the viewer",
+    "study/imports/tool_logs.py": "members are as large as the list of members says, which is counted",
     "study/sources/gold_files.py": "content that was counted",
     "study/sources/archive.py": "members are as large as the list of members says, which is counted",
     "study/sources/outgoing_check.py": "in parts of a size, and tables of the study's own folder",

@@ -181,3 +181,14 @@ def test_what_is_no_log_is_left_to_the_tables(tmp_path: Path) -> None:
         packed.writestr("other.txt", "")
     with pytest.raises(ItemError):
         log_in(tmp_path / "odd.eval")
+
+
+def test_a_log_that_unpacks_to_more_than_is_read_is_one_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("header.json", b" " * 2000 + b"{}")
+    monkeypatch.setattr("quaver.study.imports.tool_logs.MOST_BYTES", 1000)
+    with pytest.raises(ItemError, match="more than 1,000 bytes"):
+        log_in(path)

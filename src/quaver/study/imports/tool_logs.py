@@ -8,13 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from quaver.core.input_budget import MOST_BYTES, InputBudget, parsed_json, read_file
 from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError
 from quaver.study.imports.import_options import ImportOptions
 from quaver.study.imports.label_columns import MOST_LABELS
-
-_MOST_BYTES = 2**31
-"""Bytes of JSON that a log may unpack to."""
 
 Record = Mapping[str, Any]
 
@@ -39,7 +37,7 @@ def log_in(file: Path) -> ToolLog | None:
         if ending == ".eval":
             return ToolLog("inspect-ai", _rows(file, _inspect(_unpacked(file))))
         if ending == ".json":
-            document = json.loads(file.read_text(encoding="utf-8"))
+            document = parsed_json(read_file(file))
             if isinstance(document, dict) and "eval" in document and "samples" in document:
                 return ToolLog("inspect-ai", _rows(file, _inspect(document)))
             return None
@@ -94,18 +92,17 @@ def with_roles(rows: list[Row], given: ImportOptions) -> None:
 
 def _unpacked(file: Path) -> dict[str, Any]:
     """The document of a packed log, which has a file a sample."""
+    unpacked = InputBudget(MOST_BYTES, "bytes unpacked")
     with zipfile.ZipFile(file) as packed:
         members = packed.infolist()
-        if sum(member.file_size for member in members) > _MOST_BYTES:
-            raise ItemError(
-                "this log unpacks to more than is read", where=str(file), expected="at most 2 GiB"
-            )
+        for member in members:
+            unpacked.spend(member.file_size)  # no more than that is read of it
         try:
-            document: dict[str, Any] = json.loads(packed.read("header.json"))
+            document: dict[str, Any] = parsed_json(packed.read("header.json"))
         except NotImplementedError:  # packed by Zstandard, which Python can unpack from 3.14 on
             return _unpacked_by_its_tool(file)
         names = sorted(one.filename for one in members if one.filename.startswith("samples/"))
-        document["samples"] = [json.loads(packed.read(name)) for name in names]
+        document["samples"] = [parsed_json(packed.read(name)) for name in names]
         return document
 
 
