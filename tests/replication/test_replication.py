@@ -22,7 +22,7 @@ source: Somebody (2024)
 files:
   repeats:
     file: repeats.csv
-    columns: {item: id, label: annotation, repeat: iteration, gold: truth}
+    import: {item: id, label: annotation, repeat: iteration, gold: truth}
 numbers:
   - {of: repeats, measure: accuracy, value: '0.88', low: 0.8, high: 0.9, where: Table 1}
   - {of: repeats, measure: accuracy, value: 80%, where: Table 2}
@@ -168,7 +168,7 @@ def test_a_folder_with_neither_kind_of_numbers_is_one_error(tmp_path: Path) -> N
     [
         (("of: repeats, measure: intra_pss", "of: elsewhere, measure: intra_pss"), UnknownName),
         (("measure: intra_pss", "measure: intra_ps"), UnknownName),
-        (("columns: {item: id,", "columns: {items: id,"), UnknownName),
+        (("import: {item: id,", "import: {items: id,"), UnknownName),
         (("value: ALPHA", "value: many"), SpecError),
         (("measure: intra_pss,", "measure: intra_pss, cell: {model: gpt},"), SpecError),
         (("measure: intra_pss,", "measure: intra_pss, estimate: other,"), SpecError),

@@ -21,6 +21,7 @@ _KINDS: Final = (
     ("temperature", "ka", "inter_pss"),
 )
 """What each score is of, the beginning of its columns' names, and the measure that it is."""
+_READING: Final = ("encoding", "separator", "sheet")
 
 
 def spec_of_files(folder: Path) -> PublishedSpec | None:
@@ -42,7 +43,7 @@ def spec_of_files(folder: Path) -> PublishedSpec | None:
 
 def package_numbers(name: str, path: Path, file: AnnotationFile, digits: int) -> list[PublishedNumber]:
     """The scores in a file, each with the package's interval."""
-    rows = read_table(path, file.encoding, file.separator, file.sheet)
+    rows = read_table(path, **{name: file.reading[name] for name in _READING if name in file.reading})
     return [
         PublishedNumber(
             of=name,

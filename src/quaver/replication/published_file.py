@@ -7,10 +7,11 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field, model_validator
 
+from quaver.core.options import options_in
 from quaver.design.spec.study_file import Positions, read_document
 from quaver.design.spec.yaml_file import Part, PlacedError
 from quaver.errors import SpecError, UnknownName
-from quaver.study.imports.label_columns import ROLES
+from quaver.study.imports.import_options import ImportOptions
 
 NAME: Final = "published.yaml"
 
@@ -21,16 +22,14 @@ Written = float | str
 class AnnotationFile(Part):
     """A published file of annotations."""
 
-    file: str = Field(description="Its path, seen from published.yaml.", min_length=1)
-    columns: dict[str, str | bool | list[str]] = Field(
-        {}, description="Columns by role, as `quaver import` takes them: {item: id, label: code}."
+    file: str = Field(
+        description="Its path, seen from published.yaml; or a pattern that several files fit.", min_length=1
     )
-    labels: list[str | int | float] = Field([], description="The label set, in order; all found if left out.")
-    unlabelled: list[str] = Field([], description="What the file has where there is no label.")
-    level: str = Field("nominal", description="Level of measurement: nominal, ordinal or interval.")
-    encoding: str = Field("utf-8", description="Of a text file.")
-    separator: str | None = Field(None, description="Between the cells of CSV and TSV.")
-    sheet: str | None = Field(None, description="Of a spreadsheet.")
+    reading: dict[str, Any] = Field(
+        {},
+        alias="import",
+        description="How `quaver import` takes it, by its options: {item: id, label: code, labels: [a, b]}.",
+    )
     scores: Annotated[int, Field(ge=0, le=12)] | None = Field(
         None,
         description="The scores that promptstability wrote into the file are published numbers too, to so "
@@ -89,10 +88,11 @@ def read_published(folder: Path) -> tuple[PublishedSpec, Positions]:
         problem="these are no published numbers",
         expected="keys source, files and numbers",
     )
+    known = [*options_in(ImportOptions)]
     for name, file in spec.files.items():
-        for role in file.columns:
-            if role not in ROLES:
-                raise UnknownName("role", role, ROLES, where=source.where("files", name, "columns"))
+        for option in file.reading:
+            if option not in known:
+                raise UnknownName("option", option, known, where=source.where("files", name, "import"))
     for at, number in enumerate(spec.numbers):
         if number.of not in spec.files:
             raise UnknownName("file", number.of, list(spec.files), where=source.where("numbers", at, "of"))

@@ -183,10 +183,13 @@ class _Measured:
 
 
 def _imported(file: AnnotationFile, source: Positions, home: Path) -> Study:
-    reading = ("unlabelled", "level", "encoding", "separator", "sheet")
-    options: dict[str, Any] = {**file.columns, **{name: getattr(file, name) for name in reading}}
-    labels = [str(one) for one in file.labels]
-    study, _ = import_annotations(source.path_of(file.file), home, **options, labels=labels)
+    options = dict(file.reading)
+    for name in ("labels", "unlabelled"):
+        options[name] = [str(one) for one in options.get(name, ())]
+    gold = source.home / str(options.get("gold", ""))
+    if gold.is_file():
+        options["gold"] = gold
+    study, _ = import_annotations(source.path_of(file.file), home, **options)
     return study
 
 

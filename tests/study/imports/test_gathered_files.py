@@ -126,3 +126,24 @@ def test_ids_that_meet_and_gold_that_disagrees_are_errors(tmp_path: Path) -> Non
     (tmp_path / "gold.csv").write_text("item,gold\n1,x\n1,y\n")
     with pytest.raises(ItemError, match="two true labels"):
         import_annotations(tmp_path / "labels.csv", tmp_path / "study", gold=tmp_path / "gold.csv")
+
+
+def test_a_coder_may_be_absent_from_a_file_and_a_column_of_items_may_not(tmp_path: Path) -> None:
+    (tmp_path / "p0.csv").write_text("item,anna,ben\n1,x,y\n2,y,y\n")
+    (tmp_path / "p1.csv").write_text("item,ben\n1,x\n2,y\n")
+    study, _ = import_annotations(
+        tmp_path / "*.csv", tmp_path / "study", coders=("anna", "ben"), name="{variant}.csv"
+    )
+    counts = study.annotations().group_by("model").len().sort("model").rows()
+    assert sorted(map(tuple, counts)) == [("anna", 2), ("ben", 4)]
+    (tmp_path / "p2.csv").write_text("text,ben\n1,x\n2,y\n")
+    with pytest.raises(ItemError, match="different columns"):
+        import_annotations(tmp_path / "*.csv", tmp_path / "other", coders=("anna", "ben"))
+
+
+def test_gold_is_a_column_before_it_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "truth").write_text("not read")
+    (tmp_path / "labels.csv").write_text("item,label,truth\n1,x,x\n2,y,x\n")
+    study, _ = import_annotations("labels.csv", gold=Path("truth"))
+    assert study.annotations()["gold"].to_list() == ["x", "x"]

@@ -6,7 +6,7 @@ import csv
 import glob
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from string import Formatter
 
@@ -41,40 +41,52 @@ def files_of(path: Path) -> list[Path]:
 def rows_of_files(files: Sequence[Path], options: ImportOptions, taken: list[Decision]) -> list[Row]:
     """The rows of all files, each with what its file's path, or a batch's id, says as further columns."""
     said_by = parts_of_name(options["name"], "this name") if options["name"] is not None else None
-    rows: list[Row] = []
     read = (options["encoding"], options["separator"], options["sheet"], options["columns"])
+    rows: list[Row] = []
     for file in files:
         log = log_in(file)
         own = log.rows if log else read_table(file, *read)
         if log and not rows:
+            with_roles(own, options)
             taken.append(Decision("log", file.name, f"of {log.tool}"))
-        if log and log.tool in BATCHES and said_by:
+        if said_by and log and log.tool in BATCHES:
             for row in own:
                 row.update(said_by(row.text("item")))
-            rows += own
-            continue
-        said = said_by(file.resolve().as_posix()) if said_by else {}
-        if rows and rows[0].keys() != own[0].keys() | said.keys():
-            raise ItemError(
-                "these files have different columns",
-                where=str(file),
-                expected=", ".join(rows[0]),
-                found=", ".join([*own[0], *said]),
-                fix="narrow the pattern, or import the files one by one",
-            )
-        if double := own[0].keys() & said.keys():
-            raise QuaverError(
-                "the files have a column of this name",
-                where="name",
-                expected="other names in braces than those of the columns",
-                found=", ".join(sorted(double)),
-            )
-        for row in own:
-            row.update(said)
+        elif said_by:
+            _say(own, said_by(file.resolve().as_posix()))
+        if rows and rows[0].keys() != own[0].keys():
+            _align(rows, own, {*own[0], *rows[0]} if log else {*options["coders"]}, file)
         rows += own
-    if log:
-        with_roles(rows, options)
     return rows
+
+
+def _say(rows: Sequence[Row], said: Mapping[str, str]) -> None:
+    """Give each row what its file's path says."""
+    if double := rows[0].keys() & said.keys():
+        raise QuaverError(
+            "the files have a column of this name",
+            where="name",
+            expected="other names in braces than those of the columns",
+            found=", ".join(sorted(double)),
+        )
+    for row in rows:
+        row.update(said)
+
+
+def _align(rows: Sequence[Row], own: Sequence[Row], may_lack: Collection[str], file: Path) -> None:
+    """Give the rows of one more file and those before the same columns, where these may be absent."""
+    first, other = rows[0].keys(), own[0].keys()
+    if not (first ^ other) <= set(may_lack):
+        raise ItemError(
+            "these files have different columns",
+            where=str(file),
+            expected=", ".join(first),
+            found=", ".join(other),
+            fix="narrow the pattern, or import the files one by one; only a coder's column may be absent",
+        )
+    for some, absent in ((own, first - other), (rows, other - first)):
+        for row in some:
+            row.update(dict.fromkeys(absent))
 
 
 def parts_of_name(pattern: str, what: str) -> Callable[[str], dict[str, str]]:

@@ -30,8 +30,6 @@ _SINGLE = (
     *("label", "raw", "thinking", "coder", "prompt", "original", "decoding", "repeat"),
     *("text", "gold"),
 )
-ROLES = ("item", *_SINGLE, "coders", "variant", "group", "compare", "ignore")
-"""The options that name columns."""
 _MARKS = frozenset(("true", "false", "yes", "no", "1", "0", "1.0", "0.0"))
 MOST_LABELS = 30
 """Columns with more values than these together are not taken for coders."""

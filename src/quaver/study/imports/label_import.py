@@ -109,8 +109,9 @@ def _table(path: Path, files: Sequence[Path], given: ImportOptions) -> Table:
     table.is_changed = bool(given["columns"] or given["name"] or taken)
     if len(files) > 1:
         table.taken.append(Decision("files", path.name, f"{len(files)} files"))
-    gold = given["gold"]
-    if gold is not None and str(gold) not in table.columns and Path(gold).is_file():
+    gold = str(given["gold"] or "")
+    given["gold"] = gold or None
+    if gold and gold not in table.columns and Path(gold).is_file():
         keys = given["item"] or [name for name in table.columns if is_called("item", name)][:1]
         given["gold"] = add_gold(table.rows, keys, Path(gold), given, table.taken)
         table.is_changed = True
