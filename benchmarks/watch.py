@@ -1,35 +1,44 @@
 """How often ``quaver watch`` raises an alarm, with and without a change, in simulated answers.
 
-``quiet``: nothing changes over 365 looks at 20 prompts each. ``flips``: at some look, the labels of 0.5% of
-the prompts change for good, of a model without log-probabilities; found within ten looks. ``one of 200``:
-exactly one prompt's label changes. ``shift``: log-probabilities move; found within three looks. Models
-answer every prompt as before (steady), or waver (each prompt by its own probability, 5% on average).
+What a look does to all of its answers at once is drawn first (a shift, a scale of the noise, the replica that
+serves it), then the answers, from this list of conditions alone; `quaver.watch.drift.Drift` judges them. The
+rows whose names begin with ``quiet`` change nothing; those with ``breaks`` break what the watch takes for
+granted; the others change something, and say how soon it is found. Models answer every prompt as before
+(steady), or waver (each prompt by its own probability, 5% on average).
 
-Many histories are watched side by side, with the e-processes and limits that ``quaver watch`` has. Run it as
-``python benchmarks/watch.py [HISTORIES]``.
+Run it as ``python benchmarks/watch.py [HISTORIES [WORDS [SEED]]]``, with words in the names of rows to take.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quaver.sequential.drift_evidence import LastingChange, Records
-from quaver.watch.drift import SHARES
-from quaver.watch.occasions import Canary, CanaryOptions
+from quaver.core.records import Response, Token
+from quaver.sequential.drift_evidence import Moved
+from quaver.watch.drift import Drift, reached
+from quaver.watch.occasions import Canary, CanaryAnswer, CanaryOptions
 
 OPTIONS = CanaryOptions()
 CANARY = Canary(OPTIONS, [(f"i{at}", "original", "") for at in range(OPTIONS.prompts * OPTIONS.parts)])
 SIZE = len(CANARY.pool)
-LIMITS = {name: 1 / (OPTIONS.error * share) for name, share in SHARES.items()}
+NAMES = ("no", "yes")
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+Rng = np.random.Generator
+
+
+def _never(look: int, rng: Rng) -> float:
+    return 0.0
+
+
+def _one(look: int, rng: Rng) -> float:
+    return 1.0
 
 
 @dataclass(frozen=True)
@@ -39,147 +48,209 @@ class Case:
     Attributes:
         looks: How many looks are taken.
         change: The look at which something changes; None for nothing.
-        within: Looks within which it should be found.
         wavers: Whether prompts waver.
         noise: Of log-probabilities; None if the model gives none.
-        flips: How many labels change: a share at random, or just one.
-        shift: How far log-probabilities move: the standard deviation over prompts.
+        uneven: Whether each prompt has its own noise (log-normal, sd 1).
+        shift: What a look adds to all of its log-probabilities, in units of the noise; look 0 is the first.
+        own_units: Whether it adds it in units of each prompt's own noise.
+        scale: What a look multiplies its noise by.
+        replica: How often the second of two replicas serves a look.
+        mixed: Whether either replica serves each call of the first occasion; else the first serves all.
+        labels_differ: The share of prompts that the replicas label differently.
+        values_differ: How far their log-probabilities are apart, a prompt, in units of the noise.
+        flips: How many labels change: a share at random; -1 for just one.
+        moves: How far log-probabilities move: the standard deviation over prompts.
     """
 
     looks: int
     change: int | None = None
-    within: int = 0
     wavers: bool = False
     noise: float | None = None
-    flips: float | Literal["one"] = 0.0
-    shift: float = 0.0
+    uneven: bool = False
+    shift: Callable[[int, Rng], float] = _never
+    own_units: bool = False
+    scale: Callable[[int, Rng], float] = _one
+    replica: float = 0.0
+    mixed: bool = True
+    labels_differ: float = 0.0
+    values_differ: float = 0.0
+    flips: float = 0.0
+    moves: float = 0.0
 
 
-class Histories:
-    """Watches of one kind, side by side; rows are histories, columns prompts."""
+class History:
+    """One watch."""
 
-    def __init__(self, case: Case, histories: int, seed: int) -> None:
-        self.case, self.rng = case, np.random.default_rng([seed, case.looks, case.change or 0])
-        shape = self.shape = (histories, SIZE)
-        self.often = self.rng.beta(0.05, 1.0, shape) if case.wavers else np.zeros(shape)
-        self.centre = -self.rng.exponential(0.5, shape)
-        self.flipped, self.shift = np.zeros(shape, bool), np.zeros(shape)
-        self.reference = self._other(range(SIZE))
-        self.change = LastingChange(histories * SIZE)
-        self.records = {
-            name: Records(SIZE, two_sided=name != "answers", histories=(histories,))
-            for name in ("answers", "lengths", "prices")
-        }
-        if case.noise is not None:
-            self.records["log-probabilities"] = Records(SIZE, histories=(histories,))
-        self.asked_again = 0
-
-    def _other(self, prompts: Sequence[int]) -> Bools:
-        """Whether answers are other ones than the model means to give by itself."""
-        at = list(prompts)
-        return self.flipped[:, at] ^ (self.rng.random((self.shape[0], len(at))) < self.often[:, at])
-
-    def _values(self, prompts: Sequence[int], differ: Bools) -> dict[str, Floats]:
-        at = list(prompts)
-        lengths = self.rng.poisson(6.0 - 2 * self.centre[:, at]).astype(float)
-        found = {"answers": differ.astype(float), "lengths": lengths, "prices": 80 + 4 * lengths}
-        if self.case.noise is not None:
-            noise = self.case.noise * self.rng.standard_normal(lengths.shape)
-            found["log-probabilities"] = np.round(self.centre[:, at] + self.shift[:, at] + noise, 4)
-        return found
-
-    def first(self) -> None:
-        """The first occasion."""
-        everything = range(SIZE)
-        differing = np.zeros(self.shape, int)
-        for number in range(OPTIONS.first):
-            differ = self._other(everything) ^ self.reference if number else np.zeros(self.shape, bool)
-            differing += differ
-            for name, values in self._values(everything, differ).items():
-                self.records[name].learn(everything, values)
-        self.change.learn(
-            range(differing.size), differing.ravel(), np.full(differing.size, OPTIONS.first - 1)
-        )
-
-    def look(self, number: int) -> Bools:
-        """Take a look at each history; whether it raises the alarm."""
-        prompts = CANARY.asked_at(number)
-        differ = self._other(prompts) ^ self.reference[:, prompts]
-        flat = np.arange(self.shape[0])[:, None] * SIZE + prompts
-        self.change.answer(flat.ravel().tolist(), differ.ravel())
-        alarm = np.zeros(self.shape[0], bool)
-        for name, values in self._values(prompts, differ).items():
-            alarm |= self.records[name].look(prompts, values) >= LIMITS[name]  # type: ignore[index]
-        self._confirm(flat, differ, alarm)
-        own = self.change.of(range(self.shape[0] * SIZE)).reshape(self.shape)
-        return np.asarray(alarm | (own.max(1) / SIZE >= LIMITS["labels"]))
-
-    def _confirm(self, flat: NDArray[np.int_], unclear: Bools, alarm: Bools) -> None:
-        """Ask prompts with another answer again, the steadiest first, until it is clear."""
-        left = np.full(self.shape[0], OPTIONS.confirmed)
-        unclear = unclear & ~alarm[:, None]
-        wavered = self.change.wavered
-        while (rows := np.flatnonzero(unclear.any(1) & (left > 0))).size:
-            cost = np.where(unclear[rows], wavered[flat[rows]], 1 << 30)
-            columns = cost.argmin(1)
-            at = flat[rows, columns]
-            history, prompt = at // SIZE, at % SIZE
-            other = self.flipped[history, prompt] ^ (self.rng.random(len(at)) < self.often[history, prompt])
-            differ = other ^ self.reference[history, prompt]
-            self.change.answer(at.tolist(), differ)
-            clear = self.change.of(at.tolist()) / SIZE >= LIMITS["labels"]
-            left[rows] -= 1
-            self.asked_again += len(rows)
-            unclear[rows, columns] &= differ
-            unclear[rows[clear]] = False
+    def __init__(self, case: Case, rng: Rng) -> None:
+        self.case, self.rng = case, rng
+        self.often = rng.beta(0.05, 1.0, SIZE) if case.wavers else np.zeros(SIZE)
+        self.centre = -rng.exponential(0.5, SIZE)
+        self.noise = (case.noise or 0.0) * (rng.lognormal(0.0, 1.0, SIZE) if case.uneven else np.ones(SIZE))
+        self.label = rng.random(SIZE) < 0.5
+        self.other_label = rng.random(SIZE) < case.labels_differ
+        self.other_value = case.values_differ * self.noise * rng.standard_normal(SIZE)
+        self.length = 5 + rng.poisson(6.0, SIZE)
 
     def happens(self) -> None:
         """The change."""
-        if self.case.flips == "one":
-            self.flipped[np.arange(self.shape[0]), self.rng.integers(SIZE, size=self.shape[0])] = True
+        if self.case.flips < 0:
+            self.label[self.rng.integers(SIZE)] ^= True
         else:
-            self.flipped = self.rng.random(self.shape) < self.case.flips
-        self.shift = self.case.shift * self.rng.standard_normal(self.shape)
+            self.label ^= self.rng.random(SIZE) < self.case.flips
+        self.centre = self.centre + self.case.moves * self.rng.standard_normal(SIZE)
+
+    def drawn(self, number: int, prompts: list[int], times: int = 1) -> tuple[Bools, Floats]:
+        """The labels and log-probabilities of a look, a row for each time."""
+        case, rng = self.case, self.rng
+        shift, scale = case.shift(number, rng), case.scale(number, rng)
+        second = np.full((times, len(prompts)), rng.random() < case.replica)
+        if number == 0:
+            second = (rng.random(second.shape) < case.replica) & case.mixed
+        label = self.label[prompts] ^ (rng.random(second.shape) < self.often[prompts])
+        label = label ^ (second & self.other_label[prompts])
+        unit = self.noise[prompts] if case.own_units else case.noise or 0.0
+        values = self.centre[prompts] + shift * unit + second * self.other_value[prompts]
+        values = values + scale * self.noise[prompts] * rng.standard_normal(second.shape)
+        return label, np.round(values, 4)
+
+    def look(self, number: int, prompts: list[int], times: int = 1) -> list[CanaryAnswer]:
+        """The answers of a look."""
+        label, values = self.drawn(number, prompts, times)
+        has_values = self.case.noise is not None
+        written = np.ones_like(label, int) if has_values else self.length[prompts] + 2 * label
+        return [
+            self._answer(prompt, number, time, label[time, at], values[time, at], int(written[time, at]))
+            for time in range(times)
+            for at, prompt in enumerate(prompts)
+        ]
+
+    def _answer(
+        self, prompt: int, look: int, time: int, label: np.bool_, value: float, length: int
+    ) -> CanaryAnswer:
+        said, likely = NAMES[int(label)], float(value)
+        first = Token(said, likely, tuple((name, likely) for name in NAMES))
+        tokens = () if self.case.noise is None else (first,)
+        response = Response(said, tokens=tokens, prompt_tokens=40, completion_tokens=length)
+        return CanaryAnswer(prompt, "m", look, time, said, False, response)
 
 
-def share(case: Case, histories: int, seed: int = 0) -> tuple[float, float, float]:
-    """How often the alarm came before the change, how often soon after it; what was asked again a look."""
-    watched = Histories(case, histories, seed)
-    watched.first()
-    at = np.full(histories, np.inf)
-    for look in range(1, case.looks + 1):
-        if look == case.change:
-            watched.happens()
-        at = np.where(watched.look(look) & np.isinf(at), look, at)
-    asked = watched.asked_again / histories / case.looks
-    if case.change is None:
-        return float(np.isfinite(at).mean()), 0.0, asked
-    found = (at >= case.change) & (at < case.change + case.within)
-    return float((at < case.change).mean()), float(found.mean()), asked
+def first_alarm(case: Case, rng: Rng) -> tuple[float, float]:
+    """The look of a history's first alarm, infinity for none; what it asked a look, on average."""
+    if case.noise is not None and not (case.wavers or case.flips or case.labels_differ):
+        return _of_values(case, rng), OPTIONS.prompts
+    history, drift = History(case, rng), Drift(CANARY)
+    limits = drift.thresholds()
+    everything = list(range(SIZE))
+    drift.take_in(0, history.look(0, everything, OPTIONS.first), None)
+    asked = 0
+    for number in range(1, case.looks + 1):
+        if number == case.change:
+            history.happens()
+        part = CANARY.asked_at(number)
+        suspects = [one for one in drift.suspects() if one not in part][: OPTIONS.confirmed]
+        asked += len(part) + len(suspects)
+        if reached(drift.take_in(number, history.look(number, [*part, *suspects]), None), limits):
+            return number, asked / number
+    return np.inf, asked / case.looks
 
 
+def _of_values(case: Case, rng: Rng) -> float:
+    """The same where log-probabilities alone vary: what else a watch looks at gives no evidence then."""
+    history = History(case, rng)
+    moved = Moved(history.drawn(0, list(range(SIZE)), OPTIONS.first)[1], CANARY.parts)
+    limit = Drift(CANARY).thresholds()["log-probabilities"]
+    for number in range(1, case.looks + 1):
+        if number == case.change:
+            history.happens()
+        part = CANARY.asked_at(number)
+        if moved.look(part, history.drawn(number, part)[1][0]) >= limit:
+            return number
+    return np.inf
+
+
+def autoregressive(kept: float, size: float) -> Callable[[int, Rng], float]:
+    """Shifts that follow each other, with a standard deviation."""
+    last = [0.0]
+
+    def shift(look: int, rng: Rng) -> float:
+        last[0] = (0.0 if look == 0 else kept * last[0]) + size * (1 - kept**2) ** 0.5 * rng.standard_normal()
+        return last[0]
+
+    return shift
+
+
+def normal(size: float) -> Callable[[int, Rng], float]:
+    """Shifts that are independent of each other, with a standard deviation; the first occasion's as well."""
+    return lambda look, rng: size * rng.standard_normal()
+
+
+def every_other(size: float) -> Callable[[int, Rng], float]:
+    """A scale of every other look."""
+    return lambda look, rng: size if look % 2 else 1.0
+
+
+def log_normal(spread: float) -> Callable[[int, Rng], float]:
+    """Scales that are independent of each other."""
+    return lambda look, rng: float(np.exp(spread * rng.standard_normal()))
+
+
+N = 0.05
+YEAR = 365
 CASES = {
-    "quiet, steady": Case(365, noise=0.0),
-    "quiet, wavering, log-probabilities with noise": Case(365, wavers=True, noise=0.05),
-    "quiet, wavering, no log-probabilities": Case(365, wavers=True),
-    "flips of 0.5% at look 1": Case(10, 1, 10, flips=0.005),
-    "flips of 0.5% at look 31": Case(40, 31, 10, flips=0.005),
-    "flips of 0.5% at look 31, wavering": Case(40, 31, 10, wavers=True, flips=0.005),
-    "one of 200 flips at look 1": Case(10, 1, 10, flips="one"),
-    "one of 200 flips at look 31": Case(40, 31, 10, flips="one"),
-    "one of 200 flips at look 1, wavering": Case(10, 1, 10, wavers=True, flips="one"),
-    "one of 200 flips at look 31, wavering": Case(40, 31, 10, wavers=True, flips="one"),
-    "one of 200 flips at look 301, wavering": Case(310, 301, 10, wavers=True, flips="one"),
-    "shift of 0.05 at look 1, steady": Case(3, 1, 3, noise=0.0, shift=0.05),
-    "shift of 0.05 at look 101, steady": Case(103, 101, 3, noise=0.0, shift=0.05),
-    "shift of 5 times the noise at look 31": Case(33, 31, 3, noise=0.02, shift=0.1),
-    "shift of 2 times the noise at look 31": Case(33, 31, 3, noise=0.02, shift=0.04),
+    "quiet, steady": Case(YEAR, noise=0.0),
+    "quiet, wavering, log-probabilities with noise": Case(YEAR, wavers=True, noise=N),
+    "quiet, wavering, no log-probabilities": Case(YEAR, wavers=True),
+    "quiet, shift of a third of the noise": Case(YEAR, noise=N, shift=normal(1 / 3)),
+    "quiet, shift as large as the noise": Case(YEAR, noise=N, shift=normal(1)),
+    "quiet, shift three times the noise, uneven": Case(YEAR, noise=N, shift=normal(3), uneven=True),
+    "quiet, shift in each prompt's units": Case(YEAR, noise=N, shift=normal(1), uneven=True, own_units=True),
+    "quiet, noise 1.3 times in every other look": Case(YEAR, noise=N, scale=every_other(1.3)),
+    "quiet, noise 2 times in every other look": Case(YEAR, noise=N, scale=every_other(2)),
+    "breaks, noise of each look log-normal, the first too": Case(YEAR, noise=N, scale=log_normal(0.5)),
+    "quiet, replica serves 30% of looks, 5% of labels": Case(YEAR, replica=0.3, labels_differ=0.05),
+    "quiet, replica serves 50% of looks, 20% of labels, wavering": Case(
+        YEAR, wavers=True, replica=0.5, labels_differ=0.2
+    ),
+    "quiet, replica serves 30% of looks, values": Case(YEAR, noise=N, replica=0.3, values_differ=1),
+    "breaks, replica that the first occasion missed serves 30%": Case(
+        YEAR, noise=N, replica=0.3, mixed=False, labels_differ=0.05, values_differ=2
+    ),
+    "breaks, replica that the first occasion missed serves 70%": Case(
+        YEAR, noise=N, replica=0.7, mixed=False, labels_differ=0.05, values_differ=2
+    ),
+    "quiet, shifts follow each other, 0.9": Case(YEAR, noise=N, shift=autoregressive(0.9, 1)),
+    "one of 200 flips, look 1, steady": Case(60, 1, noise=None, flips=-1),
+    "one of 200 flips, look 31, steady": Case(90, 31, flips=-1),
+    "one of 200 flips, look 31, wavering": Case(90, 31, wavers=True, flips=-1),
+    "one of 200 flips, look 301, steady": Case(360, 301, flips=-1),
+    "2% flip, look 1, steady": Case(60, 1, flips=0.02),
+    "2% flip, look 31, wavering": Case(90, 31, wavers=True, flips=0.02),
+    "10% flip, look 1, wavering": Case(60, 1, wavers=True, flips=0.1),
+    "10% flip, look 31, wavering": Case(90, 31, wavers=True, flips=0.1),
+    "half flip, look 1, wavering": Case(60, 1, wavers=True, flips=0.5),
+    "half flip, look 31, wavering": Case(90, 31, wavers=True, flips=0.5),
+    "values move by 0.05, no noise, look 1": Case(60, 1, noise=0.0, moves=0.05),
+    "values move by 0.05, no noise, look 31": Case(90, 31, noise=0.0, moves=0.05),
+    "values move by 5 times the noise, look 1": Case(60, 1, noise=0.02, moves=0.1),
+    "values move by 5 times the noise, look 31": Case(90, 31, noise=0.02, moves=0.1),
+    "values move by 5 times the noise, look 101": Case(160, 101, noise=0.02, moves=0.1),
+    "values move by 2 times the noise, look 31": Case(90, 31, noise=0.02, moves=0.04),
 }
 
 if __name__ == "__main__":
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     only = sys.argv[2] if len(sys.argv) > 2 else ""
-    for name, case in CASES.items():
-        if only in name:
-            early, found, asked = share(case, count)
-            print(f"{name}: {early:.3f} early, {found:.3f} found, {asked:.1f} asked again a look", flush=True)
+    root = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+    for row, (name, case) in enumerate(CASES.items()):
+        if only not in name:
+            continue
+        taken = [first_alarm(case, np.random.default_rng([root, row, at])) for at in range(count)]
+        when = np.array([look for look, _ in taken])
+        asked = np.mean([one for _, one in taken])
+        if case.change is None:
+            print(f"{name}: {np.isfinite(when).mean():.3f} alarms, {asked:.1f} asked a look", flush=True)
+            continue
+        late = when[when >= case.change] - case.change + 1
+        half, most = np.quantile(late, [0.5, 0.9], method="inverted_cdf")
+        early = (when < case.change).mean()
+        print(f"{name}: {early:.3f} early, found after {half:.0f} looks (half), {most:.0f} (90%)", flush=True)

@@ -1,4 +1,4 @@
-"""E-processes against the null that nothing ever changes."""
+"""E-processes against the null that nothing ever changes, with one bet a look."""
 
 from __future__ import annotations
 
@@ -7,91 +7,129 @@ from math import comb
 import numpy as np
 import pytest
 
-from quaver.sequential.drift_evidence import LastingChange, Records, stake_of_start
+from quaver.sequential.drift_evidence import LastingChange, Moved, stake_of_start
+
+PARTS = [list(range(start, start + 10)) for start in (0, 10, 20, 30)]
 
 
 def test_the_stakes_on_all_starts_are_at_most_the_whole() -> None:
     assert sum(stake_of_start(look) for look in range(1, 100_000)) < 1
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.5, 5.0])
-def test_records_hardly_ever_raise_a_false_alarm(noise: float) -> None:
-    """Values with no noise, with much, and rounded so that many tie: 20 prompts, 60 looks, 400 histories."""
-    rng = np.random.default_rng(1)
-    centre = rng.normal(size=(400, 20))
-    records, most = Records(20, histories=(400,)), np.zeros(400)
-    for _ in range(4):
-        records.learn(range(20), np.round(centre + noise * rng.standard_normal(centre.shape), 1))
-    for _ in range(60):
-        values = np.round(centre + noise * rng.standard_normal(centre.shape), 1)
-        most = np.maximum(most, records.look(range(20), values))
-    assert (most >= 20).mean() <= 0.05 + 2 * (0.05 * 0.95 / 400) ** 0.5
+def after(earlier: int, values: list[float]) -> LastingChange:
+    change = LastingChange()
+    for _ in range(earlier):
+        change.learn(0.0)
+    for value in values:
+        change.look(value)
+    return change
 
 
-def test_many_prompts_that_move_a_little_are_seen_at_once_after_a_long_time() -> None:
-    records, values = Records(20), np.full(20, 0.3)
-    for _ in range(6):
-        records.learn(range(20), values)
-    for _ in range(300):
-        records.look(range(20), values)
-    assert records.evidence < 1
-    assert records.look(range(20), values + 0.0001) > 1000
-
-
-def test_one_sided_records_see_no_fall() -> None:
-    records = Records(20, two_sided=False)
-    for _ in range(6):
-        records.learn(range(20), np.ones(20))
-    assert records.look(range(20), np.zeros(20)) <= 1
-
-
-def test_nothing_is_bet_without_a_value() -> None:
-    records = Records(2)
-    records.learn([0], [0.3])
-    before = records.look([0, 1], [np.nan, 0.7])
-    assert before == pytest.approx(1)
-    assert records.look([1], [0.7]) < 1  # it has an earlier value by now
-
-
-def test_a_prompt_that_changes_for_good_is_seen_among_many() -> None:
-    change = LastingChange(200)
-    change.learn(range(200), np.zeros(200), np.full(200, 5))
-    assert change.evidence <= 1
-    for _ in range(30):
-        change.answer([7], [True])
-    assert change.evidence > 50
+def test_a_value_that_is_larger_for_good_is_seen() -> None:
     # all bets but those of the first kind lose by construction, so this is a bound by hand
-    own = float(change.of([7])[0])
-    assert 0.35 * stake_of_start(1) * comb(35, 5) <= own <= comb(35, 5)
-    assert float(change.of([8])[0]) <= 1
+    evidence = after(5, [1.0] * 30).evidence
+    assert 0.35 * stake_of_start(1) * comb(35, 5) <= evidence <= comb(35, 5)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.5, 0.9])
-def test_a_prompt_that_always_wavered_is_no_alarm(share: float) -> None:
-    """However it is asked again after another answer: up to eight times, until the first answer returns."""
-    rng = np.random.default_rng(2)
-    runs = 400
-    change, most = LastingChange(runs), np.zeros(runs)  # each prompt is a process of its own
-    change.learn(range(runs), rng.binomial(5, share, runs), np.full(runs, 5))
-    for _ in range(10):
-        asked = np.arange(runs)
-        for _ in range(8):
-            other = rng.random(len(asked)) < share
-            change.answer(asked.tolist(), other)
-            most = np.maximum(most, change.of(range(runs)))
-            asked = asked[other]
-    assert (most >= 20).mean() <= 0.05 + 2 * (0.05 * 0.95 / runs) ** 0.5
+def test_values_that_fall_or_are_absent_are_no_evidence() -> None:
+    assert after(5, [-1.0] * 30).evidence < 1
+    assert after(5, [float("nan")] * 30).evidence == 1
 
 
-def test_a_change_that_comes_late_is_found_with_fewer_answers() -> None:
-    """The more answers a prompt has, the less others are needed: n choose k."""
+def test_a_change_that_comes_late_is_found_with_fewer_values() -> None:
+    """The more values there are, the less larger ones are needed: n choose k."""
     needed = []
     for earlier in (0, 10, 30):
-        change = LastingChange(200)
-        change.learn(range(200), np.zeros(200), np.full(200, 5))
-        for _ in range(earlier):
-            change.answer(range(200), np.zeros(200))
-        needed.append(next(k for k in range(1, 60) if change.answer([7], [True]) >= 50))
+        change = after(5, [0.0] * earlier)
+        needed.append(next(k for k in range(1, 60) if change.look(1.0) >= 10_000))
     assert needed == sorted(needed, reverse=True)
     assert needed[0] <= 22
     assert needed[-1] <= 9
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.5, 0.9])
+def test_what_always_wavered_is_no_alarm(share: float) -> None:
+    rng = np.random.default_rng(2)
+    reached = 0
+    for _ in range(400):
+        change = LastingChange()
+        for value in rng.random(5) < share:
+            change.learn(float(value))
+        reached += any(change.look(float(value)) >= 20 for value in rng.random(60) < share)
+    assert reached / 400 <= 0.05 + 2 * (0.05 * 0.95 / 400) ** 0.5
+
+
+def most_of(shift: float, scale: float, *, rounded: int = 9, looks: int = 60) -> float:
+    """How often looks that share a shift and, every other one, a scale reach 20: 100 histories."""
+    rng = np.random.default_rng(1)
+    reached = 0
+    for _ in range(100):
+        centre = rng.normal(size=40)
+        moved = Moved(
+            np.round(centre + shift * rng.standard_normal() + rng.standard_normal((6, 40)), rounded), PARTS
+        )
+        for at in range(looks):
+            prompts = PARTS[at % 4]
+            own = (scale if at % 2 else 1.0) * rng.standard_normal(10)
+            values = np.round(centre[prompts] + shift * rng.standard_normal() + own, rounded)
+            if moved.look(prompts, values) >= 20:
+                reached += 1
+                break
+    return reached / 100
+
+
+@pytest.mark.parametrize(("shift", "scale"), [(0.0, 1.0), (1 / 3, 1.0), (5.0, 1.0), (0.0, 1.3), (1.0, 2.0)])
+def test_what_is_common_to_a_look_raises_no_alarm(shift: float, scale: float) -> None:
+    assert most_of(shift, scale) <= 0.05 + 2 * (0.05 * 0.95 / 100) ** 0.5
+
+
+def test_values_that_tie_raise_no_alarm() -> None:
+    assert most_of(0.0, 1.0, rounded=0) <= 0.05
+
+
+def test_prompts_that_move_apart_are_seen() -> None:
+    rng = np.random.default_rng(3)
+    centre = rng.normal(size=40)
+    moved = Moved(centre + rng.standard_normal((6, 40)), PARTS)
+    for at in range(30):
+        prompts = PARTS[at % 4]
+        moved.look(prompts, centre[prompts] + rng.standard_normal() + rng.standard_normal(10))
+    centre += 5 * rng.standard_normal(40)
+    found = [moved.look(PARTS[at % 4], centre[PARTS[at % 4]]) >= 20 for at in range(8)]
+    assert not found[0]  # a look takes one bet, and one value among 37 is no more than that
+    assert any(found)
+
+
+def test_a_lasting_common_shift_is_evidence_where_it_is_asked_for() -> None:
+    first = np.full((6, 40), 7.0)
+    found = {}
+    for common in (False, True):
+        moved = Moved(first, PARTS, common=common)
+        for at in range(30):
+            moved.look(PARTS[at % 4], np.full(10, 7.0))
+        found[common] = max(moved.look(PARTS[at % 4], np.full(10, 9.0)) for at in range(8))
+    assert found[False] < 1
+    assert found[True] > 1000
+
+
+def test_a_share_that_rises_has_one_side() -> None:
+    first = np.zeros((6, 40))
+    first[:, :20] = 1.0
+    rises = Moved(first, PARTS, centred=False)
+    for at in range(20):
+        rises.look(PARTS[at % 2], np.zeros(10))
+    assert rises.evidence < 1
+    for at in range(8):
+        rises.look(PARTS[2 + at % 2], np.ones(10))
+    assert rises.evidence > 20
+
+
+def test_prompts_without_values_are_left_out() -> None:
+    first = np.full((6, 40), np.nan)
+    moved = Moved(first, PARTS)
+    assert moved.look(PARTS[0], np.zeros(10)) == 1
+    first[:, 0] = 0.5
+    moved = Moved(first, PARTS)
+    values = np.full(10, np.nan)
+    values[0] = 0.5
+    assert moved.look(PARTS[0], values) <= 1

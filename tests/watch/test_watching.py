@@ -10,16 +10,18 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.cli.commands import here
 from tests.studies import STUDY
 
 import quaver
 from quaver.collect.store.response_store import Store
+from quaver.core.records import Response, Token
 from quaver.errors import ModelError, QuaverError
-from quaver.watch.alarms import Looked, alarms_of
-from quaver.watch.drift import Change, Drift, Occasion
-from quaver.watch.occasions import Canary, CanaryOptions
+from quaver.watch.alarms import Alarm, Looked, alarms_of
+from quaver.watch.drift import Change, Drift, Occasion, reached
+from quaver.watch.occasions import Canary, CanaryAnswer, CanaryOptions
 from quaver.watch.watching import watch
 
 ITEMS = "id,text,truth\n" + "".join(
@@ -87,28 +89,42 @@ def test_looks_ask_the_parts_in_turn_and_nothing_again(
     assert "No alarm" in (tmp_path / "watch" / "watch.html").read_text()
 
 
-def test_one_prompt_that_changes_for_good_is_confirmed(
+def test_one_prompt_that_changes_for_good_is_asked_at_every_look(
     look: Callable[[], Looked], model: Changing, tmp_path: Path
 ) -> None:
     canary = json.loads((tmp_path / "watch" / "canary.json").read_text())["pool"]
-    model.flipped = {int(canary[0]["item"][1:])}
-    found = look()
-    (alarm,) = found.alarms
-    assert (alarm.aspect, alarm.occasion, alarm.model) == ("labels", 1, "fake")
+    changed = int(canary[0]["item"][1:])
+    model.flipped = {changed}
+    assert look().alarms == []  # a look is one observation, however sure its own answers are
+    model.asked.clear()
+    alarms: list[Alarm] = []
+    while not alarms and len(model.asked) < 200:
+        found = look()
+        assert model.asked.count(changed) == found.number - 1
+        alarms = found.alarms
+    (alarm,) = alarms
+    assert (alarm.aspect, alarm.model) == ("labels", "fake")
     assert alarm.evidence is not None
     assert alarm.threshold is not None
     assert alarm.evidence >= alarm.threshold
-    assert 5 < len(model.asked) <= 5 + SMALL.confirmed  # only the one prompt was asked again
+    assert alarm.occasion <= 20
     message = found.document()
     assert message["event"] == "quaver.watch.alarm"
-    assert message["alarms"][0]["look"] == 1
-    assert message["models"][0]["changes"][0]["item"] == canary[0]["item"]
+    assert message["alarms"][0]["look"] == found.number
+    assert message["models"][0]["changes"][0] == {
+        "item": canary[0]["item"],
+        "prompt": "original",
+        "before": message["models"][0]["changes"][0]["before"],
+        "after": message["models"][0]["changes"][0]["after"],
+        "differing": found.number,
+        "answers": 6 + found.number,
+    }
     model.flipped.clear()
     assert [one.aspect for one in look().alarms] == ["labels"]  # an alarm stays until the watch is renewed
     assert canary[0]["item"] in (tmp_path / "watch" / "watch.html").read_text()
 
 
-def test_a_single_other_answer_is_no_alarm(look: Callable[[], Looked], model: Changing) -> None:
+def test_a_single_other_answer_is_asked_again_once(look: Callable[[], Looked], model: Changing) -> None:
     answer = Changing.__call__
     wavered: list[int] = []
 
@@ -124,35 +140,68 @@ def test_a_single_other_answer_is_no_alarm(look: Callable[[], Looked], model: Ch
         found = look()
     assert found.alarms == []
     assert len(found.models[0].occasions[-1].changes) == 1
-    assert 5 < len(model.asked) <= 10  # asked again until the old answer came back
-
-
-def test_a_model_that_answers_everything_differently_is_not_asked_again(
-    look: Callable[[], Looked], model: Changing
-) -> None:
-    model.flipped = set(range(30))
-    found = look()
-    assert {one.aspect for one in found.alarms} == {"answers"}
-    assert len(model.asked) == 5  # the look's own prompts say enough
+    asked = []
+    for _ in range(2):
+        model.asked.clear()
+        assert look().alarms == []
+        asked.append(len(model.asked))
+    assert asked == [6, 5]  # the old answer came back
 
 
 def test_no_look_asks_more_than_it_may(look: Callable[..., Looked], model: Changing) -> None:
     options = CanaryOptions(prompts=5, parts=3, first=2, confirmed=7)
     look(options, renew=True)
-    model.asked.clear()
     model.flipped = set(range(30))
-    look()
-    assert len(model.asked) <= 5 + options.confirmed
+    asked = []
+    for _ in range(4):
+        model.asked.clear()
+        look()
+        asked.append(len(model.asked))
+    assert asked == [5, 10, 12, 12]  # 5 and what the looks before found, at most 7
 
 
-def test_a_watch_that_had_its_alarm_confirms_nothing_more(
+def test_a_model_that_answers_everything_differently_is_found_and_then_left_alone(
     look: Callable[[], Looked], model: Changing
 ) -> None:
     model.flipped = set(range(30))
-    look()
+    alarms: list[Alarm] = []
+    looks = 0
+    while not alarms and looks < 12:
+        model.asked.clear()
+        alarms = look().alarms
+        looks += 1
+    assert {one.aspect for one in alarms} == {"answers"}
+    assert looks <= 8
     model.asked.clear()
     look()
-    assert len(model.asked) == 5
+    assert len(model.asked) == 5  # a watch that had its alarm asks nothing besides a look's own prompts
+
+
+@pytest.mark.long
+def test_answers_that_a_look_ties_together_raise_no_alarm() -> None:
+    """A replica serves all of a look in 30% of looks; a shift moves all of a look's log-probabilities."""
+    alarms = {"replica": 0, "shift": 0}
+    for seed in range(40):
+        rng = np.random.default_rng([20261126, seed])
+        for kind in alarms:
+            canary = Canary(SMALL, [(f"i{at}", "v", "") for at in range(15)])
+            drift = Drift(canary)
+            differ, centre = rng.random(15) < 0.2, rng.normal(-1, 0.5, 15)
+            for number in range(120):
+                second, shift = rng.random() < 0.3, rng.standard_normal()
+                answers = []
+                for prompt in canary.asked_at(number):
+                    for time in range(6 if number == 0 else 1):
+                        other = rng.random() < 0.3 if number == 0 else second
+                        label = str(bool(kind == "replica" and other and differ[prompt]))
+                        likely = centre[prompt] + 0.1 * (shift * (kind == "shift") + rng.standard_normal())
+                        token = Token("a", likely, (("a", likely),))
+                        response = Response(label, tokens=(token,), completion_tokens=1)
+                        answers.append(CanaryAnswer(prompt, "m", number, time, label, False, response))
+                if reached(drift.take_in(number, answers, None), drift.thresholds()):
+                    alarms[kind] += 1
+                    break
+    assert max(alarms.values()) <= 4
 
 
 def test_the_store_is_read_once_in_a_look(
@@ -169,6 +218,8 @@ def test_the_store_is_read_once_in_a_look(
     monkeypatch.setattr(Store, "read_after", counted)
     model.flipped = {int(one) for one in range(0, 30, 7)}
     look()
+    read.clear()
+    look()
     assert sum(read) == 15 * 6 + len(model.asked)
 
 
@@ -179,16 +230,18 @@ def test_the_models_of_a_study_share_the_error() -> None:
     )
 
 
-def test_refusals_and_lengths_are_seen(look: Callable[[], Looked], model: Changing) -> None:
-    model.chats = True
-    found = [look() for _ in range(3)][-1]
+def test_lengths_are_seen(look: Callable[[], Looked], model: Changing) -> None:
+    for _ in range(20):
+        look()
+    model.chats = True  # every answer is longer by as much, which only later looks can show
+    found = [look() for _ in range(12)][-1]
     assert "lengths" in {one.aspect for one in found.alarms}
     assert "labels" not in {one.aspect for one in found.alarms}
 
 
 def test_refusals_are_seen(look: Callable[[], Looked], model: Changing) -> None:
     model.refuses = True
-    found = [look() for _ in range(3)][-1]
+    found = [look() for _ in range(9)][-1]
     assert "refusals" in {one.aspect for one in found.alarms}
 
 
@@ -264,9 +317,10 @@ def test_the_command(
     events = [json.loads(line)["event"] for line in done.stdout.splitlines()]
     assert events == ["quaver.watch.first", "quaver.watch.quiet"]
     (tmp_path / "changed").touch()
-    done = here(tmp_path, *words, monkeypatch=monkeypatch, capsys=capsys)
+    often = ("--every", "0.01s", "--looks", "12")
+    done = here(tmp_path, *words, *often, monkeypatch=monkeypatch, capsys=capsys)
     assert done.returncode == 1
-    assert json.loads(done.stdout)["alarm"] is True
+    assert json.loads(done.stdout.splitlines()[-1])["alarm"] is True
     done = here(tmp_path, *words, "--every", "often", monkeypatch=monkeypatch, capsys=capsys)
     assert done.returncode == 2
 
@@ -286,7 +340,8 @@ def test_the_report_links_the_page_of_the_watch(
     look: Callable[[], Looked], model: Changing, tmp_path: Path
 ) -> None:
     model.flipped = set(range(30))
-    look()
+    for _ in range(8):
+        look()
     study = quaver.Study.open(tmp_path, functions={"fake": model})
     study.run()
     page = study.report().read_text(encoding="utf-8")

@@ -242,13 +242,14 @@ def _how(canary: Canary) -> Iterator[str]:
     )
     yield (
         f"The canary is {count(len(canary.pool), 'prompt')} of the study, drawn at random and locked. "
-        f"On the first occasion each was asked {options.first} times; {asked}. "
-        f"Prompts with another answer are asked again at once, up to {options.confirmed} times in a look."
+        f"On the first occasion each was asked {options.first} times; {asked}. Up to {options.confirmed} "
+        "prompts whose last answer was another one are asked again at the next look."
     )
     yield (
-        "Each line of evidence is an e-process: while the model stays what it was, any of them reaches the "
-        f"level of an alarm in at most {options.error:.1%} of all watches, however long they go on. Quaver "
-        "takes answers to different prompts to waver independently of each other while nothing changes."
+        "Each line of evidence is an e-process with one bet a look: while looks are exchangeable, "
+        f"any of them reaches the level of an alarm in at most {options.error:.1%} of all watches, however "
+        "long they go on. The answers of one look may depend on each other; those of the first occasion "
+        "are taken to vary from one time of asking to the next as looks do, but for a shift common to them."
     )
 
 

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from math import nan
 from typing import Any, Final, Literal
 
+import numpy as np
+
 from quaver.collect.run.progress import Price
-from quaver.sequential.drift_evidence import LastingChange, Records
+from quaver.sequential.drift_evidence import Floats, LastingChange, Moved
 from quaver.watch.occasions import Canary, CanaryAnswer
 
 Aspect = Literal["labels", "log-probabilities", "answers", "refusals", "lengths", "prices"]
 
 SHARES: Final[Mapping[Aspect, float]] = {
-    "labels": 0.4,
-    "log-probabilities": 0.3,
-    "answers": 0.1,
-    "refusals": 0.05,
-    "lengths": 0.075,
-    "prices": 0.075,
+    "labels": 0.3,
+    "log-probabilities": 0.25,
+    "answers": 0.25,
+    "refusals": 0.1,
+    "lengths": 0.05,
+    "prices": 0.05,
 }
 """What each aspect may spend of the watch's error: a prompt whose label has changed for good; probabilities,
 labels, refusals, lengths and costs of many prompts."""
 
-_RECORDS: Final[tuple[Aspect, ...]] = ("log-probabilities", "answers", "refusals", "lengths", "prices")
+_MOVED: Final[tuple[Aspect, ...]] = ("log-probabilities", "answers", "refusals", "lengths", "prices")
 _ONE_SIDED = ("answers", "refusals")
 
 
@@ -39,7 +40,7 @@ class Change:
         variant: The variant's.
         before: What it was answered at first.
         after: What it was answered now.
-        again: How many of the answers on this occasion were not the first one, and how many there were.
+        again: How many of its answers so far were not the first one, and how many there were.
     """
 
     item: str
@@ -103,10 +104,10 @@ class Drift:
 
     def __init__(self, canary: Canary, models: int = 1) -> None:
         self._canary, self._models = canary, models
-        size = len(canary.pool)
-        self._change = LastingChange(size)
-        self._records = {name: Records(size, two_sided=name not in _ONE_SIDED) for name in _RECORDS}
+        self._labels = [LastingChange() for _ in canary.pool]
+        self._moved: dict[Aspect, Moved] = {}
         self._reference: dict[int, CanaryAnswer] = {}
+        self._differing: dict[int, list[bool]] = {}
         self._configurations: set[str] = set()
 
     def thresholds(self) -> dict[Aspect, float]:
@@ -115,63 +116,71 @@ class Drift:
         return {name: 1 / (error * share) for name, share in SHARES.items()}
 
     def take_in(self, number: int, answers: Sequence[CanaryAnswer], price: Price | None) -> Occasion:
-        """Take in an occasion."""
+        """Take in an occasion, of which a prompt's first answer counts; all of them on the first one."""
         found = Occasion(number, len(answers))
-        by_prompt: dict[int, list[CanaryAnswer]] = {}
+        rows: dict[int, dict[int, CanaryAnswer]] = {}
         for one in answers:
-            by_prompt.setdefault(one.prompt, []).append(one)
-        fresh = {prompt for prompt in by_prompt if prompt not in self._reference}
-        for prompt, some in by_prompt.items():
-            self._reference.setdefault(prompt, some[0])
-            found.labels[some[0].label] += 1
-            found.pairs.append((self._reference[prompt].label, some[0].label))
-            self._note(prompt, some, found)
-        self._learn({prompt: by_prompt[prompt] for prompt in fresh}, price)
-        if number:
-            self._bet({prompt: some for prompt, some in by_prompt.items() if prompt not in fresh}, price)
-        found.evidence = {name: float(one.evidence) for name, one in self._records.items()}
-        found.evidence["labels"] = float(self._change.evidence)
+            rows.setdefault(one.number, {})[one.prompt] = one
+        here = rows.get(0, {})
+        for row in rows.values() if number == 0 else [here]:
+            for one in row.values():
+                self._compare(one, learns=number == 0)
+        asked = [prompt for prompt in self._canary.asked_at(number) if prompt in here]
+        for prompt in asked:
+            found.labels[here[prompt].label] += 1
+            found.pairs.append((self._reference[prompt].label, here[prompt].label))
+        found.changes = [self._change(here[prompt]) for prompt in here if self._differing[prompt][-1]]
+        if number == 0:
+            self._learn([rows.get(at, {}) for at in range(self._canary.options.first)], price)
+        else:
+            for name, moved in self._moved.items():
+                moved.look(asked, self._values(name, [here[prompt] for prompt in asked], price))
+        found.evidence = {name: moved.evidence for name, moved in self._moved.items()}
+        found.evidence["labels"] = max(one.evidence for one in self._labels) / len(self._labels)
         found.served = self._new_configurations(answers, first=number == 0)
         return found
 
-    def unclear(self, answers: Sequence[CanaryAnswer]) -> list[int]:
-        """The prompts whose answers on an occasion are all other than the first one, the steadiest first."""
-        own: dict[int, list[bool]] = {}
-        for one in answers:
-            if one.prompt in self._reference:
-                own.setdefault(one.prompt, []).append(self._differs(one))
-        wavered = self._change.wavered
-        return sorted((prompt for prompt, differ in own.items() if all(differ)), key=lambda at: wavered[at])
+    def suspects(self) -> list[int]:
+        """The prompts whose last answer was another one than at first, the steadiest first."""
+        last = [prompt for prompt, differ in self._differing.items() if differ[-1]]
+        return sorted(last, key=lambda prompt: sum(self._differing[prompt]) / len(self._differing[prompt]))
 
-    def _learn(self, fresh: Mapping[int, Sequence[CanaryAnswer]], price: Price | None) -> None:
-        """Take in prompts that have no answers yet."""
-        others = [sum(map(self._differs, some)) for some in fresh.values()]
-        self._change.learn(list(fresh), others, [len(some) - 1 for some in fresh.values()])
-        for prompts, answers in _rounds(fresh):
-            for name, records in self._records.items():
-                records.learn(prompts, self._values(name, answers, price))
+    def _compare(self, one: CanaryAnswer, *, learns: bool) -> None:
+        """Hold an answer against its prompt's first one."""
+        if one.prompt not in self._reference:
+            self._reference[one.prompt], self._differing[one.prompt] = one, [False]
+            return
+        differs = self._differs(one)
+        self._differing[one.prompt].append(differs)
+        take = self._labels[one.prompt].learn if learns else self._labels[one.prompt].look
+        take(float(differs))
 
-    def _bet(self, known: Mapping[int, Sequence[CanaryAnswer]], price: Price | None) -> None:
-        """Bet on the answers of a look; what many prompts show rests on each one's first answer alone."""
-        for at, (prompts, answers) in enumerate(_rounds(known)):
-            self._change.answer(prompts, [self._differs(one) for one in answers])
-            for name, records in self._records.items() if at == 0 else ():
-                records.look(prompts, self._values(name, answers, price))
+    def _learn(self, rows: Sequence[Mapping[int, CanaryAnswer]], price: Price | None) -> None:
+        """Take in the first occasion's answers, row by row."""
+        for name in _MOVED:
+            values = np.full((len(rows), len(self._canary.pool)), nan)
+            for at, row in enumerate(rows):
+                values[at, list(row)] = self._values(name, list(row.values()), price)
+            self._moved[name] = Moved(
+                values,
+                self._canary.parts,
+                centred=name not in _ONE_SIDED,
+                common=name in ("lengths", "prices"),
+                reference=name == "answers",
+            )
 
     def _differs(self, one: CanaryAnswer) -> bool:
         return one.label != self._reference[one.prompt].label
 
-    def _note(self, prompt: int, answers: Sequence[CanaryAnswer], found: Occasion) -> None:
-        """Note a prompt with another answer than at first."""
-        others = [one for one in answers if self._differs(one)]
-        if others:
-            item, variant, _ = self._canary.pool[prompt]
-            before, again = self._reference[prompt].label, (len(others), len(answers))
-            found.changes.append(Change(item, variant, before, others[0].label, again))
+    def _change(self, one: CanaryAnswer) -> Change:
+        """What a prompt with another answer than at first was answered."""
+        item, variant, _ = self._canary.pool[one.prompt]
+        differ = self._differing[one.prompt]
+        return Change(item, variant, self._reference[one.prompt].label, one.label, (sum(differ), len(differ)))
 
-    def _values(self, name: Aspect, answers: Sequence[CanaryAnswer], price: Price | None) -> list[float]:
+    def _values(self, name: Aspect, answers: Sequence[CanaryAnswer], price: Price | None) -> Floats:
         values = [self._value(name, one, price) for one in answers]
-        return [nan if value is None else value for value in values]
+        return np.array([nan if value is None else value for value in values])
 
     def _value(self, name: Aspect, one: CanaryAnswer, price: Price | None) -> float | None:
         reference = self._reference[one.prompt]
@@ -201,14 +210,3 @@ class Drift:
             self._configurations |= served
             return []
         return new
-
-
-def _rounds(
-    by_prompt: Mapping[int, Sequence[CanaryAnswer]],
-) -> Iterator[tuple[list[int], list[CanaryAnswer]]]:
-    """Every prompt's first answer, then the second answers of those with two, and so on."""
-    for at in count():
-        some = {prompt: answers[at] for prompt, answers in by_prompt.items() if at < len(answers)}
-        if not some:
-            return
-        yield list(some), list(some.values())

@@ -29,7 +29,7 @@ from quaver.study.sources.study_file_source import StudyFile
 
 PROMPTS, PARTS, FIRST, CONFIRMED = 20, 10, 6, 40
 """By default: prompts of a look; parts of the canary, one a look; how often each prompt is asked on the first
-occasion; how often at most prompts with another answer are asked again in a look, together."""
+occasion; how many prompts at most whose last answer was another one a look asks besides."""
 
 _LOGPROBS = 20
 
@@ -42,7 +42,7 @@ class CanaryOptions:
         prompts: Prompts of a look.
         parts: Parts of the canary; each look asks one, in turn.
         first: How often each prompt is asked on the first occasion.
-        confirmed: How often at most prompts with another answer are asked again in a look, of a model.
+        confirmed: How many prompts at most whose last answer was another one a look asks a model besides.
         whole: Whether whole answers are asked for, rather than one token with its log-probabilities.
         error: How often a watch without any change may ever raise an alarm.
     """
@@ -138,13 +138,12 @@ def part_of(experiment: Experiment, canary: Canary, models: Mapping[str, Model])
             )
     used = [variants[name] for name in dict.fromkeys(variant for _, variant, _ in canary.pool)]
     options = canary.options
-    asks = max(options.first, 1 + options.confirmed)
     return replace(
         experiment,
         items=[items[name] for name in dict.fromkeys(item for item, _, _ in canary.pool)],
         variants=[replace(variant, max_tokens=None) for variant in used],
         decodings={name: _decoding(name, model, used, experiment, options) for name, model in models.items()},
-        conditions=[Condition(name, variant.id, name, asks) for name in models for variant in used],
+        conditions=[Condition(name, variant.id, name, options.first) for name in models for variant in used],
         follow_ups={},
     )
 
@@ -254,16 +253,12 @@ class Occasions:
         if not store.placed("canary"):
             store.place("canary", experiment.conditions, ids, ())
 
-    def ask(
-        self, occasion: int, name: str, prompts: Collection[int], numbers: range, only: str | None = None
-    ) -> None:
-        """Ask prompts that have no answer on this occasion yet, each as often as ``numbers`` says."""
+    def ask(self, occasion: int, name: str, prompts: Mapping[str, Collection[int]], numbers: range) -> None:
+        """Ask models prompts that have no answer on this occasion yet, each as often as ``numbers`` says."""
         identities = {one: model.identity() for one, model in self._models.items()}
         plan = Plan(self._experiment, identities, occasion=name)
         asked = {
-            one: list(self._requests(plan, one, occasion, prompts, numbers))
-            for one in self._models
-            if only in (None, one)
+            one: list(self._requests(plan, one, occasion, some, numbers)) for one, some in prompts.items()
         }
         total = sum(map(len, asked.values()))
         if total:

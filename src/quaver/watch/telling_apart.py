@@ -109,7 +109,7 @@ def tell_apart(study: Study, first: str, second: str, *, most: int = MOST, error
         raise QuaverError("a model is compared with itself", where="apart", expected="two names", found=first)
     models = {name: source.models[name] for name in (first, second)}
     whole = any(not one.abilities.logprobs for one in models.values())
-    options = CanaryOptions(prompts=max(1, most // 2), parts=1, confirmed=FIRST, whole=whole, error=error)
+    options = CanaryOptions(prompts=max(1, most // 2), parts=1, first=FIRST, whole=whole, error=error)
     canary = locked(source.experiment, options, source.spec.seed)
     time = datetime.now(UTC).isoformat(timespec="microseconds")
     files = StudyFolder(source.folder / FOLDER / time.replace(":", "").partition("+")[0])
@@ -192,7 +192,7 @@ class _Telling:
 
     def _answers(self, model: str, prompt: int, numbers: range) -> list[CanaryAnswer]:
         """A model's answers to a prompt so far, after it was asked some more."""
-        self._asked.ask(0, self._occasion, [prompt], numbers, only=model)
+        self._asked.ask(0, self._occasion, {model: [prompt]}, numbers)
         self._calls += len(numbers)
         return [one for one in self._asked.answers(model, 0) if one.prompt == prompt]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
@@ -23,8 +22,6 @@ from quaver.watch.occasions import Canary, CanaryOptions, Occasions, annotator_o
 
 _UNFINISHED = timedelta(hours=1)
 """A look that was cut off is finished within this time; later, a new one begins."""
-
-_BATCH = 5
 
 
 @guarded
@@ -126,15 +123,13 @@ class _Look:
         self.files.write("occasions.json", {"occasions": self.known})
 
     def ask(self) -> None:
-        """Ask this look's part of the canary, and confirm what is answered differently."""
+        """Ask this look's part of the canary, and what was answered differently when it was last asked."""
         number, options = self.now["number"], self.canary.options
-        prompts = self.canary.asked_at(number)
-        times = range(options.first if number == 0 else 1)
-        self.asked.ask(number, self.now["name"], prompts, times)
-        for model in self.source.models:
-            if number:
-                self._confirm(model)
-            elif not self.asked.answers(model, number):
+        part = self.canary.asked_at(number)
+        asked = {name: [*part, *self._suspects(name, part)] for name in self.source.models}
+        self.asked.ask(number, self.now["name"], asked, range(1 if number else options.first))
+        for model in () if number else self.source.models:
+            if not self.asked.answers(model, number):
                 self.known.clear()
                 self._write()
                 raise ModelError(
@@ -147,23 +142,13 @@ class _Look:
         self.now["ended"] = True
         self._write()
 
-    def _confirm(self, model: str) -> None:
-        """Ask prompts with another answer again, until it is clear or an answer is the old one."""
-        number, options = self.now["number"], self.canary.options
+    def _suspects(self, model: str, part: Sequence[int]) -> list[int]:
+        """The prompts that a look asks a model besides its part; none once there was an alarm."""
         drift, found = self._drift(model, self.known[:-1])
         thresholds = drift.thresholds()
-        while not any(reached(one, thresholds) for one in found):
-            here = self.asked.answers(model, number)
-            left = options.confirmed - sum(one.number > 0 for one in here)
-            unclear = drift.unclear(here)
-            tried = copy.deepcopy(drift).take_in(number, here, self._price(self.now, model))
-            if not unclear or left <= 0 or reached(tried, thresholds):
-                return
-            start = 1 + max(one.number for one in here if one.prompt == unclear[0])
-            numbers = range(start, start + min(left, _BATCH))
-            self.asked.ask(number, self.now["name"], unclear[:1], numbers, only=model)
-            if len(self.asked.answers(model, number)) == len(here):
-                return
+        if any(reached(one, thresholds) for one in found):
+            return []
+        return [one for one in drift.suspects() if one not in part][: self.canary.options.confirmed]
 
     def _drift(self, model: str, occasions: Sequence[Mapping[str, Any]]) -> tuple[Drift, list[Occasion]]:
         """A model's drift over some occasions from the first one on."""
