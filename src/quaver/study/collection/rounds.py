@@ -23,6 +23,7 @@ from quaver.core.records import Estimate, IntervalWarning, Request
 from quaver.core.seeds import derive
 from quaver.design.calls.experiment import Experiment
 from quaver.design.spec import UntilSpec
+from quaver.sequential.betting_interval import RARE
 from quaver.sequential.spent_error import round_sizes, tails_of_rounds, times_as_wide
 
 Grown = Literal["items", "variants", "repeats"]
@@ -84,7 +85,8 @@ class Round:
             {"cell": dict(one.cell), "value": one.value, "low": one.low, "high": one.high}
             for one in self.cells
         ]
-        return {**known, "wider": self.wider, "cells": cells}
+        betting = all("wide" in one.details for one in self.cells)
+        return {**known, "wider": self.wider, "betting": betting, "cells": cells}
 
     def __str__(self) -> str:
         width = "no interval yet" if self.width is None else f"the widest interval is {self.width:.4f} wide"
@@ -294,11 +296,12 @@ def collect_at_any_time(
         found = () if stopped else tuple(estimates(part, 1 - 2 * tail))
         width = widest(found, until.differing)
         if until.clear_of is None:
-            reached = width is not None and width <= (until.width or 0.0)
+            reached = width is not None and width <= (until.width or 0.0) and not any(map(is_rough, found))
         else:
             reached = is_clear(found, until.clear_of)
         over = stopped or reached or part == whole
-        wider = times_as_wide(tail, ERROR / 2)
+        spent = times_as_wide(tail, ERROR / 2)
+        wider = max((float(one.details.get("wide", spent)) for one in found), default=spent)
         rounds.append(Round(part, outcome.done, width, None if over else "items", wider, found))
         tell(len(rounds), rounds[-1])
         if over:
@@ -314,9 +317,14 @@ def is_clear(estimates: Sequence[Estimate], value: float) -> bool:
         one.low is not None
         and one.high is not None
         and not one.low <= value <= one.high
-        and not any(isinstance(warning, IntervalWarning) for warning in one.warnings)
+        and not is_rough(one)
         for one in estimates
     )
+
+
+def is_rough(one: Estimate) -> bool:
+    """Whether a warning is about its interval."""
+    return any(isinstance(warning, IntervalWarning) for warning in one.warnings)
 
 
 _WORDS_MOST = 5
@@ -360,14 +368,26 @@ def _at_any_time(until: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], 
         None: "The collection was then cut off.",
     }.get(ended, f"The collection then stopped ({ended}).")
     sizes = ", ".join(f"{one.get('items', 0):,}" for one in rounds)
+    holds = _BETTING if last.get("betting") else _SPENDING
     return (
         f"Answers were collected in rounds until the interval of {measure} was {goal} in every cell. The "
-        f"number of items of each round was fixed beforehand, and they were drawn at random ({sizes}). The "
-        "rounds share an error of 5% in proportion to their items (linear alpha spending; Kim & DeMets "
-        "1987), so that in 95% of such studies the intervals of all rounds contain a cell's true value, "
-        f"whichever round is the last. {anytime_verdict(until, last)} {why} The other intervals of this "
-        "report do not allow for the choice of when to stop."
+        f"number of items of each round was fixed beforehand, and they were drawn at random ({sizes}). "
+        f"{holds} {anytime_verdict(until, last)} {why} The other intervals of this report do not allow "
+        "for the choice of when to stop."
     )
+
+
+_BETTING = (
+    "The intervals are betting confidence sequences (Waudby-Smith & Ramdas 2024): as the measure is a mean "
+    "over items of values with a smallest and a largest one, those of all rounds together contain a cell's "
+    "true value in at least 95% of such studies, whichever round is the last."
+)
+_SPENDING = (
+    "The rounds share an error of 5% in proportion to their items (linear alpha spending; Kim & DeMets "
+    "1987): where the estimates of the rounds are jointly normal, their intervals all contain a cell's true "
+    "value in 95% of such studies, whichever round is the last. No round of fewer than "
+    f"{RARE} texts with the rarest label could end the collection."
+)
 
 
 def anytime_verdict(until: Mapping[str, Any], last: Mapping[str, Any]) -> str:

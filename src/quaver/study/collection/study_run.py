@@ -11,6 +11,8 @@ from importlib import import_module
 from itertools import islice
 from typing import Any
 
+import polars as pl
+
 from quaver.collect.run.model_answers import Noise, engine_noise
 from quaver.collect.run.progress import Outcome, Progress
 from quaver.collect.run.writer import Journal
@@ -21,9 +23,11 @@ from quaver.core.records import Estimate, Request
 from quaver.design.spec import MeasureSpec, RunSpec, UntilSpec
 from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError
+from quaver.sequential.betting_interval import RARE, held_together, too_rare
 from quaver.study.analysis.study_measures import asked_until, measurable, measurement
 from quaver.study.collection.round_of_calls import Collecting, Keep, RunAsked, rehearse, reused_folders
 from quaver.study.collection.rounds import (
+    ERROR,
     Design,
     Part,
     Round,
@@ -152,6 +156,16 @@ def run(study: StudyFile, asked: RunAsked) -> Outcome:
         return record.end(outcome)
 
 
+_CATEGORIES = ("nominal", "ordinal")
+"""Levels of measurement at which a label can be rare."""
+
+
+def _texts_with_the_rarest(frame: pl.DataFrame) -> int:
+    """How many items have an answer with the label that the fewest have."""
+    having = frame.drop_nulls("label").group_by("label").agg(pl.col("item").n_unique())
+    return int(having["item"].min() or 0)  # type: ignore[arg-type]
+
+
 def run_part(study: StudyFile, keep: Keep) -> Outcome:
     """Ask what is wanted of a study, as `run` does."""
     return run(study, RunAsked(lambda progress: None, keep=keep))
@@ -172,15 +186,20 @@ def _run_in_rounds(
         outcomes.append(collecting.ask(keep=lambda request: design.request(part, request)))
         return outcomes[-1]
 
-    def estimates(part: Part, **other: Any) -> list[Estimate]:
-        frame = design.annotations(part, measurable(study))
+    def answers(part: Part) -> pl.DataFrame:
+        return design.annotations(part, measurable(study))
+
+    def estimates(frame: pl.DataFrame, **other: Any) -> list[Estimate]:
         return measurement(study, asked, frame, ("until",)).of(frame, **other)
 
     def width(part: Part) -> float | None:
-        return widest(estimates(part), until.differing)
+        return widest(estimates(answers(part)), until.differing)
 
     def at(part: Part, level: float) -> list[Estimate]:
-        return estimates(part, confidence_level=level)
+        frame = answers(part)
+        found = estimates(frame, confidence_level=level, keep=("draws", "distribution"))
+        texts = _texts_with_the_rarest(frame) if study.experiment.labels.level in _CATEGORIES else RARE
+        return [held_together(one, ERROR) or too_rare(one, texts) for one in found]
 
     def tell(number: int, one: Round) -> None:
         journal.round(number, str(one), **one.document())
