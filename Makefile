@@ -106,7 +106,7 @@ damage: setup
 mutants: setup
 	$(BIN)/python -m tests.planted.run
 
-# Every measure on simulated studies whose truth is known, for hours; it goes on where it was stopped:
+# Every measure on simulated studies whose truth is known, for up to two hours; it goes on where it was stopped:
 # make certify, make certify MEASURE=accuracy, make certify CELLS=3, make certify WHOLE=1
 certify: setup
 	$(BIN)/python -m tools.certificate $(if $(WHOLE),--whole) $(if $(MEASURE),--measure $(MEASURE)) \

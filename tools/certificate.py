@@ -3,7 +3,8 @@
 It takes every measure of simulated studies whose truth is known (`tools.certifying.gate`), goes on where
 it was stopped (``.certification/``, a folder for each commit), and writes ``docs/certification.json``, the
 pictures and the summary in ``docs/certification.md``. The exit status is 1 where a line of the certificate
-fails. ``--draw`` draws again what the file says.
+fails. ``--draw`` judges the file's numbers again, and draws them. A certificate is made by one commit:
+nothing is written where tracked files differ from it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import argparse
 import json
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -21,7 +21,7 @@ from typing import Any
 
 import altair as alt
 
-from quaver.certification.coverage import COVERED, REJECTED, WIDTH
+from quaver.certification.coverage import COVERED, FEW, NOMINAL, REJECTED, WIDTH, judged
 from quaver.report.charts.plane import svg_text
 from quaver.report.charts.theme import DATA, INK, RULE, SOFT, finished, inline
 from tools.certifying import gate
@@ -51,9 +51,30 @@ def document(lines: Sequence[Line], *, commit: str, seed: int, resamples: int, w
         "resamples": resamples,
         "seed": seed,
         "grid": "whole" if whole else "every pair of levels",
+        "verdicts": verdicts(lines),
         "columns": columns,
         "rows": [[one[name] for name in columns] for one in lines],
     }
+
+
+def verdicts(lines: Sequence[Line]) -> dict[str, dict[str, Any]]:
+    """Of each verdict, how many lines there are, and what their intervals cover: least, on average."""
+    found: dict[str, dict[str, Any]] = {}
+    for verdict in _COLOURS:
+        some = [one for one in lines if one["verdict"] == verdict]
+        covers = _covers(some)
+        mean = round(sum(covers) / len(covers), 4) if covers else None
+        found[verdict] = {"lines": len(some), "coverage_least": min(covers, default=None), "coverage": mean}
+    return found
+
+
+def _covers(lines: Sequence[Line]) -> list[float]:
+    """What the intervals of lines cover, of those with as many intervals as a verdict takes."""
+    return [
+        one["coverage"]
+        for one in lines
+        if one["coverage"] is not None and one["interval"] * one["replications"] * one["places"] >= FEW
+    ]
 
 
 def written(made: Mapping[str, Any]) -> str:
@@ -71,7 +92,6 @@ def lines_in(made: Mapping[str, Any]) -> list[dict[str, Any]]:
 def summary(made: Mapping[str, Any]) -> str:
     """The words and the table of the page."""
     lines = lines_in(made)
-    counts = Counter(one["verdict"] for one in lines)
     cells = len({one["cell"] for one in lines})
     fine = [one for one in lines if one["coverage"] is not None and 0.93 <= one["coverage"] <= 0.97]
     warned = sum((one["unwarned"] or 0) < 0.5 for one in fine)
@@ -81,20 +101,22 @@ def summary(made: Mapping[str, Any]) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in made["versions"].items())
     text = [
         f"Made on {made['made']} at commit `{made['commit'][:12]}` ({versions}): {cells} populations, up to "
-        f"{made['replications']} simulated studies of each (Monte-Carlo error at 95%: {error:.1f} points), "
-        f"{len(lines):,} lines. {counts['pass']:,} pass, {counts['wide']:,} are wide, {counts['warned']:,} "
-        f"miss with a warning, {counts['fail']:,} fail, {counts['open']:,} have too few estimates to tell. "
+        f"{made['replications']} simulated studies of each (Monte-Carlo error at 95%: {error:.1f} points). "
+        f"{_all_verdicts(lines)} "
         f"Of the {len(fine):,} lines that cover 93 to 97%, {warned:,} carry a warning in most studies. "
         f"Intervals are {width:.2f} times as wide as an oracle's on average.",
         "",
-        "| measure | estimand | coverage: least, median | width: median | most rejections | lines | fail |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "Below each verdict: how many lines, and the least that their intervals cover.",
+        "",
+        f"| measure | estimand | coverage: least, median | width: median | most rejections | "
+        f"{' | '.join(_COLOURS)} |",
+        "| --- " * (5 + len(_COLOURS)) + "|",
     ]
     by: dict[tuple[str, str], list[Line]] = {}
     for one in lines:
         by.setdefault((one["measure"], one["estimand"]), []).append(one)
     for (measure, estimand), some in sorted(by.items()):
-        covers = sorted(one["coverage"] for one in some if one["coverage"] is not None)
+        covers = sorted(_covers(some))
         widths = sorted(one["width"] for one in some if one["width"] is not None)
         errors = [one["rejected"] for one in some if one["rejected"] is not None]
         text.append(
@@ -102,9 +124,39 @@ def summary(made: Mapping[str, Any]) -> str:
             + (f"{covers[0]:.0%}, {covers[len(covers) // 2]:.0%}" if covers else "")
             + f" | {f'{widths[len(widths) // 2]:.2f}' if widths else ''}"
             + f" | {f'{max(errors):.1%}' if errors else ''}"
-            + f" | {len(some)} | {sum(one['verdict'] == 'fail' for one in some) or ''} |"
+            + f" | {' | '.join(_cell(one) for one in verdicts(some).values())} |"
         )
     return "\n".join(text)
+
+
+_SAID = {
+    "pass": "pass",
+    "wide": "pass but are wide",
+    "warned": "miss with a warning",
+    "fail": "fail",
+    "open": "are open",
+}
+
+
+def _all_verdicts(lines: Sequence[Line]) -> str:
+    """The counts of all verdicts in one sentence, with what the lines cover."""
+    parts = []
+    for verdict, found in verdicts(lines).items():
+        covers, least = found["coverage"], found["coverage_least"]
+        beside = "" if covers is None else f" (covering {covers:.1%} on average, {least:.1%} at least)"
+        parts.append(f"{found['lines']:,} {_SAID[verdict]}{beside}")
+    few = sum(one["verdict"] == "open" and not _covers([one]) for one in lines)
+    return (
+        f"Of {len(lines):,} lines {', '.join(parts[:-1])}, and {parts[-1]}; {few:,} of these have no "
+        f"interval or test, or fewer than {FEW} intervals."
+    )
+
+
+def _cell(found: Mapping[str, Any]) -> str:
+    if not found["lines"]:
+        return ""
+    least = found["coverage_least"]
+    return f"{found['lines']}" + ("" if least is None else f": {least:.0%}")
 
 
 def picture(
@@ -153,7 +205,7 @@ def draw(made: Mapping[str, Any]) -> None:
     """Write the pictures, and the summary into the page."""
     lines = lines_in(made)
     pictures = {
-        "coverage": ("How often 95% intervals hold the truth", "coverage", (0.95, COVERED), (0.5, 1.0)),
+        "coverage": ("How often 95% intervals hold the truth", "coverage", (NOMINAL, COVERED), (0.5, 1.0)),
         "width": (
             "How wide they are beside an oracle's",
             "mean width / width of the middle 95% of the estimates",
@@ -175,10 +227,27 @@ def draw(made: Mapping[str, Any]) -> None:
     PAGE.write_text(f"{before}{MARKS[0]}\n\n{summary(made)}\n\n{MARKS[1]}{after}", encoding="utf-8")
 
 
+def judged_again(made: Mapping[str, Any]) -> dict[str, Any]:
+    """The file with the verdicts that today's rule gives its numbers."""
+    lines = [one | {"verdict": judged(one)} for one in lines_in(made)]
+    rows = [[one[name] for name in made["columns"]] for one in lines]
+    return {**made, "verdicts": verdicts(lines), "columns": made["columns"], "rows": rows}
+
+
 def commit() -> str:
     """The commit that is certified."""
-    asked = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
-    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    return _git("rev-parse", "HEAD").strip()
+
+
+def changed() -> list[str]:
+    """The tracked files that differ from it, but for the certificate's own."""
+    files = _git("diff", "--name-only", "HEAD").splitlines()
+    return [one for one in files if not one.startswith("docs/")]
+
+
+def _git(*words: str) -> str:
+    asked = ["git", "-C", str(ROOT), *words]
+    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -197,10 +266,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found = json.loads((folder / gate.LINES).read_text(encoding="utf-8"))
         if given.measure or given.cells:
             return status  # a part of it is no certificate
+        if asked.results or commit() != at or changed():
+            sys.stderr.write(f"no certificate is written: it would not be made by {at[:12]} alone\n")
+            return 1
         made = document(found, commit=at, seed=given.seed, resamples=given.resamples, whole=given.whole)
         FILE.write_text(written(made), encoding="utf-8")
     else:
         status = 0
+        FILE.write_text(written(judged_again(json.loads(FILE.read_text(encoding="utf-8")))), encoding="utf-8")
     draw(json.loads(FILE.read_text(encoding="utf-8")))
     return status
 

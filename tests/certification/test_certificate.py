@@ -37,7 +37,7 @@ def certificate(*asked: Asked, replications: int = 60) -> Certificate:
 def test_a_broken_interval_is_caught() -> None:
     found = certificate(Asked("accuracy", accuracy), Asked("broken", broken))
     good, bad = found.lines
-    assert (good.verdict, bad.verdict) == ("pass", "fail")
+    assert (good.verdict, bad.verdict) == ("open", "fail")  # 60 studies are too few to pass
     assert good.coverage is not None
     assert bad.coverage is not None
     assert bad.coverage < 0.75 < 0.85 < good.coverage

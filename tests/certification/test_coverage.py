@@ -1,6 +1,7 @@
 """A line of the certificate says how often an interval covers, and a broken one is caught."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from tools.certifying.gate import lines_of
 from tools.certifying.population import Population
 from tools.certifying.replications import Work, work
 
-from quaver.certification.coverage import Line, Place, Said, kind_of, line_of, said_of
+from quaver.certification.coverage import Line, Place, Said, judged, kind_of, line_of, said_of
 from quaver.core.records import Estimate, IntervalWarning
 
 ABOUT = Line(cell="c", measure="m", name="m", estimand="fixed", places=1, replications=400)
@@ -103,3 +104,25 @@ def test_an_oracle_of_a_rare_share_knows_that_most_studies_see_none() -> None:
     place = Place({at: Said(value, 0.0, 0.07) for at, value in enumerate(found)}, range(400), 0.01)
     assert np.median(found) == 0
     assert 0.05 < place.oracle() < 0.09
+
+
+@pytest.mark.parametrize(
+    ("coverage", "error", "verdict"),
+    [
+        (0.95, 0.015, "pass"),
+        (0.99, 0.007, "pass"),
+        (0.94, 0.017, "open"),  # it may cover 91.2%
+        (0.94, 0.005, "open"),  # it covers no 95%
+        (0.89, 0.022, "open"),
+        (0.88, 0.022, "fail"),
+    ],
+)
+def test_a_line_passes_only_if_both_limits_say_so(coverage: float, error: float, verdict: str) -> None:
+    numbers = {"coverage": coverage, "coverage_error": error, "interval": 1.0, "unwarned": 1.0}
+    plain = {"coverage_unwarned": coverage, "unwarned_error": error}
+    assert judged(asdict(ABOUT) | numbers | plain) == verdict
+
+
+def test_a_few_intervals_decide_nothing() -> None:
+    few = {"coverage": 0.0, "coverage_error": 0.05, "interval": 0.02, "unwarned": 1.0}
+    assert judged(asdict(ABOUT) | few) == "open"

@@ -1,5 +1,6 @@
 """The runner goes on where it was stopped."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from tools.certifying.certified_measures import certified_measures
 from tools.certifying.population import Population
 from tools.certifying.replications import Work, work
 
+from quaver.certification.coverage import Line
 from quaver.core.line_file import LineFile
 
 
@@ -34,3 +36,21 @@ def test_the_truth_of_an_effect_that_is_none_is_none(effect: float, exact: bool)
     of_effect = [value for key, (value, _) in truth.items() if '"conclusion"' in key]
     assert len(of_effect) == 2
     assert (of_effect == [0.0, 0.0]) is exact
+
+
+def test_open_lines_get_as_many_replications_again() -> None:
+    measure = certified_measures()["accuracy"]
+    populations = {"a": Population(items=30, variants=3), "b": Population(items=30, variants=3)}
+    about = Line(cell="a", measure="accuracy", name="accuracy", estimand="fixed", places=1, replications=200)
+    found = [
+        replace(about, coverage=0.94),
+        replace(about, coverage=0.94, cell="b", verdict="pass"),
+        replace(about, coverage=0.5, cell="b", replications=12),  # too few studies for any verdict
+    ]
+    more = list(
+        gate.further(found, {"accuracy": measure}, populations, replications=200, resamples=20, seed=1)
+    )
+    assert {one.cell for one in more} == {"a"}
+    assert [one.measures for one in more] == [(measure,)] * len(more)
+    assert more[0].start == 200
+    assert sum(one.studies for one in more) == 200

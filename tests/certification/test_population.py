@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 import pytest
-from tools.certifying.gate import FACTORS
-from tools.certifying.population import GROUP, Population, covering_array, large_study, study
+from tools.certifying.gate import FACTORS, cells
+from tools.certifying.population import GROUP, Population, _spread, covering_array, large_study, study
 
 from quaver.measures import accuracy, compliance, ece, label_shares
 
@@ -24,6 +24,56 @@ def test_every_pair_of_the_grid_meets_in_few_rows() -> None:
 
 def test_the_rows_are_the_same_every_time() -> None:
     assert covering_array(FACTORS) == covering_array(FACTORS)
+
+
+def test_the_hard_cells_have_what_the_grid_lacks() -> None:
+    hard = {name: one for name, one in cells().items() if name.startswith("hard")}
+    assert len(hard) <= 16
+    kept = {(one.unequal, one.broken > 0, one.shape, one.missing > 0, one.hostile) for one in hard.values()}
+    for at, levels in enumerate(zip(*kept, strict=True)):
+        assert len(set(levels)) == (3 if at == 2 else 2)
+    assert {len(one.shares) for one in hard.values()} == {2, 3, 12}
+
+
+HARD = Population(
+    items=2000, variants=7, group_size=10, unequal=True, icc=0.2, broken=1 / 7, missing=0.3, hostile=True
+)
+
+
+def test_groups_follow_a_power_law() -> None:
+    frame = study(HARD, HARD.fixed_prompts(1), 1)
+    sizes = frame.group_by(GROUP).agg(pl.col("item").n_unique())["item"].sort(descending=True).to_list()
+    assert len(sizes) == 200
+    assert sizes[0] == pytest.approx(10 * sizes[9], rel=0.1)
+    assert sum(sizes) == 2000
+
+
+def test_one_prompt_in_seven_is_broken_and_no_other() -> None:
+    frame = large_study(HARD, HARD.fixed_prompts(1), 1)
+    right = sorted(one.value or 0.0 for one in accuracy(frame, by=["variant"], missing="drop", resamples=0))
+    assert right[0] < 0.5
+    assert right[1] > 0.85
+
+
+def test_hard_items_have_fewer_answers() -> None:
+    frame = large_study(HARD, HARD.fixed_prompts(1), 1)
+    by_item = frame.group_by("item").agg(
+        absent=pl.col("label").is_null().mean(),
+        right=(pl.col("label").cast(pl.String) == pl.col("gold").cast(pl.String)).mean(),
+    )
+    assert float(by_item.select(pl.corr("absent", "right")).item()) < -0.3
+    assert float(by_item["absent"].mean()) == pytest.approx(0.3, abs=0.01)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("shape", ["heavy", "bimodal"])
+def test_shapes_of_difficulty(shape: str) -> None:
+    easy = np.array([-4.0, -1.3, -1.2, 0.0, 1.0, 4.0])
+    found = _spread(easy, shape)
+    assert (np.diff(found) > 0).all()
+    if shape == "heavy":
+        assert found[-1] > 20
+    else:
+        assert found[2] - found[1] > 3  # between the tenth that is nearly lost and the rest
 
 
 NOISY = Population(items=400, variants=8, shares=(0.05, 0.95), noisy=0.25, missing=0.1, validity=0.9)

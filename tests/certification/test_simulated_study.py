@@ -92,3 +92,39 @@ def test_groups_in_which_labels_are_right_together_stay_so() -> None:
         return float(str(made.group_by(GROUP).agg(pl.col("right").mean())["right"].std()))
 
     assert spread(studies) > 0.35 > spread(STUDIES)  # 0 or 1 in nearly every group
+
+
+def agreement(frame: pl.DataFrame) -> pl.DataFrame:
+    """How often each item's answers have its modal label, and how often there is none."""
+    label = pl.col("label").cast(pl.String)
+    return (
+        first(frame)
+        .group_by("item")
+        .agg(
+            same=(label.drop_nulls() == label.drop_nulls().mode().sort().first()).mean(),
+            absent=label.is_null().mean(),
+        )
+    )
+
+
+def test_difficulty_keeps_its_shape() -> None:
+    """A tenth of the items is nearly lost, and the rest is certain; a normal spread has others."""
+    population = Population(items=600, variants=8, agreement=0.99, shape="bimodal", difficulty=3.0)
+    frame = study(population, population.fixed_prompts(1), 1)
+    made = SimulatedStudies(frame, population.codes).study_like(1, copies=3)
+    for found in (frame, made):
+        same = agreement(found)["same"]
+        assert 0.04 < (same < 0.7).mean() < 0.16
+        assert ((same >= 0.7) & (same < 0.9)).mean() < 0.08
+
+
+def test_hard_items_lack_as_many_answers() -> None:
+    population = Population(items=600, variants=8, missing=0.25, difficulty=2.0)
+    frame = study(population, population.fixed_prompts(1), 1)
+    made = SimulatedStudies(frame, population.codes).study_like(1)
+    tied = [float(agreement(one).select(pl.corr("same", "absent")).item()) for one in (frame, made)]
+    assert tied[0] < -0.3
+    assert tied[1] < -0.3
+    assert compliance(made, resamples=0)[0].value == pytest.approx(
+        compliance(frame, resamples=0)[0].value, abs=0.02
+    )

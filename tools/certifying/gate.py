@@ -15,7 +15,9 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from quaver.certification.coverage import FIXED, WIDTH, Line, Place, Said, line_of
+import numpy as np
+
+from quaver.certification.coverage import FEW, FIXED, WIDTH, Line, Place, Said, line_of
 from quaver.certification.processes import in_processes
 from quaver.core.line_file import LineFile
 from quaver.core.replaced_file import replace_text
@@ -36,6 +38,19 @@ FACTORS: Mapping[str, Sequence[Any]] = {
 """The grid. ``effects``: none, so that all null hypotheses are true but for the prompts' noise; or some:
 prompts that differ, overconfidence, and gold labels that depend on the items' columns."""
 
+HARD: Mapping[str, Sequence[Any]] = {
+    "items": (100, 300, 1000),
+    "variants": (5, 8),
+    "labels": ("balanced", "Zipf"),
+    "groups": ("none", "power law"),
+    "prompts": ("alike", "one in seven broken"),
+    "difficulty": ("normal", "heavy-tailed", "bimodal"),
+    "missing": (0.0, 0.3),
+    "coder": ("honest", "hostile"),
+}
+"""What the grid does not vary, and breaks promises most: groups of unequal sizes, broken prompts,
+difficulties of other shapes, answers that are missing from hard items, many labels, a coder who misleads."""
+
 RESULTS, LINES = "work.jsonl", "lines.json"
 """The files of a folder of results: what processes returned, a line each; and what they say."""
 
@@ -43,6 +58,8 @@ _LEVELS = {"near perfect": (0.985, 0.99), "middling": (0.85, 0.85), "chance": (0
 _SHARES = {"balanced": (1 / 3, 1 / 3, 1 / 3), "rare": (0.05, 0.95)}
 _GROUPS = {30: 3, 100: 5, 300: 10, 1000: 20}
 _BLOCK = 6000
+MOST_REPLICATIONS = 1600
+"""Lines that are still open then stay so."""
 _LEAST, _MOST = 4, 20
 """How many items × prompts × replications a process is given at a time, and how many replications."""
 
@@ -69,10 +86,46 @@ def population_of(row: Row) -> Population:
     )
 
 
+def hard_population_of(row: Row) -> Population:
+    """The population of a cell of the hard grid."""
+    grouped = row["groups"] != "none"
+    weights = 1 / np.arange(1, 13)
+    return Population(
+        items=row["items"],
+        variants=row["variants"],
+        shares=tuple(weights / weights.sum()) if row["labels"] == "Zipf" else _SHARES["balanced"],
+        group_size=10 if grouped else 1,
+        unequal=grouped,
+        icc=0.2 if grouped else 0.0,
+        broken=1 / 7 if row["prompts"] != "alike" else 0.0,
+        shape={"normal": "normal", "heavy-tailed": "heavy", "bimodal": "bimodal"}[row["difficulty"]],
+        missing=row["missing"],
+        hostile=row["coder"] == "hostile",
+    )
+
+
+_RAREST = Population(items=2000, variants=5, shares=(0.002, 0.998), agreement=0.98)
+
+
 def cells(*, whole: bool = False) -> dict[str, Population]:
-    """The populations, by name: those in which every pair of levels meets, or all of them."""
+    """The populations, by name: those in which every pair of levels meets, or all of them.
+
+    The hard ones come last: every pair of their levels, and a label that one of 500 items has.
+    """
     every = (dict(zip(FACTORS, row, strict=True)) for row in product(*FACTORS.values()))
-    return {name_of(row): population_of(row) for row in (every if whole else covering_array(FACTORS))}
+    found = {name_of(row): population_of(row) for row in (every if whole else covering_array(FACTORS))}
+    hard = {hard_name_of(row): hard_population_of(row) for row in covering_array(HARD)}
+    return {**found, **hard, "hard: 2000 items × 5, a label of 1 in 500": _RAREST}
+
+
+def hard_name_of(row: Row) -> str:
+    """A cell of the hard grid in words."""
+    kept = [f"hard: {row['items']} items × {row['variants']}", f"{row['labels']} labels"]
+    kept += [f"groups by a {row['groups']}"] if row["groups"] != "none" else []
+    kept += [row["prompts"]] if row["prompts"] != "alike" else []
+    kept += [f"{row['difficulty']} difficulty"] if row["difficulty"] != "normal" else []
+    kept += ["answers missing from hard items"] if row["missing"] else []
+    return ", ".join([*kept, *([f"{row['coder']} coder"] if row["coder"] != "honest" else [])])
 
 
 def name_of(row: Row) -> str:
@@ -103,6 +156,29 @@ def tasks(
                 count = min(block, replications - left[name])
                 yield Work(name, one, tuple(measures), left[name], count, resamples, seed)
                 left[name] += count
+
+
+def further(
+    found: Iterable[Line],
+    measures: Mapping[str, Certified],
+    populations: Mapping[str, Population],
+    *,
+    replications: int,
+    resamples: int,
+    seed: int,
+) -> Iterator[Work]:
+    """As many replications again of the measures that have open lines, population by population."""
+    open_in: dict[str, set[str]] = {}
+    for line in found:
+        if line.verdict == "open" and line.replications >= FEW and line.coverage is not None:
+            open_in.setdefault(line.cell, set()).add(line.measure)
+    for cell, names in open_in.items():
+        one = populations[cell]
+        block = min(_MOST, max(_LEAST, _BLOCK // (one.items * one.variants)))
+        some = tuple(measures[name] for name in sorted(names))
+        for start in range(replications, 2 * replications, block):
+            count = min(block, 2 * replications - start)
+            yield Work(cell, one, some, start, count, resamples, seed)
 
 
 def run(
@@ -182,7 +258,7 @@ def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=Path("certification"), help="the folder of results")
     parser.add_argument("--whole", action="store_true", help="all cells, not only every pair of levels")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--seconds", type=float, help="begin nothing more after so long")
+    parser.add_argument("--seconds", type=float, default=6600.0, help="begin nothing more after so long")
     parser.add_argument("--replications", type=int, default=200)
     parser.add_argument("--resamples", type=int, default=400)
     parser.add_argument("--measure", action="append", help="only this measure; as often as you like")
@@ -205,8 +281,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         resamples=asked.resamples,
         seed=asked.seed,
     )
+    deadline = monotonic() + asked.seconds
     done = run(todo, asked.out, processes=asked.processes, seconds=asked.seconds)
     found = lines(done, measures, populations)
+    replications = asked.replications
+    while monotonic() < deadline and replications < MOST_REPLICATIONS:
+        more = list(
+            further(
+                found,
+                measures,
+                populations,
+                replications=replications,
+                resamples=asked.resamples,
+                seed=asked.seed,
+            )
+        )
+        done = run(more, asked.out, processes=asked.processes, seconds=deadline - monotonic())
+        found = lines(done, measures, populations)
+        replications *= 2
     text = json.dumps([one.document() for one in found], ensure_ascii=False, indent=0)
     replace_text(asked.out / LINES, text)
     failing = [one for one in found if one.verdict == "fail"]

@@ -67,6 +67,8 @@ FACTORS = {"tone": ("plain", "polite"), "length": ("short", "long")}
 """Factors of the prompts, which have no effect of their own."""
 
 _SMALL_SHARE = 0.1
+_BROKEN = 0.9
+"""The share of a broken prompt's answers that are fresh draws."""
 _MISREAD, _UNREAD = 0.02, 0.06
 """How often the second evaluator reads another label, and none."""
 
@@ -113,7 +115,13 @@ class Population:
         noisy: The share of prompts that are noisy, in a fixed set; of prompts that are drawn, each is noisy
             by so much, from nothing to ``noise``: a set of few could not know of noise that few have.
         noise: The share of answers that noisy prompts replace by fresh draws.
-        group_size: How many items make a group.
+        group_size: How many items make a group; of groups of unequal sizes, on average.
+        unequal: Whether the groups' sizes follow a power law (Zipf's: the k-th has 1/k as many as the first).
+        broken: The share of prompts that are broken: nine of ten of their answers are fresh draws. Of a set
+            that is drawn, each prompt is broken with this probability.
+        shape: How difficulties are spread: ``normal``; ``heavy`` (Student's t, 2 degrees of freedom); or
+            ``bimodal`` (a tenth of the items nearly lost, the rest nearly certain).
+        hostile: Whether the coder names the second label for every item that has the first, and no other.
         icc: The groups' share of the variance of gold labels and of difficulty.
         missing: The share of answers without a label; hard items have more of them.
         sharpness: The factor by which stated and token confidence exaggerate their log-odds; 1 is
@@ -138,6 +146,10 @@ class Population:
     noisy: float = 0.0
     noise: float = 0.5
     group_size: int = 1
+    unequal: bool = False
+    broken: float = 0.0
+    shape: str = "normal"
+    hostile: bool = False
     icc: float = 0.0
     missing: float = 0.0
     sharpness: float = 1.0
@@ -161,6 +173,7 @@ class Population:
         bias = rng.normal(0, 1, (*size, len(self.shares))) * self.label_sd
         shares = np.exp(bias) * np.asarray(self.shares)
         noise = self.noise * rng.random(size[1]) if self.noisy else np.zeros(size[1])
+        noise = np.where(rng.random(size[1]) < self.broken, _BROKEN, noise)
         return Prompts(
             agreement=special.logit(self.agreement) + self.prompt_sd * rng.normal(0, 1, size),
             kept=np.broadcast_to(1 - noise, size),
@@ -174,6 +187,8 @@ class Population:
         count = max(1, round(self.noisy * self.variants)) if self.noisy else 0
         kept = np.ones(self.variants)
         kept[1 : 1 + count] = 1 - self.noise
+        if self.broken:
+            kept[-max(1, round(self.broken * self.variants)) :] = 1 - _BROKEN
         return drawn._replace(kept=np.broadcast_to(kept, drawn.kept.shape))
 
 
@@ -240,17 +255,37 @@ def _items(
 ) -> tuple[Floats, Ints, dict[str, NDArray[np.str_] | Floats]]:
     """How easy each item is, its gold label, and its columns."""
     count = uniform.shape[0]
-    group = np.arange(count) // population.group_size
+    group = _groups(population, count)
     shared = rng.normal(0, 1, (2, count))[:, group]
     share = population.icc if population.group_size > 1 else 0.0
     own = special.ndtri(uniform[:, :2].T)
     latent, ease = np.sqrt(share) * shared + np.sqrt(1 - share) * own
+    ease = _spread(ease, population.shape)
     small, number = uniform[:, 4] < _SMALL_SHARE, special.ndtri(uniform[:, 5])
     latent = latent - population.effect * (small + number)
     gold = _label(special.ndtr(latent), np.asarray(population.shares))
     names = np.where(small, "yes", "no")
     groups = np.char.add("g", group.astype(str))
     return ease, gold, {GROUP: groups, SMALL: names, NUMBER: number}
+
+
+def _groups(population: Population, count: int) -> Ints:
+    """The group of each item."""
+    even = np.arange(count) // population.group_size
+    if not population.unequal or population.group_size == 1:
+        return even
+    shares = 1 / np.arange(1, int(even[-1]) + 2)
+    ends = np.ceil(np.cumsum(shares) / shares.sum() * count)
+    return np.searchsorted(ends, np.arange(count), side="right")
+
+
+def _spread(ease: Floats, shape: str) -> Floats:
+    """Difficulties of a shape, from normal ones."""
+    if shape == "heavy":
+        return np.asarray(special.stdtrit(2, special.ndtr(ease)))
+    if shape == "bimodal":
+        return np.where(special.ndtr(ease) < 0.1, -3.0, 1.0) + 0.3 * ease
+    return ease
 
 
 def _label(uniform: Floats, shares: Floats) -> Ints:
@@ -293,6 +328,8 @@ def _frame(
     coder = np.where(
         rng.random(gold.size) < 0.1, _label(rng.random(gold.size), np.asarray(population.shares)), gold
     )
+    if population.hostile:
+        coder = np.where(coder == 0, 1, coder)
     absent = answers.missing.ravel()
     confidence = np.broadcast_to(answers.confidence[..., None], said.shape).ravel()
     stated = np.floor(confidence * 10 + rng.random(confidence.size)) / 10

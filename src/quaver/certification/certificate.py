@@ -218,34 +218,34 @@ def certificate(worker: StudyWork, found: Mapping[Job, Mapping[str, Said]]) -> C
         for key, said in some.items():
             if key in worker.own and (worker.estimand(key) == FIXED) is (job.kind == "large"):
                 truths.setdefault(key, []).extend([said.value] if said.value is not None else [])
-    places, about = {}, {}
+    places: list[tuple[Line, Place]] = []
+    grouped: dict[tuple[str, str, str], list[Place]] = {}
     for key in worker.own:
-        name, measure, where = json.loads(key)
-        truth = float(np.mean(truths[key])) if truths.get(key) else None
-        here = {at: studies[at][key] for at in order if key in studies[at]}
-        places[key] = Place(here, order, truth, worker.units(key))
-        about[key] = Line(
+        measure, name, where = json.loads(key)
+        about = Line(
             cell=json.dumps(where, ensure_ascii=False),
-            measure=name,
-            name=measure,
+            measure=measure,
+            name=name,
             estimand=worker.estimand(key),
             places=1,
             replications=len(order),
         )
-    grouped: dict[tuple[str, str, str], list[str]] = {}
-    for key, one in about.items():
-        grouped.setdefault((one.measure, one.name, one.estimand), []).append(key)
+        truth = float(np.mean(truths[key])) if truths.get(key) else None
+        here = {at: studies[at][key] for at in order if key in studies[at]}
+        place = Place(here, order, truth, worker.units(key))
+        places.append((about, place))
+        grouped.setdefault((measure, name, about.estimand), []).append(place)
     lines = [
         line_of(
             Line(cell="", measure=m, name=n, estimand=e, places=len(some), replications=len(order)),
-            [places[key] for key in some],
+            some,
             _null(n),
         )
         for (m, n, e), some in grouped.items()
     ]
     return Certificate(
         lines=tuple(lines),
-        places=tuple(line_of(one, [places[key]], _null(one.name)) for key, one in about.items()),
+        places=tuple(line_of(about, [place], _null(about.name)) for about, place in places),
         replications=len(order),
         population=worker.population,
         failed=worker.failed,

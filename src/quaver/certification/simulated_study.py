@@ -17,10 +17,12 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 CONDITION = ("model", "variant", "decoding")
-_SPREADS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.5)
-"""Standard deviations of difficulty that are tried."""
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
-_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+_EASE = np.linspace(-7.0, 7.0, 29)
+"""How easy items may be: log-odds beyond those of their condition."""
+_NORMAL = np.exp(-((_EASE / 1.5) ** 2) / 2)
+_NORMAL = _NORMAL / _NORMAL.sum()
+_ROUNDS = 40
+"""Steps of the EM algorithm; many more would fit a shape to the noise of few answers."""
 _PSEUDO = 10
 """So many draws of all conditions' shares are added to each one's."""
 _LARGEST = 8.0
@@ -66,55 +68,40 @@ class Answered:
 
 def answered(frame: pl.DataFrame, labels: Sequence[str], group: str | None = None) -> Answered:
     """The answers in an annotation frame."""
-    known = [name for name in CONDITION if name in frame.columns]
+    known = [name for name in CONDITION if name in frame.columns] or ["all"]
     place = ["item", *known, *(["repeat"] if "repeat" in frame.columns else [])]
-    texts = frame.select(
-        *(pl.col(name).cast(pl.String) for name in place),
-        *(pl.col(name).cast(pl.String) for name in ("label", "gold", "evaluator") if name in frame.columns),
-        **({"group": pl.col(group).cast(pl.String)} if group else {}),
-    ).with_row_index("row")
-    if "evaluator" not in texts.columns:
-        texts = texts.with_columns(evaluator=pl.lit(""))
+    further = [name for name in ("label", "gold", "evaluator", group) if name in frame.columns]
+    stand_ins = {name: pl.lit("") for name in ("all", "evaluator", "gold") if name not in frame.columns}
+    texts = frame.with_columns(**stand_ins).select(
+        pl.col(name).cast(pl.String) for name in dict.fromkeys([*place, *further, *stand_ins])
+    )
+    texts = texts.with_row_index("row")
     readers = texts["evaluator"].unique(maintain_order=True).to_list()
     answers = texts.group_by(place, maintain_order=True).agg(
         pl.col("row").filter(pl.col("evaluator") == reader).first().alias(f"row {at}")
         for at, reader in enumerate(readers)
     )
     rows = answers.select(pl.selectors.starts_with("row ")).fill_null(-1).to_numpy().astype(np.int64)
-    items, item = _codes(answers["item"])
-    conditions = answers.select(known).unique(maintain_order=True) if known else pl.DataFrame({"all": [""]})
-    condition = (
-        (
-            answers.select(known).join(
-                conditions.with_row_index("at"), on=known, how="left", maintain_order="left"
-            )["at"]
-            if known
-            else pl.zeros(answers.height, dtype=pl.UInt32, eager=True)
-        )
-        .to_numpy()
-        .astype(np.int64)
-    )
-    first = texts.group_by("item", maintain_order=True).first()
-    code = {name: at for at, name in enumerate(labels)}
-    main = texts["label"].to_list()
-    gold = first["gold"].to_list() if "gold" in first.columns else [None] * len(items)
-    groups = _codes(first["group"].fill_null(""))[1] if group else np.arange(len(items))
+    items = texts.group_by("item", maintain_order=True).first()
+    conditions = answers.select(known).unique(maintain_order=True)
+    label = _places(texts, pl.DataFrame({"label": labels}))
     return Answered(
         rows=rows,
-        item=item,
-        condition=condition,
-        label=np.array([code.get(str(main[row]), -1) if row >= 0 else -1 for row in rows[:, 0]], np.int64),
-        gold=np.array([code.get(str(one), -1) for one in gold], np.int64),
-        group=groups,
+        item=_places(answers, items.select("item")),
+        condition=_places(answers, conditions),
+        label=np.where(rows[:, 0] >= 0, label[rows[:, 0]], -1),
+        gold=_places(items, pl.DataFrame({"gold": labels})),
+        group=_places(items, items.select(group or "item").unique(maintain_order=True)),
         labels=tuple(labels),
         conditions=conditions,
     )
 
 
-def _codes(values: pl.Series) -> tuple[list[str], Ints]:
-    names = values.unique(maintain_order=True).to_list()
-    place = {name: at for at, name in enumerate(names)}
-    return names, np.array([place[one] for one in values.to_list()], np.int64)
+def _places(rows: pl.DataFrame, kinds: pl.DataFrame) -> Ints:
+    """Which of the kinds each row is, -1 for none."""
+    numbered = kinds.with_columns(pl.all().cast(pl.String)).with_row_index("at")
+    found = rows.join(numbered, on=kinds.columns, how="left", maintain_order="left", nulls_equal=True)
+    return found["at"].cast(pl.Int64).fill_null(-1).to_numpy()
 
 
 class Likeness(NamedTuple):
@@ -124,10 +111,11 @@ class Likeness(NamedTuple):
         shares: The labels' shares among the items, as they are read.
         gold: The probability of each gold label for an item that is read as each label, (read, gold).
         known: The share of items with a gold label.
-        difficulty: Standard deviation of the items' log-odds that an answer is the label as read.
-        agreement: Log-odds of that for an item of mean difficulty, by condition.
+        ease: The share of items that are so easy, for each of ``_EASE``.
+        agreement: Log-odds that an answer is the label as read, for an item of ease 0, by condition.
         fresh: The shares of labels among the other answers, by condition.
         missing: The share of answers without a label, by condition.
+        lost: How many times as many of them items that are so easy have, for each of ``_EASE``.
         icc: The groups' share of the variance of labels and of difficulty.
         alike: The groups' share of the variance of whether a label as read is right.
     """
@@ -135,10 +123,11 @@ class Likeness(NamedTuple):
     shares: Floats
     gold: Floats
     known: float
-    difficulty: float
+    ease: Floats
     agreement: Floats
     fresh: Floats
     missing: Floats
+    lost: Floats
     icc: float
     alike: float
 
@@ -146,8 +135,8 @@ class Likeness(NamedTuple):
         """In a few numbers, for people."""
         return {
             "label_shares": self.shares.round(4).tolist(),
-            "agreement": round(float(np.mean(_mean_keeps(self.agreement, self.difficulty))), 4),
-            "difficulty_sd": self.difficulty,
+            "agreement": round(float(np.mean(_mean_keeps(self.agreement, self.ease))), 4),
+            "difficulty_sd": round(float(np.sqrt(self.ease @ _EASE**2 - (self.ease @ _EASE) ** 2)), 4),
             "prompt_sd": round(float(self.agreement.std()), 4),
             "missing": round(float(self.missing.mean()), 4),
             "icc": round(self.icc, 4),
@@ -165,10 +154,10 @@ def likeness(study: Answered) -> Likeness:
     if labelled.any():
         best = np.eye(size)[mode[labelled].argmax(1)]
         shares = (best.sum(0) + 0.5) / (labelled.sum() + 0.5 * size)
-    agreement, difficulty = _agreement(counts)
+    agreement, ease, each = _agreement(counts)
     asked = np.bincount(study.condition, minlength=given.shape[1])
     own = counts.sum(0) / np.maximum(counts.sum((0, 2)), 1)[:, None]
-    keeps = _mean_keeps(agreement, difficulty)[:, None]
+    keeps = _mean_keeps(agreement, ease)[:, None]
     fresh = _pooled(np.clip(own - keeps * shares, 0, None), counts.sum((0, 2)), shares)
     read = np.where(labelled, mode.argmax(1), -1)
     right = np.where((read >= 0) & (study.gold >= 0), read == study.gold, -1).astype(np.int64)
@@ -176,10 +165,11 @@ def likeness(study: Answered) -> Likeness:
         shares=shares,
         gold=_gold(read, study.gold, shares),
         known=float((study.gold >= 0).mean()) if study.gold.size else 0.0,
-        difficulty=difficulty,
+        ease=ease,
         agreement=agreement,
         fresh=fresh,
         missing=1 - given.sum(0) / np.maximum(asked, 1),
+        lost=_lost(1 - given.sum(1) / np.maximum(np.bincount(study.item), 1), ease, each),
         icc=_icc(read, study.group, shares),
         alike=_icc(right, study.group, np.bincount(right[right >= 0], minlength=2).astype(np.float64)),
     )
@@ -193,55 +183,81 @@ def _pooled(left: Floats, answers: Floats, shares: Floats) -> Floats:
     return np.asarray(found / found.sum(1, keepdims=True))
 
 
-def _mean_keeps(logit: Floats, spread: float) -> Floats:
+def _mean_keeps(logit: Floats, ease: Floats) -> Floats:
     """The mean over items of the probability that an answer is the label as read."""
-    return np.asarray(special.expit(np.asarray(logit)[..., None] + spread * _NODES) @ _WEIGHTS)
+    return np.asarray(special.expit(np.asarray(logit)[..., None] + _EASE) @ ease)
 
 
-def _solved(target: Floats, spread: float, power: int) -> Floats:
+def _solved(target: Floats, ease: Floats, power: int) -> Floats:
     """The log-odds at which the mean over items of that probability, to a power, is so much."""
-    low, high = np.full(target.shape, -_LARGEST - 3 * spread), np.full(target.shape, _LARGEST + 3 * spread)
+    low, high = np.full(target.shape, -2 * _LARGEST), np.full(target.shape, 2 * _LARGEST)
     for _ in range(50):
         middle = (low + high) / 2
-        found = special.expit(middle[..., None] + spread * _NODES) ** power @ _WEIGHTS
+        found = special.expit(middle[..., None] + _EASE) ** power @ ease
         low, high = np.where(found < target, middle, low), np.where(found < target, high, middle)
     return np.asarray((low + high) / 2)
 
 
-def _agreement(counts: Floats) -> tuple[Floats, float]:
-    """Each condition's log-odds that an answer is the label as read, and the spread of items around it.
+def _agreement(counts: Floats) -> tuple[Floats, Floats, Floats]:
+    """Each condition's log-odds that an answer is the label as read; how easy items are; each item.
 
     Two answers to an item agree beyond chance as often as both are the label as read. By condition: how often
-    its answers agree with the others'. The spread is the one that gives the items' agreements the variance
-    that they have.
+    its answers agree with the others'.
     """
     conditions = counts.shape[1]
     total = counts.sum(1)
     n = total.sum(1)
     some = n > 1
     if not some.any():
-        return np.full(conditions, 2.0), 1.0
-    counts, total, n = counts[some], total[some], n[some]
+        return np.full(conditions, 2.0), _NORMAL, np.broadcast_to(_NORMAL, (n.size, _NORMAL.size))
     pairs = n * (n - 1)
     same = (total * (total - 1)).sum(1)
     share = total.sum(0) / n.sum()
     chance = float(share @ share)
     beyond = float(np.clip((same.sum() / pairs.sum() - chance) / max(1 - chance, 1e-9), 1e-4, 1.0))
-    spread = _spread(same / pairs, n, beyond, chance)
-    whole = _kept(counts, chance, beyond, spread)
-    return whole.mean() + _shrunk(
-        whole, *(_kept(counts[at::2], chance, beyond, spread) for at in (0, 1))
-    ), spread
+    ease, each = _eases(total, beyond, chance)
+    whole = _kept(counts[some], chance, beyond, ease)
+    apart = _shrunk(whole, *(_kept(counts[some][at::2], chance, beyond, ease) for at in (0, 1)))
+    return whole.mean() + apart, ease, each
 
 
-def _kept(counts: Floats, chance: float, beyond: float, spread: float) -> Floats:
+def _eases(total: Floats, beyond: float, chance: float) -> tuple[Floats, Floats]:
+    """How easy items are, and each of them, from how often it has its modal label.
+
+    The likeliest distribution of any shape (Laird 1978, Journal of the American Statistical Association 73,
+    805-811), towards which the EM algorithm takes some steps from a normal one.
+    """
+    n, modal = total.sum(1)[:, None].astype(np.int64), total.max(1)[:, None]
+    kept = special.expit(_solved(np.array([beyond]), _NORMAL, 2)[0] + _EASE)
+    right = np.clip(kept + (1 - kept) * np.sqrt(chance), 1e-9, 1 - 1e-9)
+    least = -(-n // total.shape[1])  # a modal label has no fewer
+    likely = right**modal * (1 - right) ** (n - modal) / special.bdtrc(least - 1, n, right)
+    likely = np.where(n > 1, likely, 1.0)
+    ease, each = _NORMAL, np.broadcast_to(_NORMAL, likely.shape)
+    for _ in range(_ROUNDS):
+        each = likely * ease
+        each = each / each.sum(1, keepdims=True)
+        ease = each.mean(0)
+    return ease, each
+
+
+def _lost(absent: Floats, ease: Floats, each: Floats) -> Floats:
+    """How many times as many answers are missing from items that are so easy."""
+    mean = float(absent.mean()) if absent.size else 0.0
+    if mean <= 0:
+        return np.ones(_EASE.size)
+    found = (absent @ each + _PSEUDO * mean) / (each.sum(0) + _PSEUDO)
+    return np.asarray(found / (found @ ease))
+
+
+def _kept(counts: Floats, chance: float, beyond: float, ease: Floats) -> Floats:
     """Each condition's log-odds, from how often its answers agree with the other conditions'."""
     others = counts.sum(1)[:, None] - counts
     pairs = (counts.sum(2) * others.sum(2)).sum(0)
     own = (counts * others).sum((0, 2)) / np.maximum(pairs, 1)
     apart = np.where(pairs > 0, (own - chance) / max(1 - chance, 1e-9), beyond)
     most = 1 - 0.5 / (counts.sum() / counts.shape[1] + 1)
-    return _solved(np.clip(np.clip(apart, 0, 1) ** 2 / beyond, 4e-4, most), spread, 2)
+    return _solved(np.clip(np.clip(apart, 0, 1) ** 2 / beyond, 4e-4, most), ease, 2)
 
 
 def _shrunk(whole: Floats, even: Floats, odd: Floats) -> Floats:
@@ -250,23 +266,6 @@ def _shrunk(whole: Floats, even: Floats, odd: Floats) -> Floats:
     variance = float(apart @ apart)
     shared = float(np.clip(one @ other / variance, 0.0, 1.0)) if variance > 1e-12 else 0.0
     return np.asarray(apart * np.sqrt(shared))
-
-
-def _spread(same: Floats, n: Floats, beyond: float, chance: float) -> float:
-    """The spread of difficulty under which the items' agreements vary as they do."""
-    rng = np.random.default_rng(1)
-    wanted, answers, items = float(same.var()), max(2, round(float(np.median(n)))), 4000
-    best = (np.inf, 1.0)
-    for spread in _SPREADS:
-        middle = float(_solved(np.array([beyond]), spread, 2)[0])
-        keeps = special.expit(middle + spread * rng.normal(0, 1, items))
-        kept = rng.binomial(answers, keeps)
-        fresh = rng.binomial(answers - kept, np.sqrt(chance))  # of these some are the label as read by chance
-        agree = kept + fresh
-        left = answers - agree
-        found = (agree * (agree - 1) + left * (left - 1) * np.sqrt(chance)) / (answers * (answers - 1))
-        best = min(best, (abs(float(found.var()) - wanted), spread))
-    return best[1]
 
 
 def _gold(read: Ints, gold: Ints, shares: Floats) -> Floats:
@@ -298,12 +297,12 @@ def _icc(read: Ints, group: Ints, shares: Floats) -> float:
 
 def drawn(
     like: Likeness, group: Ints, rng: np.random.Generator, agreement: Floats, fresh: Floats
-) -> tuple[Ints, Ints, Floats, Floats]:
+) -> tuple[Ints, Ints, Floats, Floats, Floats]:
     """Items: their labels as read, gold labels (-1 where unknown), and by condition what their answers are.
 
     Returns:
-        Labels as read, gold labels, the probability that an answer is the label as read, and the cumulated
-        shares of fresh draws.
+        Labels as read, gold labels, the probability that an answer is the label as read, the cumulated
+        shares of fresh draws, and how many times as many of its answers each item lacks.
     """
     share = np.array([[like.icc], [like.icc], [like.alike]])
     shared = rng.normal(0, 1, (3, int(group.max(initial=0)) + 1))[:, group]
@@ -314,8 +313,9 @@ def drawn(
     wrong = special.ndtr(luck) >= np.diag(like.gold)[read]
     gold = np.where(wrong, _at(rng.random(group.size), np.cumsum(other, axis=1)[read]), read)
     gold = np.where(rng.random(group.size) < like.known, gold, -1)
-    keeps = special.expit(agreement + like.difficulty * ease[:, None])
-    return read, gold, keeps, np.cumsum(fresh, axis=1)
+    easy = _at(special.ndtr(ease), np.cumsum(like.ease))
+    keeps = special.expit(agreement + _EASE[easy, None])
+    return read, gold, keeps, np.cumsum(fresh, axis=1), like.lost[easy]
 
 
 def _at(uniform: Floats, ends: Floats) -> Ints:
@@ -334,7 +334,7 @@ def answers_of(
     """A label for each answer, -1 for none."""
     kept, other, lost = rng.random((3, item.size))
     label = np.where(kept < keeps[item, condition], read[item], _at(other, fresh[condition]))
-    absent: NDArray[np.bool_] = lost < missing[condition]
+    absent: NDArray[np.bool_] = lost < missing[item, condition]
     return np.where(absent, -1, label)
 
 
@@ -376,8 +376,8 @@ class SimulatedStudies:
         group = np.concatenate([study.group + at * groups for at in range(copies)])
         item = np.concatenate([study.item + at * size for at in range(copies)])
         condition = np.tile(study.condition, copies)
-        read, gold, keeps, ends = drawn(self.like, group, rng, agreement, fresh)
-        label = answers_of(read, keeps, ends, missing, item, condition, rng)
+        read, gold, keeps, ends, lost = drawn(self.like, group, rng, agreement, fresh)
+        label = answers_of(read, keeps, ends, missing * lost[:, None], item, condition, rng)
         right = label == np.where(gold >= 0, gold, read)[item]
         donor = self._donors.chosen(condition, label, right, rng)
         return self._framed(donor, label, gold, copies)
