@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import quaver
+from quaver.cli.compare_command import show_comparison
 from quaver.comparison.comparison_result import headline
 from quaver.comparison.paired_comparison import compare
 from quaver.comparison.pull_request_comment import markdown
@@ -55,21 +56,25 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
     return study(tmp_path_factory.mktemp("before") / "before", right)
 
 
-def test_a_class_that_is_no_longer_answered_fails_any_bound(before: quaver.Study, tmp_path: Path) -> None:
+def test_a_class_that_is_no_longer_answered_fails_any_bound(
+    before: quaver.Study, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     found = compare(before, study(tmp_path / "after", never_legal), fail_if=["accuracy < 0"])
     assert found.judgements[0].held  # four items of 120 are no proof that the mean fell
     assert (found.held, found.outcome) == (False, "fail")
     (lost,) = found.lost
     assert (lost.kind, lost.estimate.cell["label"], lost.estimate.details["lost"]) == ("loss", "legal", RARE)
-    assert headline(found) == "Fails: legal is no longer answered (4 items before)"
-    assert "legal is no longer answered" in markdown(found).splitlines()[0]
+    assert headline(found) == "Fails: “legal” is no longer answered (4 items before)"
+    assert "“legal” is no longer answered" in markdown(found).splitlines()[0]
+    show_comparison(found, 0)
+    assert capsys.readouterr().out.splitlines()[-1] == f"{headline(found)}."
 
 
 def test_a_class_of_two_items_is_named_and_fails_nothing(tmp_path: Path) -> None:
     sides = [study(tmp_path / name, how, rare=2) for name, how in (("a", right), ("b", never_legal))]
     found = compare(*sides, fail_if=["accuracy < 0"])
     assert found.held
-    assert headline(found).startswith("legal is no longer answered (2 items before: too few")
+    assert headline(found).startswith("“legal” is no longer answered (2 items before: too few")
 
 
 def test_a_group_that_loses_leads_and_fails_only_the_bound_by_losses(

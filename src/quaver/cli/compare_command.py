@@ -89,7 +89,7 @@ def open_sides(before: Path, after: Path | None, functions: Sequence[str] | None
 
 def show_comparison(found: Comparison, most: int) -> None:
     """Show a comparison, with so many of its flipped items."""
-    from quaver.comparison.comparison_result import FIXED, difference_cells  # loads polars
+    from quaver.comparison.comparison_result import FIXED, difference_cells, headline  # loads polars
 
     tell = printer("compare", found=found, short_name=short_name)
     tell("head")
@@ -118,6 +118,9 @@ def show_comparison(found: Comparison, most: int) -> None:
     for one in found.judgements:
         screen.print()
         tell("bound", one)
+    if found.outcome != "reported":  # a class that is lost fails it though every bound holds
+        screen.print()
+        say(f"{headline(found)}.", style="bold")
 
 
 def _show_flips(found: Comparison, most: int) -> None:

@@ -88,7 +88,7 @@ class Verdict:
         if LOST in one.details:
             had = count(one.details[LOST], "item")
             few = "" if self.kind == "loss" else ": too few to say that it is no accident"
-            return f"{one.cell['label']} is no longer answered ({had} before{few})"
+            return f"“{one.cell['label']}” is no longer answered ({had} before{few})"
         if one.value is None:
             return f"not defined: {one.reason}"
         if one.low is None or one.high is None:

@@ -179,7 +179,7 @@ def _scopes(known: Iterable[Estimate]) -> list[str]:
     found = [f"over the {units} and hold for these prompts"] if "fixed" in by else []
     for estimand, words in _OTHERS.items():
         if estimand in by:
-            whose = f"those of {', '.join(by[estimand])} are " if found else ""
+            whose = f"those of {enumeration(map(in_words, by[estimand]))} are " if found else ""
             found.append(f"{whose}over the {units} and the prompts and hold for {words}")
     return found
 
