@@ -1,6 +1,6 @@
 """How often a verdict is right: studies whose truth is known, drawn again and again.
 
-    python benchmarks/planted.py [SEEDS | FROM:TO [KIND …]]
+    [PROCESSES=2] [KEPT=FILE] python benchmarks/planted.py [SEEDS | FROM:TO [KIND …]]
 
 Each kind of study is planted (`planted_study.py`), opened as a user opens it and judged. What would be right
 to say (`planted_kinds.py`) follows from no rule of the verdict. Planted as good are at most 8% wrong labels
@@ -13,7 +13,9 @@ that are good. A clause is false where it names a class or a group that is good,
 are none, or as the first reason something that was not planted. The intervals that it quotes should cover
 what is true of the same kind with very many texts.
 
-The table is in docs/verdicts.md; beneath it, the first studies of each kind that were judged wrongly.
+The table is in docs/verdicts.md; beneath it, the first studies of each kind that were judged wrongly. Every
+kind is judged with one seed before any is with the next, and each score is a line of the file ``KEPT``: the
+same command goes on from there.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -418,16 +420,33 @@ HEAD = (
 )
 
 
-def rows(seeds: Iterable[int], names: Iterable[str], processes: int = 2) -> dict[str, Row]:
-    """Judge studies of these kinds, one for each seed."""
+def rows(
+    seeds: Iterable[int], names: Iterable[str], processes: int = 2, kept: Path = Path(os.devnull)
+) -> dict[str, Row]:
+    """Judge studies of these kinds, one for each seed, but for those whose scores are kept in a file."""
     found = {name: Row(KINDS[name]) for name in names}
-    tasks = [(name, seed) for name in found for seed in seeds]
-    with get_context("spawn").Pool(processes) as pool:
+    tasks = dict.fromkeys((name, seed) for seed in seeds for name in found)
+    for line in kept.read_text(encoding="utf-8").splitlines() if kept.exists() else ():
+        name, score = _read(line)
+        if (name, score.seed) in tasks:
+            found[name].scores.append(score)
+            del tasks[name, score.seed]
+    if not tasks:
+        return found
+    with get_context("spawn").Pool(processes) as pool, kept.open("a", encoding="utf-8") as lines:
         for at, (name, score) in enumerate(pool.imap_unordered(judged, tasks, chunksize=4), 1):
             found[name].scores.append(score)
+            print(json.dumps({"name": name, **asdict(score)}), file=lines, flush=True)
             if at % 500 == 0:
                 print(f"{at} of {len(tasks)}", file=sys.stderr, flush=True)
     return found
+
+
+def _read(line: str) -> tuple[str, Score]:
+    """A kept score, and of which kind it is."""
+    score = json.loads(line)
+    name = score.pop("name")
+    return name, Score(**score | {"clauses": tuple(score["clauses"]), "missed": tuple(score["missed"])})
 
 
 def main(seeds: Iterable[int], names: list[str], processes: int) -> None:
@@ -435,7 +454,7 @@ def main(seeds: Iterable[int], names: list[str], processes: int) -> None:
     unknown = set(names) - KINDS.keys()
     if unknown:
         sys.exit(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(KINDS)}")
-    found = rows(seeds, names or KINDS, processes)
+    found = rows(seeds, names or KINDS, processes, Path(os.environ.get("KEPT", os.devnull)))
     above = [f"{name}: above the bound of {row.above()}" for name, row in found.items() if row.above()]
     print(*HEAD, *(row.line(name) for name, row in found.items()), sep="\n")
     print(

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
 import pytest
-from benchmarks.planted import KINDS, Said, Score, judged, scored
+from benchmarks.planted import KINDS, Said, Score, judged, rows, scored
 from benchmarks.planted_study import Plan, planted, true_values
 from numpy.random import default_rng
 
@@ -130,3 +134,15 @@ def test_an_interval_covers_what_is_true_of_very_many_texts() -> None:
     assert true["missing"] == 0
     missed = _score("three labels", Said("use", quoted=(("off gold", 0.2, 0.3), ("prompts", 0.0, 0.1))))
     assert (missed.quoted, len(missed.missed)) == (2, 1)
+
+
+def test_scores_that_are_kept_are_not_judged_again(tmp_path: Path) -> None:
+    name, score = judged(("three labels", 3))
+    kept = tmp_path / "scores.jsonl"
+    kept.write_text(json.dumps({"name": name, **asdict(replace(score, kind="cannot tell"))}) + "\n")
+    assert rows([3], [name], kept=kept)[name].scores == [replace(score, kind="cannot tell")]
+    known = kept.read_text()
+    (again,) = rows([3], ["8 texts, good"], processes=1, kept=kept)["8 texts, good"].scores
+    assert again.kind == "cannot tell"
+    assert kept.read_text().startswith(known)
+    assert len(kept.read_text().splitlines()) == 2
