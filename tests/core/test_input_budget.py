@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
@@ -12,6 +12,13 @@ import pytest
 import quaver
 from quaver.core import input_budget
 from quaver.core.input_budget import InputBudget, TooLarge, check_values, parsed_json, read_file, read_parquet
+from quaver.core.line_file import LineFile
+from quaver.design.paraphrase.paraphraser import File
+from quaver.design.spec.yaml_file import read_yaml
+from quaver.errors import QuaverError
+from quaver.models.recorded.stored_answers import AnswerFile
+from quaver.study.gold_sample.coder_sheets import read_returned
+from quaver.study.imports.tool_logs import log_in
 
 ROOT = Path(quaver.__file__).parent
 
@@ -156,3 +163,26 @@ def test_a_table_that_unpacks_to_more_cells_or_texts_is_refused(
     monkeypatch.setattr(input_budget, "MOST_BYTES", 100)
     with pytest.raises(TooLarge, match="bytes of text"):
         read_parquet(path)
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    "a study file": lambda path: read_yaml(path.rename(path.with_suffix(".yaml"))),
+    "paraphrases": lambda path: File(path="x.txt")._lines(path),
+    "a coder's CSV": lambda path: read_returned(path.rename(path.with_suffix(".csv"))),
+    "a coder's JSON": lambda path: read_returned(path.rename(path.with_suffix(".json"))),
+    "lines": lambda path: LineFile(path).documents(),
+    "answers": lambda path: AnswerFile(path.rename(path.with_suffix(".csv")), "answer")._frame,
+    "a log": lambda path: log_in(path.rename(path.with_suffix(".json"))),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_file_beyond_the_budget_is_one_error(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(input_budget, "MOST_BYTES", 100)
+    monkeypatch.setattr("quaver.design.spec.yaml_file._MOST_BYTES", 100)
+    path = tmp_path / "file"
+    path.write_text("item,label,answer\n" * 10)
+    with pytest.raises(QuaverError, match="more than 100 bytes"):
+        READERS[name](path)

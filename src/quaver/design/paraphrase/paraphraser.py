@@ -211,6 +211,10 @@ class File:
     def _lines(self, path: Path) -> list[Row]:
         try:
             lines = lines_of(read_file(path).decode(self._encoding).removeprefix("\ufeff"))
+        except OSError as error:
+            raise SpecError(
+                "the file of paraphrases cannot be read", where=str(path), found=str(error)
+            ) from None
         except (UnicodeError, LookupError) as error:
             raise SpecError(
                 f"the file of paraphrases is not {self._encoding}", where=str(path), found=str(error)[:120]

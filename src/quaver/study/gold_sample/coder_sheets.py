@@ -75,7 +75,7 @@ def _table(path: Path) -> list[Row]:
         except UnknownName:  # saved under another name, or by another program
             return read_rows(path, hint=_HINT)
     if ending in (".csv", ".tsv", ".tab") and path.is_file():
-        start = read_file(path)
+        start = _content(path)
         encoding = "utf-16" if start[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
         try:
             text = start.decode("utf-8-sig" if encoding == "utf-8" else encoding)
@@ -96,8 +96,12 @@ def _table(path: Path) -> list[Row]:
 
 
 def _from_json(path: Path) -> list[Returned]:
+    return returned_in(_content(path), path.name)
+
+
+def _content(path: Path) -> bytes:
     try:
-        return returned_in(read_file(path), path.name)
+        return read_file(path)
     except OSError as error:
         raise ItemError("this file cannot be read", where=str(path), found=str(error)[:200]) from None
 
