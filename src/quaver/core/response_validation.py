@@ -55,13 +55,13 @@ def valid_response(response: object) -> Response:
     'the model gave a str, not a Response'
     """
     if not isinstance(response, Response):
-        return _failure(f"the model gave {_kind(response)}, not a Response")
+        return error_response(f"the model gave {_kind(response)}, not a Response")
     if is_bare(response):
         return response
     if not isinstance(response.text, str):
-        return _failure(f"the model gave {_kind(response.text)} as its text")
+        return error_response(f"the model gave {_kind(response.text)} as its text")
     if response.finish not in _FINISHES:
-        return _failure("the model does not say how its answer ended: " + printable(response.finish))
+        return error_response("the model does not say how its answer ended: " + printable(response.finish))
     prompt = token_count(response.prompt_tokens)
     cached = token_count(response.cached_tokens)
     if cached and (prompt is None or cached > prompt):
@@ -134,7 +134,7 @@ class FailedItems:
 
 def failed_response(error: BaseException) -> Response:
     """The response to a call that raised an error."""
-    return _failure(error_line(error))
+    return error_response(error_line(error))
 
 
 def is_interrupt(error: BaseException) -> bool:
@@ -215,8 +215,9 @@ def utf8(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
-def _failure(why: str) -> Response:
-    return Response("", finish="error", error=why[:_LONGEST_ERROR])
+def error_response(why: str, **beside: Any) -> Response:
+    """The response to a call that was not answered; a long reason is cut."""
+    return Response("", finish="error", error=why[:_LONGEST_ERROR], **beside)
 
 
 def _pair(pair: Any) -> tuple[str, float] | None:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from quaver.core.model import Abilities
 from quaver.core.records import Message, Response
+from quaver.core.response_validation import error_response
+
+LOCAL = Abilities(
+    constraint=True,
+    seed=True,
+    plain=True,
+    decoding=frozenset(["top_p", "top_k", "min_p", "repeat_penalty", "stop"]),
+    continues=True,
+    local=True,
+)
+"""What engines in this process can do."""
 
 
 class Defaults:
@@ -34,7 +46,7 @@ def plain_text(messages: Sequence[Message]) -> str | None:
 def too_long(tokens: int, room: int) -> Response:
     """The response to a prompt that is longer than the model's context."""
     reason = f"context overflow: the prompt has {tokens} tokens, the context {room}"
-    return Response("", finish="error", error=reason, prompt_tokens=tokens)
+    return error_response(reason, prompt_tokens=tokens)
 
 
 def before_stop(text: str, stops: Sequence[str]) -> str | None:

@@ -17,6 +17,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Decoding, Message, Request, Response
+from quaver.core.response_validation import error_response
 from quaver.errors import ModelError
 from quaver.models._defaults import Defaults, before_stop, plain_text, turns
 from quaver.models.local.extras import require
@@ -106,7 +107,7 @@ class GPT4All(Defaults):
         seconds = time.perf_counter() - started
         if written.error:
             reason = "context overflow: " * ("context" in written.error) + written.error
-            return Response("", finish="error", error=reason, latency=seconds)
+            return error_response(reason, latency=seconds)
         return Response(
             written.text,
             finish="length" if written.tokens >= decoding.max_tokens and not written.stopped else "stop",

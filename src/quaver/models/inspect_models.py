@@ -16,7 +16,7 @@ from typing import Any
 
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Decoding, Message, Request, Response, Token
-from quaver.core.response_validation import FailedItems, failed_response
+from quaver.core.response_validation import FailedItems, error_response, failed_response
 from quaver.errors import MissingKey, ModelError, SpecError
 from quaver.models._coroutines import side_by_side
 from quaver.models._defaults import Defaults, sendable
@@ -179,7 +179,7 @@ def _schema(text: str) -> Any:
 
 def _response(output: Any, seconds: float) -> Response:
     if output.error or not output.choices:
-        return Response("", finish="error", error=str(output.error or "no choices")[:500], latency=seconds)
+        return error_response(str(output.error or "no choices"), latency=seconds)
     choice, usage = output.choices[0], output.usage
     details: dict[str, Any] = {
         "latency": seconds,
@@ -194,7 +194,7 @@ def _response(output: Any, seconds: float) -> Response:
             "thinking_tokens": usage.reasoning_tokens,
         }
     if choice.stop_reason == "model_length":
-        return Response("", finish="error", error="context overflow: the model's context is full", **details)
+        return error_response("context overflow: the model's context is full", **details)
     if choice.stop_reason == "content_filter":
         return Response(choice.message.text, finish="content_filter", error="content filter", **details)
     finish: Any = "length" if choice.stop_reason == "max_tokens" else "stop"

@@ -18,7 +18,7 @@ from pydantic import PositiveInt
 
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Prompt, Request, Response, constructor
-from quaver.core.response_validation import FailedItems, failed_response, is_interrupt
+from quaver.core.response_validation import FailedItems, error_response, failed_response, is_interrupt
 from quaver.errors import ModelError
 from quaver.models._coroutines import finished, side_by_side
 from quaver.models._defaults import Defaults
@@ -95,12 +95,7 @@ def _response(answer: object, seconds: float) -> Response:
     if isinstance(answer, Number):
         return Response(str(answer), latency=seconds)
     kind = type(answer).__name__
-    return Response(
-        "",
-        finish="error",
-        error=f"the function returned {kind} instead of a text",
-        latency=seconds,
-    )
+    return error_response(f"the function returned {kind} instead of a text", latency=seconds)
 
 
 def _turns(prompt: Prompt) -> list[dict[str, str]]:

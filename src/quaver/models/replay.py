@@ -13,6 +13,7 @@ from typing import Any
 
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Call, Condition, Request, Response
+from quaver.core.response_validation import error_response
 from quaver.errors import SpecError
 from quaver.models._defaults import Defaults
 from quaver.models.recorded.stored_answers import AnswerFile, StoredAnswers
@@ -91,7 +92,7 @@ class Replay(Defaults):
         item = self._items[call.item] if self._items else None
         found = self._source.find(request, call.repeat, condition, item)
         if isinstance(found, str):
-            return Response("", finish="error", error=f"no stored answer: {found}", latency=0.0)
+            return error_response(f"no stored answer: {found}", latency=0.0)
         return found
 
     def close(self) -> None:

@@ -16,14 +16,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
 from typing import Any, Literal
 
-from quaver.core.model import Abilities, Answered
+from quaver.core.model import Answered
 from quaver.core.records import Message, Request, Response
 from quaver.errors import ModelError
-from quaver.models._defaults import Defaults, too_long
+from quaver.models._defaults import LOCAL, Defaults, too_long
 from quaver.models.local.checkpoint import (
     Causal,
     Checkpoint,
@@ -61,16 +62,7 @@ class Transformers(Defaults):
     and answer (llama.cpp's at the last 64 tokens).
     """
 
-    abilities = Abilities(
-        logprobs=1_000_000,
-        constraint=True,
-        seed=True,
-        system=True,
-        plain=True,
-        decoding=frozenset(["top_p", "top_k", "min_p", "repeat_penalty", "stop"]),
-        continues=True,
-        local=True,
-    )
+    abilities = replace(LOCAL, logprobs=1_000_000)
 
     def __init__(
         self,

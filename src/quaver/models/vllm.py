@@ -14,16 +14,17 @@ import json
 import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field, PositiveInt
 
-from quaver.core.model import Abilities, Answered
+from quaver.core.model import Answered
 from quaver.core.records import Message, Request
 from quaver.errors import ModelError
-from quaver.models._defaults import Defaults, too_long
+from quaver.models._defaults import LOCAL, Defaults, too_long
 from quaver.models.local.checkpoint import Checkpoint
 from quaver.models.local.extras import require
 from quaver.models.local.vllm_protocol import (
@@ -77,17 +78,7 @@ class VLLM(Defaults):
     the whole prompt and answer.
     """
 
-    abilities = Abilities(
-        logprobs=1_000_000,
-        constraint=True,
-        seed=True,
-        system=True,
-        plain=True,
-        schema=True,
-        decoding=frozenset(["top_p", "top_k", "min_p", "repeat_penalty", "stop"]),
-        continues=True,
-        local=True,
-    )
+    abilities = replace(LOCAL, logprobs=1_000_000, schema=True)
 
     allowed: ClassVar[Collection[str]] = MORE_ARGUMENTS
     """What a study may give under ``engine``. A subclass may add to it."""

@@ -18,7 +18,7 @@ from quaver.core.batch import BatchService, BatchState, Gone, Look, NotNow, Prob
 from quaver.core.meter import NO_TRAFFIC
 from quaver.core.model import Answered
 from quaver.core.records import Request, Response
-from quaver.core.response_validation import printable, valid_response
+from quaver.core.response_validation import error_response, printable, valid_response
 from quaver.errors import ModelError
 
 _GROUP = 500
@@ -135,7 +135,7 @@ class BatchCollector:
         tries = self._store.tries([request.calls[0].key]) if found.counts else {}
         if found.counts and 1 + sum(tries.values()) >= MOST_TRIES:
             why = f"no answer in {MOST_TRIES} batches: {printable(found.reason)}"
-            failed = Response("", finish="error", error=why[:500])
+            failed = error_response(why)
             group.answered.append((request, [failed] * len(request.calls)))
             group.outcomes[name] = "answered"
         else:
@@ -149,7 +149,7 @@ class BatchCollector:
             taken.fatal = taken.fatal or next((one.fatal for one in look.problems if one.fatal), None)
             refused = self._refused_lines(row, look.problems)
             for name in refused.keys() & out.keys():
-                error = Response("", finish="error", error=printable(refused[name])[:500])
+                error = error_response(printable(refused[name]))
                 group.answered.append((out[name], [error] * len(out[name].calls)))
                 group.outcomes[name] = "answered"
             if not (taken.queue or taken.fatal or refused):

@@ -15,6 +15,7 @@ from quaver.core.records import Call, Decoding, Message, Prompt, Request, Respon
 from quaver.core.response_validation import (
     FailedItems,
     error_line,
+    error_response,
     failed_response,
     is_bare,
     is_interrupt,
@@ -23,7 +24,7 @@ from quaver.core.response_validation import (
 )
 from quaver.errors import ModelError, QuaverError
 
-_NONE = Response("", finish="error", error="no answer: the model stopped before this request")
+_NONE = error_response("no answer: the model stopped before this request")
 
 
 def taken(model: Model, requests: Iterable[Request]) -> Iterator[Answered]:
@@ -149,7 +150,7 @@ class _Given:
         if not are_some or len(responses) != calls:
             given = f"{len(responses)} responses" if are_some else printable(responses)
             why = f"the model gave {given} to {calls} calls"
-            return request, [Response("", finish="error", error=why)] * calls
+            return request, [error_response(why)] * calls
         return request, [valid_response(response) for response in responses]
 
     def rest(self, response: Response) -> Iterator[Sequence[Answered]]:

@@ -23,7 +23,7 @@ from quaver.core.line_file import append_line
 from quaver.core.meter import NO_TRAFFIC, Meter, Metered
 from quaver.core.model import Answered, Model
 from quaver.core.records import Call, Condition, Response
-from quaver.core.response_validation import error_line
+from quaver.core.response_validation import error_line, error_response
 
 _EVERY = 10.0
 """Seconds between progress lines in the log."""
@@ -306,7 +306,7 @@ class Writer:
         try:
             line_of(row_of(response, self._keys))
         except UNFIT as error:
-            return Response("", finish="error", error=f"the answer cannot be stored: {error_line(error)}")
+            return error_response(f"the answer cannot be stored: {error_line(error)}")
         return response
 
     def take(self, model: str, kept: Sequence[Kept]) -> None:

@@ -34,7 +34,7 @@ from quaver.collect.store.tallies import count_new
 from quaver.core.annotations import SHOWN, AnswerRows, Row, Said, Values
 from quaver.core.meter import Traffic
 from quaver.core.records import Call, Response
-from quaver.core.response_validation import error_line
+from quaver.core.response_validation import error_line, error_response
 from quaver.errors import StoreError
 
 _PLACED = 5
@@ -113,7 +113,7 @@ class Responses(PlacedCalls):
                 rows.append(row)
             except UNFIT as error:
                 why = f"the answer cannot be stored: {error_line(error)}"
-                errors[call.key] = Response("", finish="error", error=why)
+                errors[call.key] = error_response(why)
                 rows.append(row_of(errors[call.key]))
         return one._replace(rows=rows)
 

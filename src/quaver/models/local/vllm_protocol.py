@@ -17,6 +17,7 @@ from io import StringIO
 from typing import Any, Final, NamedTuple
 
 from quaver.core.records import Request, Response, Token
+from quaver.core.response_validation import error_response
 from quaver.errors import ModelError, SpecError, UnknownName, nearest
 from quaver.models._defaults import sendable
 from quaver.models.local.checkpoint import pytorch
@@ -188,12 +189,8 @@ def responses_of(output: Any, request: Request, seconds: float) -> list[Response
     prompt, cached = len(output.prompt_token_ids), output.num_cached_tokens
     latency = seconds / len(request.calls)
     responses = [
-        Response(
-            "",
-            finish="error",
-            error=f"vLLM gave this answer up: {one.finish_reason}",
-            prompt_tokens=prompt,
-            latency=latency,
+        error_response(
+            f"vLLM gave this answer up: {one.finish_reason}", prompt_tokens=prompt, latency=latency
         )
         if one.finish_reason in ("abort", "error")
         else Response(

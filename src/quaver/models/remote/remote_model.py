@@ -21,6 +21,7 @@ from quaver.core.batch import Batched
 from quaver.core.meter import Metered
 from quaver.core.model import Answered, Keyed, Model, Needs, Placed, Probed, Spread
 from quaver.core.records import Condition, Message, Request, Response
+from quaver.core.response_validation import error_response
 from quaver.errors import ModelError, QuaverError
 from quaver.models.remote.ray_cluster import Cluster
 from quaver.models.remote.remote_worker import Place, RemoteWorker, Setup, packed_requests, unpacked_answers
@@ -403,4 +404,4 @@ class RemoteModel:
             self._lost.remove(request)
             if self._open.pop(id(request), None) is not None:
                 why = f"the Ray worker that was to answer this died {_TRIES} times"
-                yield request, [Response("", finish="error", error=why)] * len(request.calls)
+                yield request, [error_response(why)] * len(request.calls)

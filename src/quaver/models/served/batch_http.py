@@ -20,7 +20,7 @@ from quaver.core.batch import BatchLimits, Gone, Look, NotNow, Unanswered
 from quaver.core.input_budget import InputBudget, TooLarge, check_values, parsed_json
 from quaver.core.meter import Meter
 from quaver.core.records import Request, Response
-from quaver.core.response_validation import printable, token_count
+from quaver.core.response_validation import error_response, printable, token_count
 from quaver.errors import ModelError, RateLimited
 from quaver.models.served.http_pool import MOST_REPLY, MOST_VALUES
 from quaver.models.served.presets import Preset
@@ -236,8 +236,7 @@ class LineReader:
             return Unanswered(failure.reason, counts=not failure.limited)
         reason = printable(failure.found or failure.problem)
         if isinstance(failure, Refused):
-            error = f"the request was refused: {reason}"[:500]
-            return [Response("", finish="error", error=error)] * len(request.calls)
+            return [error_response(f"the request was refused: {reason}")] * len(request.calls)
         return Unanswered(reason, counts=not isinstance(failure, RateLimited), fatal=failure)
 
 

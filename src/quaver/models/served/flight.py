@@ -21,7 +21,7 @@ from typing import Any
 
 from quaver.core.model import Answered
 from quaver.core.records import Request, Response
-from quaver.core.response_validation import failed_response
+from quaver.core.response_validation import error_response, failed_response
 from quaver.errors import ModelError, RateLimited
 from quaver.models.served.pace import Health, Pace, Sent
 from quaver.models.served.rate import Limits
@@ -410,7 +410,7 @@ class Flight:
         self._rest(part, _backoff(part.tries) if fault.wait is None else fault.wait)
 
     def _fail(self, part: Part, error: str) -> None:
-        part.responses = [Response("", finish="error", error=error[:500])] * part.n
+        part.responses = [error_response(error)] * part.n
         self._complete(part)
 
     def _is_unpaid(self, part: Part) -> bool:

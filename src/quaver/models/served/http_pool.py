@@ -16,6 +16,7 @@ from multidict import CIMultiDict
 from quaver._secrets import Keys
 from quaver.core.input_budget import InputBudget, TooLarge, check_values
 from quaver.core.records import Response
+from quaver.core.response_validation import error_response
 from quaver.models.served.rate import Limits, read_limits
 from quaver.models.served.server_faults import Address, Passing, lost, read_failure, was_dropped
 from quaver.models.served.server_options import compact_json
@@ -209,7 +210,7 @@ class Connection:
         except TimeoutError:
             raise Passing(f"no answer within {self._timeout:g} s", busy=True) from None
         except TooLarge as error:  # another try would be as long
-            return Response("", finish="error", error=f"the reply holds {error}")
+            return error_response(f"the reply holds {error}")
         except Exception as error:  # of any layer below
             raise lost(error, self._host) from None
         self._replied = True

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from quaver.core.records import Response
-from quaver.core.response_validation import printable
+from quaver.core.response_validation import error_response, printable
 from quaver.errors import MissingKey, ModelError, RateLimited, Unavailable
 from quaver.models.served.rate import retry_after
 
@@ -125,7 +125,7 @@ def read_failure(
     if status in (400, 413, 422) and (
         codes & {"context_length_exceeded", "exceed_context_size_error"} or _OVERFLOW.search(message)
     ):
-        return Response("", finish="error", error=f"context overflow: {message or summary}"[:500])
+        return error_response(f"context overflow: {message or summary}")
     if status in (400, 403, 422) and (codes & _FILTERED or "content management policy" in message):
         return Response("", finish="content_filter", error=f"content filter: {message or summary}"[:500])
     if status == 429 and not codes & _SPENT:
