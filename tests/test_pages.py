@@ -37,6 +37,7 @@ pytestmark = pytest.mark.long
         *(
             "notebook.md",
             "groups.md",
+            "fields.md",
             "promptstability.md",
             "paper.md",
             "papers.md",

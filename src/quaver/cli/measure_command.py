@@ -8,7 +8,7 @@ import typer
 
 from quaver.cli.console import JsonLinesOption, print_estimates, say, show, table
 from quaver.cli.run_display import open_collection, say_quality, show_measures
-from quaver.cli.study_options import FunctionOption, StudyArgument, one_of_plugins, open_study
+from quaver.cli.study_options import FieldOption, FunctionOption, StudyArgument, one_of_plugins, open_study
 from quaver.cli.terminal_tables import conclusion_tables, estimates_tables
 
 
@@ -17,6 +17,7 @@ def command(
     name: Annotated[list[str] | None, typer.Argument(autocompletion=one_of_plugins("measures"))] = None,
     undefined: bool = False,
     as_json: JsonLinesOption = False,
+    field: FieldOption = None,
     function: FunctionOption = None,
 ) -> None:
     """Print estimates with their intervals, after a summary.
@@ -30,6 +31,7 @@ def command(
     Examples:
       quaver measure study.yaml
       quaver measure study.yaml accuracy inter_pss
+      quaver measure study.yaml --field tone
       quaver measure study.yaml --undefined
       quaver measure study.yaml --json > estimates.jsonl
     """
@@ -41,7 +43,7 @@ def command(
         else:
             show_measures(many, name)
         return
-    opened = open_study(study, function)
+    opened = open_study(study, function, field=field)
     estimates = opened.estimates(name)
     if as_json:
         print_estimates(estimates)

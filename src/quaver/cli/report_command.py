@@ -9,12 +9,13 @@ import typer
 
 from quaver.cli.console import say
 from quaver.cli.run_display import open_collection
-from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
+from quaver.cli.study_options import HERE, FieldOption, FunctionOption, StudyArgument, open_study
 
 
 def command(
     study: StudyArgument = HERE,
     to: Annotated[Path | None, typer.Option(metavar="FOLDER")] = None,
+    field: FieldOption = None,
     function: FunctionOption = None,
 ) -> None:
     """Write the report: one HTML file that opens anywhere.
@@ -29,5 +30,5 @@ def command(
       quaver report study.quaver.zip --to checked
     """
     many = open_collection(study, function)
-    path = open_study(study, function).report(to) if many is None else many.report(to)
+    path = open_study(study, function, field=field).report(to) if many is None else many.report(to)
     say(f"Wrote {path}")

@@ -93,13 +93,24 @@ FunctionOption = Annotated[
 ]
 
 
+FieldOption = Annotated[
+    str | None,
+    typer.Option("--field", help="One field alone, where the task has several.", metavar="FIELD"),
+]
+
+
 def open_study(
-    path: Path, functions: Sequence[str] | None = None, *, small: bool = False, shard: str | None = None
+    path: Path,
+    functions: Sequence[str] | None = None,
+    *,
+    small: bool = False,
+    shard: str | None = None,
+    field: str | None = None,
 ) -> Study:
-    """The study of a command's argument, or its small version or a shard, with its options' functions."""
+    """The study of a command's argument, its small version, a shard or a field, with its functions."""
     from quaver.study.session import Study
 
-    return Study.open(path, functions=functions_of(functions), small=small, shard=shard)
+    return Study.open(path, functions=functions_of(functions), small=small, shard=shard, field=field)
 
 
 def small_file(path: Path) -> Path:

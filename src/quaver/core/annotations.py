@@ -83,6 +83,12 @@ for each group of its items, and one (Float64) for each parameter that varies in
 them may have a name from here.
 """
 
+FIELD: Final = "field"
+"""The column of the field, in annotations of a task with fields: a row for each field of an answer.
+
+Without fields there is no such column, so that a group or a factor may have its name.
+"""
+
 GOLD_COLUMNS: Final = ("gold", "gold_probability", "gold_drawn", "gold_stratum", "gold_round")
 """The columns about an item's gold label: they have one value in all rows of an item."""
 

@@ -12,6 +12,8 @@ from functools import partial
 from html import escape
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
+from quaver.errors import SpecError
+
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 """Level of measurement of a label set (Stevens 1946), as Krippendorff's alpha distinguishes them."""
 
@@ -70,6 +72,61 @@ class LabelSet:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskField:
+    """One variable of a codebook: tone, topics, stance.
+
+    Attributes:
+        name: Its key in the JSON object that the model writes, and its value in the column ``field``.
+        labels: Its label set.
+        definition: What it is about, or an empty string.
+    """
+
+    name: str
+    labels: LabelSet
+    definition: str = ""
+
+    def of(self, variant: Variant) -> Variant:
+        """A variant as it asks for this field alone, which is what an evaluator reads."""
+        answers = {label.code: label.name for label in self.labels.labels}
+        return replace(variant, answers=answers, label_field=self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Codebook(LabelSet):
+    """The fields of a task whose answers are records: JSON objects with a value for each field.
+
+    It stands where a task's label set does and has no labels of its own, so that what takes the labels of one
+    field refuses it.
+
+    Attributes:
+        fields: The fields, in the order in which the prompt names them.
+    """
+
+    labels: tuple[Label, ...] = ()
+    fields: tuple[TaskField, ...] = ()
+
+    def of(self, name: str) -> LabelSet:
+        """The labels of a field."""
+        return next(one.labels for one in self.fields if one.name == name)
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Refused: each field has its own.
+
+        Raises:
+            SpecError: Always.
+        """
+        names = ", ".join(one.name for one in self.fields)
+        raise SpecError(
+            "this takes the labels of one field, and the task has several",
+            where="task: fields",
+            expected=f"one of {names}",
+            found="no field",
+            fix="name it: --field NAME, or Study.open(…, field=NAME) in Python",
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """One text to be labelled.
 
@@ -78,12 +135,14 @@ class Item:
         fields: The columns of its row, by name, for templates.
         gold: The code of its true label, or None if unknown.
         groups: The groups to which it belongs (author, party), by column.
+        golds: Its true labels by field, where the task has fields; one that is unknown is left out.
     """
 
     id: str
     fields: Mapping[str, Any]
     gold: str | None = None
     groups: Mapping[str, str] = field(default_factory=dict)
+    golds: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

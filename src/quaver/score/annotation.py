@@ -13,17 +13,29 @@ import polars as pl
 from numpy.typing import NDArray
 from polars.io.plugins import register_io_source
 
-from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS, AnswerRows, Reading, Row
-from quaver.core.records import Condition, Decoding, Item, LabelSet, Response, Variant
+from quaver.core.annotations import ANNOTATION_COLUMNS, FIELD, GOLD_COLUMNS, AnswerRows, Reading, Row
+from quaver.core.records import (
+    Codebook,
+    Condition,
+    Decoding,
+    Item,
+    LabelSet,
+    Response,
+    TaskField,
+    Variant,
+)
 from quaver.errors import SpecError, StoreError
 from quaver.score.distinct_readings import DistinctReadings, Named, alone, distinct, reads_of
-from quaver.score.parsing.evaluator import Evaluator
+from quaver.score.parsing.evaluator import Evaluator, readers_of
 from quaver.score.parsing.label_forms import forms_of
 from quaver.score.parsing.statuses import Judge
 
 
 def columns_of(
-    conditions: Sequence[Condition], items: Sequence[Item], variants: Mapping[str, Variant]
+    conditions: Sequence[Condition],
+    items: Sequence[Item],
+    variants: Mapping[str, Variant],
+    fields: Sequence[TaskField] = (),
 ) -> tuple[dict[str, pl.Series], dict[str, pl.Series]]:
     """The columns that depend on the condition (a row each), and those that depend on the item."""
     of_condition: dict[str, list[str | None]] = {
@@ -35,7 +47,7 @@ def columns_of(
         "item": [item.id for item in items],
         "gold": [item.gold for item in items],
     }
-    taken = dict.fromkeys(ANNOTATION_COLUMNS, "annotations")
+    taken = dict.fromkeys([*ANNOTATION_COLUMNS, *([FIELD] if fields else [])], "annotations")
     for name in dict.fromkeys(name for variant in variants.values() for name in variant.factors):
         _claim(name, "a factor of the variants", taken)
         of_condition[name] = [variants[condition.variant].factors.get(name) for condition in conditions]
@@ -51,6 +63,14 @@ def columns_of(
         name: pl.Series([None] * len(items), dtype=ANNOTATION_COLUMNS[name]) for name in GOLD_COLUMNS[1:]
     }
     return _categorical(of_condition) | covariates, _categorical(of_item) | sample
+
+
+def _of_field(field: TaskField, items: Sequence[Item]) -> dict[str, pl.Series]:
+    """What is a field's own: its name, once, and its gold label of each item."""
+    return {
+        FIELD: pl.Series(FIELD, [field.name], dtype=pl.Categorical),
+        "gold": pl.Series("gold", [item.golds.get(field.name) for item in items], dtype=pl.Categorical),
+    }
 
 
 def _typed(name: str, values: Sequence[str | float | bool | None]) -> pl.Series:
@@ -169,10 +189,12 @@ class Annotator:
         of: Mapping[str, str] | None = None,
         gold: pl.DataFrame | None = None,
     ) -> None:
-        self._codes = labels.codes
-        self._of_condition, self._of_item = columns_of(conditions, items, variants)
+        fields = labels.fields if isinstance(labels, Codebook) else ()
+        self._codes = [one.labels.codes for one in fields] or [labels.codes]
+        self._of_condition, self._of_item = columns_of(conditions, items, variants, fields)
         if gold is not None:
             self._of_item |= {column.name: column for column in gold}
+        self._of_field = [_of_field(one, items) for one in fields] or [{}]
         self._of_condition |= grid_columns(conditions, decodings or {})
         places = {name: at for at, name in enumerate(variants)}
         self._variant = np.array([places[condition.variant] for condition in conditions], np.intp)
@@ -180,12 +202,15 @@ class Annotator:
         judges = [Judge(forms_of(labels, variant)) for variant in variants.values()]
         reading: dict[str, list[Named]] = defaultdict(list)
         for name, one in evaluators.items():
-            readers = [one.reader(labels, variant) for variant in variants.values()]
-            reading[(of or {}).get(name, "")].append(Named(name, reads_of(one), readers))
+            by_variant = [readers_of(one, labels, variant) for variant in variants.values()]
+            reading[(of or {}).get(name, "")] += [
+                Named(name, reads_of(one), [own[field] for own in by_variant], field)
+                for field in range(len(self._codes))
+            ]
         self._readings = {follow_up: _groups(some, judges) for follow_up, some in reading.items()}
         self._order = {
             # Those that read pairs come last.
-            follow_up: [one.name for one in sorted(some, key=lambda one: one.reads == "pair")]
+            follow_up: [(one.name, one.field) for one in sorted(some, key=lambda one: one.reads == "pair")]
             for follow_up, some in reading.items()
         }
         extra = {
@@ -193,7 +218,7 @@ class Annotator:
             for name, column in {**self._of_condition, **self._of_item}.items()
             if name not in ANNOTATION_COLUMNS
         }
-        columns = {**ANNOTATION_COLUMNS, **extra}
+        columns = {**ANNOTATION_COLUMNS, **extra, **({FIELD: pl.Categorical} if fields else {})}
         self.schema = pl.DataFrame(schema=columns).schema
 
     def frame(self, rows: Sequence[Row] | AnswerRows) -> pl.DataFrame:
@@ -225,7 +250,7 @@ class Annotator:
         shared |= {name: column.gather(at_item) for name, column in self._of_item.items()}
         shared["repeat"] = pl.Series(rows.repeats, dtype=pl.Int32)
         variants = self._variant[at_condition]
-        made: dict[str, pl.DataFrame] = {}
+        made: dict[tuple[str, int], pl.DataFrame] = {}
         for group in groups:
             found = group.of(variants, rows)
             marks = {
@@ -233,16 +258,24 @@ class Annotator:
                 "looping": pl.Series(found.looping, dtype=pl.Boolean).gather(found.codes),
             }
             for evaluator, readings in zip(group.evaluators, found.readings, strict=True):
-                columns = self._read_columns(readings, found.codes)
+                columns = self._read_columns(readings, found.codes, self._codes[evaluator.field])
                 name = pl.Series([evaluator.name], dtype=pl.Categorical).new_from_index(0, len(rows))
-                made[evaluator.name] = pl.DataFrame(shared | marks | {"evaluator": name} | columns)
-        yield from (made[name] for name in self._order[follow_up])
+                own = {
+                    name: column.new_from_index(0, len(rows)) if len(column) == 1 else column.gather(at_item)
+                    for name, column in self._of_field[evaluator.field].items()
+                }
+                whole = shared | marks | {"evaluator": name} | columns | own
+                made[evaluator.name, evaluator.field] = pl.DataFrame(whole)
+        yield from (made[place] for place in self._order[follow_up])
 
-    def _read_columns(self, readings: Sequence[Reading], codes: NDArray[np.intp]) -> dict[str, pl.Series]:
+    @staticmethod
+    def _read_columns(
+        readings: Sequence[Reading], codes: NDArray[np.intp], labels: Sequence[str]
+    ) -> dict[str, pl.Series]:
         """The columns that depend on the evaluator, from readings and which of them is whose."""
         places, which = distinct(map(id, readings), len(readings))
         at_reading = which[codes]
-        some, labels = [readings[at] for at in places], self._codes
+        some = [readings[at] for at in places]
         probabilities = [
             None if one.probabilities is None else [one.probabilities.get(code, 0.0) for code in labels]
             for one in some

@@ -46,11 +46,13 @@ class Named(NamedTuple):
         name: Its name there.
         reads: What it reads (see `Evaluator`).
         readers: Its readers, one for each variant.
+        field: The position of the field that they read, where the task has fields.
     """
 
     name: str
     reads: str
     readers: Sequence[Reader]
+    field: int = 0
 
 
 class Found(NamedTuple):

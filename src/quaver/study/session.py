@@ -20,7 +20,7 @@ from quaver.core.rows import Estimates
 from quaver.design.calls.experiment import Experiment
 from quaver.design.spec import StudySpec
 from quaver.errors import QuaverError
-from quaver.report.findings.verdicts import Quality, quality
+from quaver.report.findings.verdicts import Quality
 from quaver.study.analysis.annotation_frame import annotations_of, rescore, scan
 from quaver.study.analysis.study_measures import measurable, sizes
 from quaver.study.collection.round_of_calls import RunAsked
@@ -79,6 +79,7 @@ class Study:
         functions: Mapping[str, Annotate] | None = None,
         small: bool = False,
         shard: str | None = None,
+        field: str | None = None,
     ) -> Study:
         """Open a study.
 
@@ -93,18 +94,24 @@ class Study:
                 written beside the file as ``NAME.small.yaml``, and has a folder of its own.
             shard: One of several equal parts, such as ``3/8``: only its calls, in a folder of its own. The
                 study itself reads all of its shards as one.
+            field: One field of a task with fields, as a study that has this field's labels and no others: it
+                is measured, judged, reported and sampled for gold labels by itself.
 
         Returns:
             The study. Its names and columns are checked; nothing is asked, and no model is loaded.
 
         Raises:
             SpecError: The study cannot be read, or there is no small version.
-            UnknownName: A plug-in, a column, a label, a model or an evaluator that it names does not exist.
+            UnknownName: A plug-in, a column, a label, a model, an evaluator or a field does not exist.
             StoreError: The bundle cannot be read, or is not as it was packed.
         """
         source = open_source(study, folder, functions, None if small else shard)
         source = open_small(source, shard) if small else source
         check_names(source)
+        if field is not None:
+            from quaver.study.analysis.field_source import FieldSource  # most studies have one label set
+
+            source = FieldSource(source, field)
         return cls(source)
 
     def __repr__(self) -> str:
@@ -346,9 +353,9 @@ class Study:
 
         Args:
             name: A registered measure, such as ``inter_pss``.
-            **options: ``by``, ``evaluator`` and the measure's own, as the study file takes them. What the
-                study file says of this measure holds for what you leave out; where it names the measure
-                more than once, it is taken as often.
+            **options: ``by``, ``evaluator``, ``field`` and the measure's own, as the study file takes them.
+                What the study file says of this measure holds for what you leave out; where it names the
+                measure more than once, it is taken as often.
 
         Returns:
             An estimate for each cell.
@@ -358,9 +365,9 @@ class Study:
             SpecError: The measure has no such option, or not with this value.
             MeasureError: The annotations do not allow it.
         """
-        from quaver.study.analysis.measured_study import MeasuredStudy  # loads measures
+        from quaver.study.analysis.measured_fields import MeasuredFields  # loads measures
 
-        return Estimates(MeasuredStudy(self.source).measure(name, options))
+        return Estimates(MeasuredFields(self.source).measure(name, options))
 
     @guarded
     def estimates(
@@ -385,9 +392,9 @@ class Study:
             StoreError: Nothing is stored yet.
             UnknownName: No measure of that name is registered.
         """
-        from quaver.study.analysis.measured_study import MeasuredStudy  # loads measures
+        from quaver.study.analysis.measured_fields import MeasuredFields  # loads measures
 
-        study, wanted = MeasuredStudy(self.source), (names,) if isinstance(names, str) else names
+        study, wanted = MeasuredFields(self.source), (names,) if isinstance(names, str) else names
         if of == "study":
             return Estimates(study.estimates(wanted))
         found = study.audit() if of == "audit" else study.charts()
@@ -401,9 +408,9 @@ class Study:
         Raises:
             StoreError: Nothing is stored yet.
         """
-        from quaver.study.analysis.measured_study import MeasuredStudy  # loads measures
+        from quaver.study.analysis.measured_fields import MeasuredFields  # loads measures
 
-        return quality(MeasuredStudy(self.source).quality())
+        return MeasuredFields(self.source).quality()
 
     def verdict(self) -> Card:
         """Whether the labels may be used, why, what moves them, and what to do next.

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from quaver.core.annotations import FIELD
 from quaver.core.records import Estimate
 from quaver.report.charts.figures import charts as chart_objects
 from quaver.report.charts.plane import offline
 from quaver.report.estimate_index import Results
+from quaver.report.findings.field_verdicts import card_of_fields
 from quaver.report.findings.verdict_card import Card, card
+from quaver.report.page.fields_page import write_fields_page
 from quaver.report.page.html_page import write_report
 from quaver.report.page.paper_parts import Paper, paper_parts
 from quaver.report.page.worst_tables import cost_table
 from quaver.report.tables.checklist import field_checklists
+from quaver.study.analysis.field_source import FOLDER
+from quaver.study.analysis.measured_fields import MeasuredFields
 from quaver.study.analysis.measured_study import MeasuredStudy
 from quaver.study.analysis.report_evidence import evidence_of
 from quaver.study.analysis.study_acceptance import curve_estimates, shown_acceptance
@@ -33,9 +38,12 @@ from quaver.study.study_freeze import frozen
 
 
 def verdict(study: StudySource, now: StudyStatus | None = None) -> Card:
-    """The verdict on a study's labels as a card."""
-    measured = MeasuredStudy(study)
-    return card(Results(resolved(study, now), measured.frame, (), audit=measured.verdict()))
+    """The verdict on a study's labels as a card; of fields, that of each with the worst in the headline."""
+    cards = {}
+    for name, measured in MeasuredFields(study).parts.items():
+        lock = resolved(measured.study, now)
+        cards[name] = card(Results(lock, measured.frame, (), audit=measured.verdict()))
+    return card_of_fields(cards)
 
 
 def resolved(study: StudySource, now: StudyStatus | None = None) -> dict[str, Any]:
@@ -71,10 +79,25 @@ def collected(study: StudySource, now: StudyStatus | None = None) -> dict[str, A
 
 def report(study: StudySource, folder: Path) -> Path:
     """Write a study's report to a folder; its path."""
-    measured = MeasuredStudy(study)
-    path = written(measured, folder, resolved(study), measured.estimates(pictured=True))
+    fields = MeasuredFields(study)
+    if (measured := fields.parts.get("")) is None:
+        path = _of_fields(fields, study, folder)
+    else:
+        path = written(measured, folder, resolved(study), measured.estimates(pictured=True))
     check_outgoing(written_report(path))
     return path
+
+
+def _of_fields(fields: MeasuredFields, study: StudySource, folder: Path) -> Path:
+    """Write the report of a study with fields, and that of each field in a folder of its own; its path."""
+    cards, links, found = {}, {}, list[Estimate]()
+    for name, measured in fields.parts.items():
+        lock, own = resolved(measured.study), measured.estimates(pictured=True)
+        path = written(measured, folder / FOLDER / name, lock, own)
+        cards[name] = card(Results(lock, measured.frame, (), audit=measured.verdict()))
+        links[name] = path.relative_to(folder).as_posix()
+        found += [replace(one, cell={FIELD: name, **one.cell}) for one in own]
+    return write_fields_page(folder, study.spec.name, cards, links, found)
 
 
 def written(

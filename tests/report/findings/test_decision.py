@@ -11,6 +11,7 @@ from tests.report.findings.test_verdicts import CASES, answers, estimates
 
 from quaver.core.records import Estimate
 from quaver.report.findings.decision import recommendations
+from quaver.report.findings.field_verdicts import card_of_fields
 from quaver.report.findings.recommendation import (
     RECOMMENDED,
     STEPS,
@@ -19,7 +20,7 @@ from quaver.report.findings.recommendation import (
     Recommendation,
     Recommended,
 )
-from quaver.report.findings.verdict_card import WORDS, best_of
+from quaver.report.findings.verdict_card import WORDS, Card
 
 EXPECTED: dict[str, Recommended] = {
     "constant": "do not use",
@@ -353,18 +354,20 @@ def test_labels_that_differ_from_coders_no_more_than_these_do_are_not_wrong() ->
     assert [*found.values()] == ["do not use", "cannot tell", "use"]
 
 
-def test_a_field_that_is_never_filled_comes_first() -> None:
-    empty = Estimate(
-        "unfilled_field",
-        1.0,
-        0.9,
-        1.0,
-        cell={"model": "m", "field": "topic"},
-        details={"first": "tone"},
+def test_of_fields_the_worst_is_the_headline_and_each_is_named() -> None:
+    tone, stance = recommendation(_STEADY, []), recommendation(_MOVED, [])
+    alone = Card("H.", "R.", "V.", "M.", "S.", ("V.", "M.", "S."), (tone,), "", ())
+    card = card_of_fields(
+        {"tone": alone, "stance": replace(alone, recommendations=(stance,), command="gold")}
     )
-    used = recommendation(_STEADY, [empty])
-    assert (used.kind, used.field) == ("use", "tone")
-    assert best_of([used, replace(used, kind="do not use", reason="empty field")]).kind == "do not use"
+    assert [(one.field, one.kind) for one in card.recommendations] == [
+        ("stance", stance.kind),
+        ("tone", "use"),
+    ]
+    assert card.kind == stance.kind != "use"
+    assert card.command == "gold --field stance"
+    assert card.recommendation.index("stance") < card.recommendation.index("tone")
+    assert card_of_fields({"": alone}) is alone
 
 
 def test_what_interval_allows_for_groups_asks_to_declare_them() -> None:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from json.encoder import encode_basestring_ascii as quoted
+from typing import Any
 
 from quaver.core import registry
-from quaver.core.records import Condition, Decoding, Item, LabelSet, Variant
+from quaver.core.records import Codebook, Condition, Decoding, Item, LabelSet, Variant
 from quaver.core.seeds import derive
 from quaver.design.calls.variant_crossing import (
     check_constraints,
@@ -91,7 +92,8 @@ def _written(items: Iterable[Item]) -> Iterator[str]:
     any_row = json.JSONEncoder(sort_keys=True, default=str).encode
     heads: dict[tuple[str, ...], list[tuple[str, str]]] = {}
     for item in items:
-        fields, gold = item.fields, item.gold
+        fields = item.fields
+        gold: Any = dict(item.golds) if item.golds else item.gold
         names = tuple(fields)
         try:
             if names not in heads:
@@ -110,7 +112,8 @@ def resolve(spec: StudySpec, source: Positions, keeper: Keeper = NOTHING_KEPT) -
     _check_options(labels, items, source)
     check_spec_syntax(spec, source)
     prompt, texts = prompt_of(spec, labels), tuple(spec.items.text.values())
-    context = PromptContext(prompt, labels, spec.seed, spare, source.home, items, texts, keeper)
+    shown = LabelSet(()) if isinstance(labels, Codebook) else labels  # families change no field's labels
+    context = PromptContext(prompt, shown, spec.seed, spare, source.home, items, texts, keeper)
     variants, notes, editable = variants_of(spec, context, keeper, source)
     notes = [*notes, *notes_on_gold(spec.items, items)]
     check_templates(spec, variants, items, source)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from quaver.core import registry
 from quaver.core.column_names import column_of
-from quaver.core.records import Condition, Item, LabelSet, Variant
+from quaver.core.records import Codebook, Condition, Item, LabelSet, Variant
 from quaver.core.seeds import derive
 from quaver.design.factors.prompt_edits import (
     Editable,
@@ -22,6 +22,7 @@ from quaver.design.factors.prompt_edits import (
 from quaver.design.paraphrase.meaning import with_meaning
 from quaver.design.paraphrase.paraphrase_draft import Keeper, PromptContext
 from quaver.design.paraphrase.paraphraser import REPHRASER
+from quaver.design.prompts.record_prompt import ASKS, asking_for_fields
 from quaver.design.prompts.rendering import PROMPT_NAMES
 from quaver.design.prompts.templates import check, check_columns, check_postfix, check_syntax, names_in
 from quaver.design.spec import TEXT_FACTOR, FamilySpec, StudySpec
@@ -229,6 +230,8 @@ def _check_descriptions(variants: Sequence[Variant], source: Positions) -> None:
 
 def check_postfixes(variants: Sequence[Variant], labels: LabelSet, source: Positions) -> None:
     """Check that no postfix contradicts its variant's answers."""
+    if isinstance(labels, Codebook):
+        return
     checked: set[tuple[str, tuple[str, ...]]] = set()
     for variant in variants:
         key = (variant.postfix, tuple(variant.answers.values()))
@@ -283,7 +286,7 @@ class StudyVariants(NamedTuple):
 def prompt_of(spec: StudySpec, labels: LabelSet) -> Variant:
     """The study file's own prompt."""
     given = spec.prompt
-    return Variant(
+    prompt = Variant(
         id="",
         factors={},
         system=given.system,
@@ -295,6 +298,12 @@ def prompt_of(spec: StudySpec, labels: LabelSet) -> Variant:
         frame=given.frame,
         explains=given.explains,
     )
+    if not isinstance(labels, Codebook):
+        return prompt
+    if "postfix" not in given.model_fields_set:
+        prompt = replace(prompt, postfix=ASKS)
+    longest = max(one.max_tokens for one in spec.decoding.values())
+    return asking_for_fields(prompt, labels, held=spec.task.held, longest=longest)
 
 
 def variants_of(spec: StudySpec, context: PromptContext, keeper: Keeper, source: Positions) -> StudyVariants:
@@ -304,7 +313,7 @@ def variants_of(spec: StudySpec, context: PromptContext, keeper: Keeper, source:
     notes = list(spec.notes)
     rewording: str | None = None
     for index, asked in enumerate(spec.variants):
-        family = _family(asked, index, source)
+        family = _family(asked, index, source, fields=bool(spec.task.fields))
         factor = asked.factor or family.factor
         own = replace(context, seed=derive(spec.seed, "variants", _DRAWN_AS.get(factor, factor)))
         with source.locating("variants", index):
@@ -339,8 +348,21 @@ def _text_level(name: str, template: str) -> LevelOfFactor:
     return LevelOfFactor(name, lambda variant: replace(variant, text=template), {"family": "texts"})
 
 
-def _family(asked: FamilySpec, index: int, source: Positions) -> VariantFamily:
+_OF_ANY_ANSWER: Final = frozenset(
+    ("frame", "instructions", "paraphrases", "perturbations", "position", "role")
+)
+"""The families that change nothing about labels: those that a task with fields may have."""
+
+
+def _family(asked: FamilySpec, index: int, source: Positions, *, fields: bool) -> VariantFamily:
     loc = ("variants", index)
+    if fields and asked.use not in _OF_ANY_ANSWER:
+        raise SpecError(
+            "this family varies the labels of one label set, and the task has fields",
+            where=source.where(*loc),
+            expected=f"one of {', '.join(sorted(_OF_ANY_ANSWER))}",
+            found=asked.use,
+        )
     plugin = registry.load("variants", asked.use, where=source.where(*loc))
     options = bind(plugin, asked.options, source, loc, beside=("use", "factor", "only"))
     with source.locating(*loc):

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Final, Literal
 
 from quaver.core.column_names import column_of
-from quaver.core.records import Item
+from quaver.core.records import Codebook, Item, LabelSet
 from quaver.design.calls.experiment import Experiment
 from quaver.design.spec import StudySpec
 
@@ -69,8 +69,7 @@ def parts_of(
     return {
         "items": _of_items(experiment.items, lambda item: [item.fields.get(name) for name in wanted]),
         "covariates": _of_items(experiment.items, lambda item: _covariates(item, sorted(covariates))),
-        "labels": {one.code: asdict(one) for one in experiment.labels.labels}
-        | {"level of measurement": experiment.labels.level},
+        "labels": _labels(experiment.labels),
         "prompts": {one["id"]: _prompt(one) for one in variants},
         "examples": {one["id"]: digest(one["examples"]) for one in variants if one.get("examples")},
         "models": {name: str(facts.get("identity", "")) for name, facts in lock["models"].items()},
@@ -82,10 +81,17 @@ def parts_of(
     }
 
 
+def _labels(labels: LabelSet) -> dict[str, Any]:
+    """The labels with their level of measurement; of fields, those of each."""
+    if isinstance(labels, Codebook):
+        return {one.name: {"definition": one.definition, **_labels(one.labels)} for one in labels.fields}
+    return {one.code: asdict(one) for one in labels.labels} | {"level of measurement": labels.level}
+
+
 def item_columns(spec: StudySpec, items: Sequence[Item]) -> list[str]:
     """The columns of the items that a freeze fixes: all but those that hold labels by people."""
-    gold = [spec.items.gold.column] if spec.items.gold and spec.items.gold.column else []
-    people = {*spec.items.coders, *gold}
+    golds = [spec.items.gold, *(one.gold for one in spec.task.fields.values())]
+    people = {*spec.items.coders, *(one.column for one in golds if one)}
     return sorted({name for item in items for name in item.fields} - people)
 
 

@@ -30,8 +30,17 @@ def with_labels(
 ) -> list[Item]:
     """The items with their gold labels and, among their groups, the label of each coder."""
     found = list(items)
+    for name, one in spec.task.fields.items():
+        labels, own = one.field(name).labels, ("task", "fields", name)
+        golds = gold_labels(items, one.gold, labels, columns, source, own, loc)
+        found = [
+            item if code is None else replace(item, golds={**item.golds, name: code})
+            for item, code in zip(found, golds, strict=True)
+        ]
+    if spec.task.fields:
+        return found
     if asked.coders:
-        reader = _Labels(asked.gold, spec, source, loc)
+        reader = _Labels(asked.gold, spec.task.label_set(), source, loc)
         found = [
             replace(item, groups={**item.groups, **_given(reader, item, number, asked.coders)})
             for number, item in enumerate(items, start=1)
@@ -51,11 +60,25 @@ def with_gold(
     loc: tuple[str, ...],
 ) -> list[Item]:
     """The items with the labels of the column of gold."""
+    golds = gold_labels(items, gold, spec.task.label_set(), columns, source, loc, loc)
+    return [Item(item.id, item.fields, code, item.groups) for item, code in zip(items, golds, strict=True)]
+
+
+def gold_labels(
+    items: Sequence[Item],
+    gold: GoldSpec | None,
+    labels: LabelSet,
+    columns: Collection[str],
+    source: Positions,
+    loc: tuple[str, ...],
+    place: tuple[str, ...],
+) -> list[str | None]:
+    """The label of each item in the column of gold, which ``loc`` names; the items stand at ``place``."""
     if gold is None or gold.column is None:
-        return list(items)
+        return [None] * len(items)
     if gold.column not in columns:
         raise UnknownName("column", gold.column, columns, where=source.where(*loc, "gold", "column"))
-    reader, column = _Labels(gold, spec, source, loc), gold.column
+    reader, column = _Labels(gold, labels, source, loc, place), gold.column
     known: dict[str, str] = {}  # by the text of a cell
     found = []
     for number, item in enumerate(items, start=1):
@@ -65,7 +88,7 @@ def with_gold(
             label = reader.label(item, number, column, "the gold label")
             if type(cell) is str and not reader.has_options:
                 known[cell] = label
-        found.append(Item(item.id, item.fields, label or None, item.groups))
+        found.append(label or None)
     return found
 
 
@@ -108,11 +131,15 @@ class _Labels:
     """Reads cells of labels as the study's label set has them."""
 
     def __init__(
-        self, gold: GoldSpec | None, spec: StudySpec, source: Positions, loc: tuple[str, ...]
+        self,
+        gold: GoldSpec | None,
+        labels: LabelSet,
+        source: Positions,
+        loc: tuple[str, ...],
+        place: tuple[str, ...] | None = None,
     ) -> None:
         also = gold.map if gold else {}
-        self._options: LabelSet = spec.task.label_set()
-        self._codes = [label.code for label in spec.task.labels]
+        self._options, self._codes = labels, list(labels.codes)
         for value, code in also.items():
             if code is not None and code not in self._codes:
                 raise UnknownName("label", code, self._codes, where=source.where(*loc, "gold", "map", value))
@@ -122,7 +149,7 @@ class _Labels:
             {text: code for text, code in also.items() if code is not None},
             [text for text, code in also.items() if code is None],
         )
-        self._source, self._loc = source, loc
+        self._source, self._loc = source, place or loc
 
     @property
     def has_options(self) -> bool:

@@ -8,6 +8,7 @@ line.
 from __future__ import annotations
 
 from quaver.design.spec.items_spec import GoldSpec, ItemsSpec
+from quaver.design.spec.labels_spec import LabelSpec
 from quaver.design.spec.models_spec import (
     ConclusionSpec,
     DecodingSpec,
@@ -24,7 +25,6 @@ from quaver.design.spec.task_spec import (
     TEXT_FACTOR,
     AnnotationsSpec,
     FamilySpec,
-    LabelSpec,
     MeaningSpec,
     PromptSpec,
     SampleSpec,

@@ -64,6 +64,10 @@ def json_schema() -> dict[str, Any]:
     # A study of imported annotations needs these instead of items, prompt and models.
     schema["required"] = ["task"]
     schema["anyOf"] = [{"required": needed}, {"required": ["annotations"]}]
+    task = schema["$defs"]["TaskSpec"]
+    for part in task.get("anyOf", [task]):
+        if part.pop("required", None):  # a task has labels or fields
+            part["anyOf"] = [{"required": ["labels"]}, {"required": ["fields"]}]
     schema["properties"]["small"]["propertyNames"] = {"enum": list(schema["properties"])}
     return {"$schema": _DIALECT, "$id": SCHEMA_ID, **schema}
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import Field, PrivateAttr, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
 
 from quaver.core.arguments import excerpt, expectation
 from quaver.core.column_names import column_among
@@ -308,6 +308,13 @@ class EvaluatorSpec(PluginSpec):
         return self.name or self.use
 
 
+Names = Annotated[
+    tuple[Name, ...],
+    BeforeValidator(lambda given: [given] if isinstance(given, str) else given),
+    Field(json_schema_extra={"type": ["string", "array"]}),
+]
+"""Some names; a single one needs no brackets."""
+
 _COLUMNS = frozenset(["between", "factors", "interactions", "reference", "without"])
 """Options of measures that name columns."""
 
@@ -323,6 +330,7 @@ class MeasureSpec(PluginSpec):
         "decoding and variant that the measure does not compare.",
     )
     evaluator: Name | None = Field(None, description="The evaluator to measure; every one if left out.")
+    field: Names | None = Field(None, description="The fields to measure; every one if left out.")
     flagged: Literal["with", "without", "both"] = Field(
         "with", description="Paraphrases with a doubtful meaning: with them, without them, or both."
     )
@@ -374,6 +382,9 @@ class ConclusionSpec(Part):
     )
     effect: Text = Field(
         description="The claim: educ > 0, party[Rep] < party[Dem].", examples=["group[b] > group[a]"]
+    )
+    field: Name | None = Field(
+        None, description="The field whose labels they are, where the task has fields."
     )
     regression: Literal["linear", "logistic", "multinomial"] = Field(
         "linear",

@@ -17,7 +17,7 @@ from quaver._secrets import Keys, is_key_shaped, name_keys, texts_in
 from quaver.core import registry
 from quaver.core.arguments import excerpt, expectation, location_of, model_of
 from quaver.design.spec import StudySpec
-from quaver.design.spec.task_spec import with_labels_alike
+from quaver.design.spec.labels_spec import with_labels_alike
 from quaver.design.spec.yaml_file import Part, as_yaml_reads, read_yaml
 from quaver.errors import QuaverError, SpecError, nearest
 
@@ -26,7 +26,7 @@ _PARTS: Final[Mapping[str, tuple[str, ...]]] = {
         *("temperature", "top_p", "top_k", "min_p", "repeat_penalty"),
         *("max_tokens", "stop", "constraint", "logprobs"),
     ),
-    "task": ("labels", "level"),
+    "task": ("labels", "level", "fields"),
     "items": ("source", "id", "text", "gold", "groups", "group", "coders", "where", "encoding", "separator"),
     "prompt": ("system", "layout", "instruction", "postfix", "answers"),
     "budget": ("calls", "tokens", "money", "seconds"),

@@ -223,6 +223,15 @@ class StudySpec(Part):
             **({} if reads else {"evaluators": [IMPORTED]}),
         }
 
+    @model_validator(mode="before")
+    @classmethod
+    def _read_by_field(cls, given: Any) -> Any:
+        """Answers with fields are JSON objects, which ``json_field`` reads where no evaluator is named."""
+        task = given.get("task") if isinstance(given, Mapping) else None
+        if not isinstance(task, Mapping) or not task.get("fields") or "evaluators" in given:
+            return given
+        return {**given, "evaluators": ["json_field"]}
+
     @property
     def has_labels_only(self) -> bool:
         """Whether it has labels but no answers that an evaluator could parse."""
@@ -283,6 +292,40 @@ class StudySpec(Part):
         """The column of the groups that every interval resamples; None where it is the items."""
         group = self.items.group if self.annotations is None else self.annotations.group
         return None if group is None else column_of("group", group)
+
+    @model_validator(mode="after")
+    def _fields_fit(self) -> StudySpec:
+        """Refuse what a task with fields cannot have, and fields that there are not."""
+        known = ", ".join(self.task.fields) or "no fields: the task has one label set"
+        named = [("measures", at, name) for at, one in enumerate(self.measures) for name in one.field or ()]
+        named += [("conclusions", at, one.field) for at, one in enumerate(self.conclusions) if one.field]
+        for part, at, name in named:
+            if name not in self.task.fields:
+                raise PlacedError("there is no such field", part, at, "field", expected=known, found=name)
+        if not self.task.fields:
+            return self
+        for at, conclusion in enumerate(self.conclusions):
+            if conclusion.field is None:
+                problem = "a conclusion rests on one field: `field: …`"
+                raise PlacedError(problem, "conclusions", at, expected=known)
+        own: dict[tuple[str, ...], tuple[object, str]] = {
+            ("items", "gold"): (self.items.gold, "each field has its own: `fields: {NAME: {gold: COLUMN}}`"),
+            ("items", "coders"): (
+                self.items.coders,
+                "columns of coders are read for a single label set only",
+            ),
+            ("prompt", "answers"): (self.prompt.answers, "the labels' names are written: give them there"),
+            ("follow_ups",): (self.follow_ups, "they are about one label"),
+            ("until",): (self.until, "rounds end by the labels of one label set"),
+            ("annotations",): (self.annotations, "import each column as a study of its own"),
+        }
+        choices = [name for name, one in self.decoding.items() if one.constraint == "labels"]
+        if choices and not self.task.held:
+            own["decoding", choices[0], "constraint"] = (True, "`task: {held: true}` constrains answers")
+        for loc, (value, why) in own.items():
+            if value:
+                raise PlacedError(f"a task with fields cannot have this: {why}", *loc)
+        return self
 
     @model_validator(mode="after")
     def _names_fit(self) -> StudySpec:

@@ -2,106 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping
-from copy import deepcopy
-from datetime import date
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from quaver.core.column_names import column_of
 from quaver.core.number_format import composed
-from quaver.core.records import NO_LABEL, Label, LabelSet, Level
+from quaver.core.records import Codebook, LabelSet, TaskField
 from quaver.core.registry import Kind
 from quaver.design.spec.items_spec import GoldSpec
-from quaver.design.spec.yaml_file import (
-    Name,
-    Only,
-    Part,
-    PlacedError,
-    PluginSpec,
-    Text,
-    as_yaml_reads,
-    with_group,
-)
+from quaver.design.spec.labels_spec import LabelledSpec
+from quaver.design.spec.yaml_file import Name, Only, Part, PlacedError, PluginSpec, Text, with_group
 
 
-def with_labels_alike(document: Any) -> Any:
-    """A study's document in which every mention of a label is spelt as in the label set.
+class FieldSpec(LabelledSpec):
+    """One field of answers that are JSON objects: a variable of the codebook."""
 
-    An é may be one character or an e followed by an accent, and an editor does not show which.
+    definition: str = Field("", description="What the field is about; the prompt shows it.")
+    gold: GoldSpec | None = Field(None, description="The column of its true labels, or column and map.")
 
-    >>> study = {"task": {"labels": ["\u00e9"]}, "prompt": {"answers": {"e\u0301": "E"}}}
-    >>> with_labels_alike(study)["prompt"]["answers"] == {"\u00e9": "E"}
-    True
-    """
-    task = document.get("task") if isinstance(document, Mapping) else None
-    given = task.get("labels") if isinstance(task, Mapping) else None
-    listed = given if isinstance(given, list | tuple) else ()
-    codes = [one.get("code") if isinstance(one, Mapping) else one for one in listed]
-    written = {composed(code): code for code in codes if isinstance(code, str) and not code.isascii()}
-    if not written:
-        return document
-    document = deepcopy(document)
-    parts = {name: part for name, part in document.items() if name != "task"}
-    _rewrite(parts, lambda text: written.get(composed(text), text))
-    return document
-
-
-def _rewrite(part: Any, spell: Callable[[str], str]) -> None:
-    """Spell every text in a part, keys included, in place."""
-    keys = list(part) if isinstance(part, Mapping) else range(len(part)) if isinstance(part, list) else ()
-    for key in keys:
-        value = part[key]
-        if isinstance(value, str) and spell(value) != value:
-            part[key] = spell(value)
-        else:
-            _rewrite(value, spell)
-        if isinstance(key, str) and spell(key) != key and isinstance(part, MutableMapping):
-            _rename(part, key, spell(key))
-
-
-def _rename(part: MutableMapping[str, Any], old: str, new: str) -> None:
-    """Spell a key differently, in the same place."""
-    items = [(new if key == old else key, value) for key, value in part.items()]
-    marks = getattr(part, "lc", None)
-    if marks is not None and old in (marks.data or {}):
-        marks.data[new] = marks.data[old]
-    part.clear()
-    for key, value in items:
-        part[key] = value
-
-
-class LabelSpec(Part):
-    """A category. A bare string is its code and its name."""
-
-    bare = True
-
-    code: Name = Field(description="Short name in data; gold labels and annotations hold it.")
-    name: str = Field("", description="Its name in the prompt; the code if left out.")
-    definition: str = Field("", description="What falls under it; templates may use it.")
-    synonyms: tuple[str, ...] = Field((), description="Other names that an answer may use.")
-    value: float | None = Field(None, description="Its number, where the level is interval or ratio.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_code(cls, given: Any) -> Any:
-        return {"code": given} if isinstance(given, str | int) else given
-
-    def label(self) -> Label:
+    def field(self, name: str) -> TaskField:
         """The record that the stages use."""
-        return Label(self.code, self.name or self.code, self.definition, self.synonyms, self.value)
+        labels = LabelSet(tuple(label.label() for label in self.labels), self.level)
+        return TaskField(name, labels, self.definition)
+
+    @model_validator(mode="after")
+    def _has_column(self) -> FieldSpec:
+        if self.gold and self.gold.column is None:
+            raise PlacedError("a field's true labels have a column: `gold: NAME`", "gold")
+        return self
 
 
-class TaskSpec(Part):
+FieldName = Annotated[str, Field(pattern=r"^\w[\w -]*$", max_length=60)]
+"""The name of a field: a key of a JSON object, a column's value and a folder."""
+
+
+class TaskSpec(LabelledSpec):
     """The task: what the labels distinguish."""
 
     name: Name = Field("label", description="What the label says of a text, for the report.")
-    level: Level = Field("nominal", description="nominal, ordinal, interval or ratio.")
-    labels: Annotated[tuple[LabelSpec, ...], Field(min_length=2)] = Field(
-        description="The label set, in order.",
-        examples=[["positive", "negative", {"code": "neither", "definition": "Neither or both."}]],
+    fields: dict[FieldName, FieldSpec] = Field(
+        {},
+        description="Instead of `labels`: variables of which one answer, a JSON object, gives all, each with "
+        "labels, level, definition and gold of its own.",
     )
+    held: bool = Field(
+        True,
+        description="Whether a JSON schema constrains answers with several fields; otherwise only the prompt "
+        "asks for them.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _labels_or_fields(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping) or not given.get("fields"):
+            return given
+        for name in ("labels", "level", "options"):
+            if name in given:
+                raise PlacedError(f"each of the fields has its own {name}: leave this out", name)
+        return {**given, "labels": ()}
+
+    @field_validator("fields")
+    @classmethod
+    def _told_apart(cls, fields: dict[str, FieldSpec]) -> dict[str, FieldSpec]:
+        known: dict[str, str] = {}
+        for name in fields:
+            other = known.setdefault(composed(name).casefold().strip(), name)
+            if other != name:
+                raise PlacedError(
+                    f"the fields {other!r} and {name!r} differ in case alone",
+                    name,
+                    fix="give one of them another name",
+                )
+        return fields
 
     options: tuple[Name, ...] = Field(
         (),
@@ -115,42 +89,10 @@ class TaskSpec(Part):
     def _one_column(cls, given: Any) -> Any:
         return [given] if isinstance(given, str) else given
 
-    @field_validator("labels", mode="before")
-    @classmethod
-    def _texts(cls, given: Any) -> Any:
-        """Refuse what YAML did not read as a text, before it is taken for a label's keys."""
-        for index, one in enumerate(given if isinstance(given, list | tuple) else ()):
-            if one is None or isinstance(one, bool | float | date):
-                found = "null" if one is None else str(one).lower()
-                raise PlacedError(
-                    "this label is not a text", index, expected="a text", found=found, fix=as_yaml_reads(one)
-                )
-        return given
-
-    @field_validator("labels")
-    @classmethod
-    def _distinct(cls, labels: tuple[LabelSpec, ...]) -> tuple[LabelSpec, ...]:
-        seen: dict[str, str] = {}
-        for index, label in enumerate(labels):
-            if NO_LABEL in (label.code.casefold(), label.name.casefold()):
-                raise PlacedError(
-                    f"{NO_LABEL!r} is the name of answers without a label; give the label another name",
-                    index,
-                )
-            other = seen.setdefault(composed(label.code), label.code)
-            if other != label.code:
-                raise PlacedError(
-                    f"the label code {label.code!r} is given twice, with its accents encoded differently",
-                    index,
-                )
-            if label.code in [one.code for one in labels[:index]]:
-                raise PlacedError(
-                    f"the label code {label.code!r} is given twice", index, fix="remove one of them"
-                )
-        return labels
-
     def label_set(self) -> LabelSet:
-        """The record that the stages use."""
+        """The record that the stages use; of several fields, the codebook."""
+        if self.fields:
+            return Codebook(fields=tuple(one.field(name) for name, one in self.fields.items()))
         return LabelSet(tuple(label.label() for label in self.labels), self.level, self.options)
 
     @model_validator(mode="after")

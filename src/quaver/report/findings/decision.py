@@ -105,13 +105,8 @@ def recommendations(
     found: list[Recommendation] = []
     for verdict in verdicts(estimates):
         known = _Known.of(verdict, estimates)._replace(families=families)
-        empty = [one for one in known.unfilled if _ends(one)[0] > _USELESS]
-        first = str(empty[0].details["first"]) if empty else ""
         whole = known.qualified(_recommended(known))
-        found.append(replace(_but_for_groups(whole, estimates) or whole, field=first))
-        for one in empty:
-            refused = known.said("do not use", "empty field")
-            found.append(replace(refused, evidence=(one,), field=one.cell["field"]))
+        found.append(_but_for_groups(whole, estimates) or whole)
     return tuple(found)
 
 
@@ -153,7 +148,6 @@ class _Known(NamedTuple):
     estimates: Mapping[str, Estimate]
     profiles: Sequence[Estimate]
     parts: Sequence[Estimate] = ()
-    unfilled: Sequence[Estimate] = ()
     threshold: float | None = None
     families: Mapping[str, str] = MappingProxyType({})
 
@@ -163,9 +157,8 @@ class _Known(NamedTuple):
         chosen = {one.measure: one for one in own if one.measure.startswith(_CHOICE)}
         profiles = [one for one in own if one.measure == "readiness" and "verdict" in one.details]
         parts = [one for one in own if one.measure in _PARTS]
-        unfilled = [one for one in own if one.measure == "unfilled_field"]
         bars = (one.details.get("threshold") for one in own if one.measure == "readiness_accuracy")
-        return cls(verdict, {**verdict.evidence, **chosen}, profiles, parts, unfilled, next(bars, None))
+        return cls(verdict, {**verdict.evidence, **chosen}, profiles, parts, next(bars, None))
 
     def low(self, name: str) -> float:
         """The lower end of an interval; where there is none, it may lie anywhere."""

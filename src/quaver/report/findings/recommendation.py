@@ -26,7 +26,6 @@ Reason = Literal[
     "failed",
     "unreadable",
     "cut off",
-    "empty field",
     "too few items",
     "one label",
     "one prompt",
@@ -46,7 +45,6 @@ NextStep = Literal[
     "ask again",
     "make answers readable",
     "raise max_tokens",
-    "fill the field",
     "add items",
     "add prompts",
     "declare the groups",
@@ -76,7 +74,6 @@ STEPS: Final[Mapping[Reason, NextStep]] = {
     "failed": "ask again",
     "unreadable": "make answers readable",
     "cut off": "raise max_tokens",
-    "empty field": "fill the field",
     "too few items": "add items",
     "one label": "name the labels",
     "one prompt": "add prompts",
@@ -107,7 +104,7 @@ class Recommendation:
         evidence: The estimates that decided, the most important first.
         next_step: What to do next.
         correctness: Whether the labels are right, as far as gold labels show.
-        field: The field that it is about, where the answers have several; else empty.
+        field: The field that it is about, where the task has fields; else empty.
         exceptions: The classes and groups whose labels are not to be used, as estimates with their cells.
         unvouched: What the recommendation says nothing about: classes with too few gold labels, texts that
             never got a label, prompts like these.

@@ -44,7 +44,7 @@ _BEST: Final = (*RECOMMENDED[:3], "cannot tell", "do not use")
 _APART = 0.1
 """Where the share of missing answers differs by this much between levels, these are named."""
 
-_WITHOUT_LABELS: Final = frozenset({"failed", "unreadable", "cut off", "empty field"})
+_WITHOUT_LABELS: Final = frozenset({"failed", "unreadable", "cut off"})
 """Reasons that are about answers rather than labels."""
 
 _SAID: Final = frozenset({"unsteady", "unclear", "moved by order", "moved by format"})
@@ -81,7 +81,7 @@ class Card(Rows):
 
     @property
     def kind(self) -> Recommended:
-        """The kind of the best recommendation: that of the model whose labels can best be used."""
+        """That of the model whose labels can best be used (of fields, the worst)."""
         return best_of(self.recommendations).kind
 
     @property
@@ -130,9 +130,17 @@ def card(results: Results) -> Card:
 
 
 def best_of(found: Sequence[Recommendation]) -> Recommendation:
-    """That of the model whose labels can best be used, the first of several; an empty field comes first."""
-    empty = [one for one in found if one.reason == "empty field"]
-    return empty[0] if empty else min(found, key=lambda one: _BEST.index(one.kind))
+    """That of the model whose labels can best be used, the first of several; of fields, that of the worst."""
+    fields: dict[str, list[Recommendation]] = {}
+    for one in found:
+        fields.setdefault(one.field, []).append(one)
+    best = {field: min(some, key=lambda one: _BEST.index(one.kind)) for field, some in fields.items()}
+    return best[worst_first(best)[0]]
+
+
+def worst_first(best: Mapping[str, Recommendation]) -> list[str]:
+    """The names of recommendations, those first whose labels may be used least."""
+    return sorted(best, key=lambda name: -_BEST.index(best[name].kind))
 
 
 class _Said:

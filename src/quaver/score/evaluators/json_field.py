@@ -47,6 +47,7 @@ class JsonField:
 
     def __init__(self, *, field: str | None = None) -> None:
         self._field = field
+        self.reads_fields = field is None
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
         """Make the reader for one variant's answers."""

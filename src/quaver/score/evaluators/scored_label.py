@@ -20,6 +20,7 @@ from quaver.score.parsing.evaluator import (
     ambiguous,
     evaluator_within,
     no_label,
+    reads_fields,
     tied,
     valid,
 )
@@ -363,6 +364,7 @@ class ByOutput:
             "score": evaluator_within(score, "score"),
             "json": evaluator_within(json_object, "json_object"),
         }
+        self.reads_fields = reads_fields(self._by_output["json"])
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
         """Make the reader for one variant's answers."""

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from quaver.core import registry
 from quaver.core.annotations import Reading
 from quaver.core.arguments import excerpt, expectation, model_of
-from quaver.core.records import LabelSet, Variant
+from quaver.core.records import Codebook, LabelSet, Variant
 from quaver.errors import SpecError, UnknownName
 from quaver.score.parsing.parsed_answer import Answer
 
@@ -82,7 +82,8 @@ class Evaluator(Protocol):
     ``"pair"`` that it reads a follow-up with the answer that it quotes (``Answer.about``), and sets status
     and marks itself; ``"response"`` that it is shown the whole response (thinking, what else the model sent,
     how long it took), so that every answer is read. A class attribute ``of`` names the follow-up that it
-    reads by default.
+    reads by default. A task with fields is read by evaluators whose attribute ``reads_fields`` is true: they
+    find the value of the field that the variant names (``variant.label_field``) in a JSON object.
     """
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
@@ -93,6 +94,29 @@ class Evaluator(Protocol):
             variant: The prompt variant; ``variant.answers`` maps each label code to the answer asked for.
         """
         ...
+
+
+def reads_fields(evaluator: Evaluator) -> bool:
+    """Whether an evaluator finds the value of a field that the variant names."""
+    return bool(getattr(evaluator, "reads_fields", False))
+
+
+def readers_of(evaluator: Evaluator, labels: LabelSet, variant: Variant) -> list[Reader]:
+    """The readers of one variant's answers: one for each field, or one where the task has none.
+
+    Raises:
+        SpecError: The task has fields, and the evaluator does not read them.
+    """
+    if not isinstance(labels, Codebook):
+        return [evaluator.reader(labels, variant)]
+    if not reads_fields(evaluator):
+        raise SpecError(
+            "this evaluator does not tell the fields of an answer apart",
+            where="evaluators",
+            expected="json_field without the option field, or by_output with it",
+            found=type(evaluator).__name__,
+        )
+    return [evaluator.reader(one.labels, one.of(variant)) for one in labels.fields]
 
 
 Given = str | Mapping[str, Any]

@@ -111,7 +111,7 @@ def _design(
     """The arguments of the same, which another process can be given."""
     return {
         "conditions": experiment.conditions,
-        "items": [Item(item.id, {}, item.gold, item.groups) for item in experiment.items],
+        "items": [Item(item.id, {}, item.gold, item.groups, item.golds) for item in experiment.items],
         "variants": {variant.id: variant for variant in experiment.variants},
         "labels": experiment.labels,
         "evaluators": evaluators,

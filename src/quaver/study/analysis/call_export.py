@@ -13,6 +13,8 @@ from polars.io.plugins import register_io_source
 
 from quaver.collect.store.disk_reserve import REPAIR
 from quaver.collect.store.response_store import Store
+from quaver.core.annotations import FIELD
+from quaver.core.records import Codebook
 from quaver.core.replaced_file import replacing
 from quaver.core.response_validation import error_line
 from quaver.core.spreadsheet import write_csv
@@ -115,7 +117,8 @@ def export(path: Path, study: StudySource) -> int:
     own, and from between marks in the output), ``finish``, ``error``, tokens, ``latency`` (seconds),
     ``received`` (UTC), ``seed``, ``served_model``, ``fingerprint``, ``reused_from``, ``key``; and for each
     evaluator ``NAME.label``, ``NAME.status``, ``NAME.reason``, ``NAME.confidence`` and ``NAME.correct``
-    (empty where the item has no gold label; an answer without a label is not correct).
+    (empty where the item has no gold label; an answer without a label is not correct). Of a task with fields
+    they are ``gold.FIELD``, ``NAME.FIELD.label`` and so on.
 
     Returns:
         How many calls were written.
@@ -128,6 +131,9 @@ def export(path: Path, study: StudySource) -> int:
 
 
 def _export(path: Path, study: StudySource, annotations: pl.LazyFrame) -> int:
+    if isinstance(study.experiment.labels, Codebook):
+        read = pl.concat_str(pl.col("evaluator", FIELD).cast(pl.String), separator=".")
+        annotations = annotations.with_columns(read.cast(pl.Categorical).alias("evaluator")).drop(FIELD)
     rows, written = _Rows(study.experiment, CallReadings(annotations)), 0
 
     def frames(store: Store) -> Iterator[pl.DataFrame]:
@@ -196,6 +202,8 @@ class _Rows:
         self._variants = {variant.id: variant for variant in experiment.variants}
         self._factors = list(dict.fromkeys(f for v in experiment.variants for f in v.factors))
         self._groups = list(dict.fromkeys(g for item in experiment.items for g in item.groups))
+        labels = experiment.labels
+        self._fields = [one.name for one in labels.fields] if isinstance(labels, Codebook) else []
 
     def frame(self, chunk: Sequence[tuple[object, ...]]) -> pl.DataFrame:
         """The rows of some stored calls."""
@@ -215,7 +223,10 @@ class _Rows:
         for name in self._groups:
             put(name, [item.groups.get(name) for item in items])
         put("repeat", [row[2] for row in chunk], pl.Int32)
-        put("gold", [item.gold for item in items])
+        if not self._fields:
+            put("gold", [item.gold for item in items])
+        for name in self._fields:
+            put(f"gold.{name}", [item.golds.get(name) for item in items])
         for place, (name, dtype) in enumerate(_STORED.items(), start=3):
             put(name, [_thinking(row) if name == "thinking" else row[place] for row in chunk], dtype)
         frame = pl.DataFrame(columns).with_columns(
@@ -231,7 +242,8 @@ class _Rows:
         joined = frame.join(readings.unique(KEYS, keep="first"), on=KEYS, how="left", maintain_order="left")
         own = pl.col("follow_up") == ""  # the readings stand beside the answer itself
         label = pl.col(f"{name}.label")
-        right = pl.when(pl.col("gold").is_not_null() & own).then(label.eq_missing(pl.col("gold")))
+        gold = pl.col(f"gold.{name.rpartition('.')[2]}" if self._fields else "gold")
+        right = pl.when(gold.is_not_null() & own).then(label.eq_missing(gold))
         read = [pl.when(own).then(pl.col(f"{name}.{column}")).alias(f"{name}.{column}") for column in READ]
         return joined.with_columns(*read, right.alias(f"{name}.correct"))
 

@@ -180,7 +180,7 @@ def _settled(study: StudySource) -> set[str]:
     own = spec.items.id if spec.annotations is None else spec.annotations.item
     text = "" if spec.annotations is None else spec.annotations.text
     gold = asked.gold.column if asked.gold else None
-    named = {own, text, gold, *asked.coders, *study.experiment.labels.options}
+    named = {own, text, gold, *study.gold_columns, *asked.coders, *study.experiment.labels.options}
     return {name for name in named if name} | concluded_about(spec)
 
 

@@ -70,12 +70,16 @@ class MeasuredStudy:
         study: The study.
         frame: Annotations in place of the study's own, less those of evaluators that had nothing to read.
         group: The column whose groups of items are resampled; that of the study's measures if left out.
+
+    Raises:
+        SpecError: The study has fields (see `MeasuredFields`), and this is not one of them.
     """
 
     def __init__(
         self, study: StudySource, frame: pl.DataFrame | None = None, group: str | None = None
     ) -> None:
         self.study, self.experiment, self.seed = study, study.experiment, study.spec.seed
+        _ = self.experiment.labels.codes  # one label set is measured: of several fields, none was named
         self.frame = measurable(study) if frame is None else frame
         self.evaluators = [one.title for one in study.spec.evaluators]
         if group is not None:
@@ -281,7 +285,7 @@ class MeasuredStudy:
         return [*self._as_judged(self.judged()), *more]
 
     def _as_judged(self, found: list[Estimate]) -> list[Estimate]:
-        """What a verdict rests on, with intervals of clustered items, and whether other fields are filled.
+        """What a verdict rests on, with intervals of clustered items.
 
         Items that come in groups which the study does not declare tell less than as many independent ones. So
         each interval becomes one that holds these groups together too, if that is wider; ``grouped`` in the
@@ -301,7 +305,7 @@ class MeasuredStudy:
                 each = vouched_parts(own, labels=self.experiment.labels, compared=[column], seed=self.seed)
                 parts = [part for part in each if part.cell.get("group") == column]
                 found += [replace(part, details={**part.details, "undeclared": True}) for part in parts]
-        return [*found, *self._elsewhere(found), *self._unfilled_fields()]
+        return [*found, *self._elsewhere(found)]
 
     def _allowing_for_clusters(self, found: list[Estimate]) -> list[Estimate]:
         """What a verdict rests on, with intervals that hold hidden groups of items together."""
@@ -324,22 +328,6 @@ class MeasuredStudy:
         others = MeasuredStudy(self.study, rest, self.group)
         again = others._allowing_for_clusters(others.judged())
         return [replace(one, measure=f"{ELSEWHERE}{one.measure}") for one in again]
-
-    def _unfilled_fields(self) -> list[Estimate]:
-        """How many answers leave a field without a label that another evaluator reads than the first one."""
-        specs = self.study.spec.evaluators
-        read = {one.title: one.options.get("field") for one in specs if one.use == "json_field"}
-        first, found = self.evaluators[0], list[Estimate]()
-        for name in self.evaluators[1:]:
-            if name not in read or read[name] == read.get(first, read[name]):
-                continue
-            own = self.frame.filter(pl.col("evaluator").cast(pl.String) == name)
-            quality = [] if own.is_empty() else MeasuredStudy(self.study, own, self.group)._answered()
-            for one in quality:
-                if one.measure == "unlabelled_answers":
-                    cell, details = {**one.cell, "field": name}, {**one.details, "first": first}
-                    found.append(replace(one, measure="unfilled_field", cell=cell, details=details))
-        return found
 
 
 def pictured(measurements: Sequence[Measurement], whole: Gathered, seed: int) -> list[Estimate]:

@@ -29,11 +29,13 @@ from quaver.errors import QuaverError, SpecError, Unavailable, UnknownName
 from quaver.estimation.gathered import Gathered
 from quaver.score.parsing.evaluator import Answer, Reader
 from quaver.study.analysis.annotation_frame import annotator_of
+from quaver.study.analysis.field_source import fields_of
 from quaver.study.analysis.study_measures import measurement
 from quaver.study.collection.study_batches import StudyBatches, expected_out
 from quaver.study.sources.prices import needs_of
 from quaver.study.sources.study_file_source import StudyFile
 from quaver.study.sources.study_plugins import Measurement
+from quaver.study.sources.study_source import StudySource
 
 _BY_ITSELF = ("finished", "calls", "tokens", "money")
 """Ends of a run after which the batches that are out still matter."""
@@ -315,6 +317,13 @@ _Row = tuple[int, int, int, Response, Response | None]
 
 def rehearse(study: StudyFile, asked: Iterable[tuple[tuple[str | int, ...], MeasureSpec]]) -> None:
     """Find what measures, each with its place in the study file, name and the study does not have."""
+    asked = list(asked)
+    for name, field in fields_of(study, answered=False).items():
+        _rehearse(field, [(loc, one) for loc, one in asked if not one.field or name in one.field])
+
+
+def _rehearse(study: StudySource, asked: Iterable[tuple[tuple[str | int, ...], MeasureSpec]]) -> None:
+    """The same for one label set."""
     codes = study.experiment.labels.codes
     evaluators = dict.fromkeys(study.plugins.evaluators(), _Said(codes))
     frame = annotator_of(study, evaluators).frame(list(_rows(study, codes)))
@@ -354,7 +363,7 @@ def _works(ready: Measurement, few: Gathered) -> bool:
 
 
 def _check_options(
-    study: StudyFile, frame: pl.DataFrame, asked: MeasureSpec, loc: tuple[str | int, ...]
+    study: StudySource, frame: pl.DataFrame, asked: MeasureSpec, loc: tuple[str | int, ...]
 ) -> None:
     """Look at the names that a measure takes without looking: it finds nothing under one that is wrong."""
     between, original = asked.options.get("between", ()), asked.options.get("original")
@@ -368,7 +377,7 @@ def _check_options(
         raise UnknownName("variant", str(original), variants, where=study.positions.where(*loc, "original"))
 
 
-def _values(study: StudyFile, frame: pl.DataFrame, column: str) -> Collection[str]:
+def _values(study: StudySource, frame: pl.DataFrame, column: str) -> Collection[str]:
     """All values that a column can have; none where nobody knows them."""
     experiment = study.experiment
     if column == "item":
@@ -397,7 +406,7 @@ class _Said:
         return Reading(answer.text, "valid", None, False, False, self._shares, 0.75, 1.0, 0.9)
 
 
-def _rows(study: StudyFile, codes: Sequence[str]) -> Iterator[_Row]:
+def _rows(study: StudySource, codes: Sequence[str]) -> Iterator[_Row]:
     experiment = study.experiment
     few = len(experiment.conditions) > _MANY
     items = _some(experiment.items, 2 if few else _ITEMS)

@@ -38,6 +38,9 @@ class StudyGold:
 
     def __init__(self, source: StudySource) -> None:
         self._source = source
+        _ = (
+            source.spec.task.label_set().codes
+        )  # a sample is of one label set: of several fields, none was named
         self._files = GoldFiles(source.folder)
 
     def __repr__(self) -> str:

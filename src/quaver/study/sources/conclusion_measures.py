@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from quaver.core.column_names import column_of
-from quaver.core.records import Estimate
+from quaver.core.records import Codebook, Estimate, LabelSet
 from quaver.core.seeds import derive
 from quaver.correction.regressions import Kind
 from quaver.design.calls.experiment import Experiment
@@ -85,11 +85,16 @@ class Conclusions:
         for index, one in enumerate(self._spec.conclusions):
             with self._source.locating("conclusions", index):
                 items, categories = self._items(one)
-                labels = self._experiment.labels
+                labels = self._labels(one)
                 given = (one.formula, one.effect, labels, categories, one.regression, one.weights)
                 check_conclusion(items, *given)
                 if one.group is not None and column_of("group", one.group) not in self._groups:
                     raise UnknownColumn(one.group, self._groups, where="group")
+
+    def _labels(self, one: ConclusionSpec) -> LabelSet:
+        """The labels that a conclusion is about: those of its field."""
+        labels = self._experiment.labels
+        return labels.of(one.field) if isinstance(labels, Codebook) and one.field else labels
 
     def measurements(self, names: Sequence[str] | None = None) -> list[Measurement]:
         """All of them as one measurement; none where there are none, or others are asked for."""

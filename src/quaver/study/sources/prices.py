@@ -211,8 +211,10 @@ def _demands_of_prompt(variant: Variant) -> list[tuple[str, str, _Test]]:
         ),
         (bool(variant.schema), "be held to a JSON schema", "schema", lambda one: one.schema),
     ]
+    of_fields = {"schema"} if not variant.label_field else set()  # else `json_answers` has made it
+    place = f"variants: {variant.id}" if variant.factors else ""
     return [
-        (what, f"variants: {variant.id}" if variant.factors else f"prompt.{part}", able)
+        (what, "task.held" if part in of_fields else place or f"prompt.{part}", able)
         for asked, what, part, able in demands
         if asked
     ]
@@ -257,7 +259,7 @@ def _heeds(option: str, one: Abilities) -> bool:
 def _refuse(what: str, where: str, name: str, models: Mapping[str, Model], able: _Test) -> None:
     fitting = [other for other in models if able(models[other].abilities)]
     engines = [one for engine in registry.names("models") for one in _able(engine, able)]
-    fixes = ["leave it out"]
+    fixes = ["set it to false" if where == "task.held" else "leave it out"]
     if fitting:
         fixes = [f"of this study's models, {', '.join(fitting)} can"]
     elif engines:

@@ -22,7 +22,7 @@ from quaver.errors import QuaverError, SpecError, Unavailable, UnknownName, near
 from quaver.estimation.declaration import Measure, registered
 from quaver.estimation.gathered import Gathered
 from quaver.estimation.left_out_prompts import FLAGGED, in_every_group, left_out, without_flagged
-from quaver.score.parsing.evaluator import Evaluator
+from quaver.score.parsing.evaluator import Evaluator, readers_of
 
 Loc = Sequence[str | int]
 """Where in the study file something stands."""
@@ -241,7 +241,7 @@ class Plugins:
             asked.options,
             self._source,
             loc,
-            ("use", "by", "evaluator", "flagged", "only", "estimand"),
+            ("use", "by", "evaluator", "field", "flagged", "only", "estimand"),
         )
 
     def check(self, factors: Sequence[str], labels: LabelSet, variants: Sequence[Variant]) -> None:
@@ -252,7 +252,7 @@ class Plugins:
         for index, evaluator in enumerate(self.evaluators().values()):
             with self._source.locating("evaluators", index):
                 for variant in variants:
-                    evaluator.reader(labels, variant)
+                    readers_of(evaluator, labels, variant)
         grids = [option for one in self._spec.decoding.values() for option in one.grid]
         columns = [*ANNOTATION_COLUMNS, *factors, *self._spec.items.columns, *dict.fromkeys(grids)]
         known = {

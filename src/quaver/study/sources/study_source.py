@@ -175,6 +175,12 @@ class StudySource(ABC):
         return list(dict.fromkeys(name for names in named for name in names))
 
     @property
+    def gold_columns(self) -> set[str]:
+        """The items' columns that hold gold labels."""
+        golds = [self.spec.items.gold, *(one.gold for one in self.spec.task.fields.values())]
+        return {one.column for one in golds if one is not None and one.column is not None}
+
+    @property
     def conclusions(self) -> Conclusions:
         """Those that the study file names."""
         return Conclusions(self.spec, self.positions, self.experiment)

@@ -1,0 +1,172 @@
+"""One field of a study, as a study that has this field's labels and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from quaver.collect.run.ledger import Entry
+from quaver.collect.store.response_store import Store
+from quaver.core.annotations import FIELD
+from quaver.core.records import Codebook, TaskField
+from quaver.design.calls.experiment import Experiment
+from quaver.design.calls.lock_file import lock_document
+from quaver.design.spec import StudySpec, TaskSpec
+from quaver.errors import StoreError, UnknownName
+from quaver.study.analysis.annotation_frame import annotations_of
+from quaver.study.sources.study_folder import FileName, StudyFolder
+from quaver.study.sources.study_source import Ability, StudySource
+
+FOLDER: Final = "fields"
+"""The folder of a study's folder in which each field has one."""
+
+_OWN: Final[Sequence[FileName]] = ("accepted.json", "certified.json", "labelled.json", "looks.json")
+"""Files that are about the labels of one field; the others are the study's."""
+
+
+class _FieldFolder(StudyFolder):
+    """A field's own files in a folder of its own; its answers and all about them in the study's."""
+
+    def __init__(self, path: Path, whole: StudyFolder) -> None:
+        super().__init__(path)
+        self._whole = whole
+        self.responses, self.log, self.paraphrases = whole.responses, whole.log, whole.paraphrases
+
+    def read(self, name: FileName) -> dict[str, Any]:
+        """The document of a file; empty where there is no such file. What was frozen is the whole study."""
+        if name == "frozen.json":
+            return {}
+        return super().read(name) if name in _OWN else self._whole.read(name)
+
+
+class FieldSource(StudySource):
+    """One field of a study.
+
+    Its label set and gold labels are the field's, its annotations the rows of that field. What asks models or
+    reads answers again is the whole study's to do.
+
+    Attributes:
+        whole: The study.
+        field: The field.
+    """
+
+    kind = "one field of a study"
+    has_answers = False
+    owns_folder = False
+
+    def __init__(self, whole: StudySource, name: str, annotations: pl.DataFrame | None = None) -> None:
+        self.whole, self.field, self._annotations = whole, _field(whole, name), annotations
+        self.spec = _spec(whole.spec, name)
+        self.plugins, self.positions, self.withheld = whole.plugins, whole.positions, whole.withheld
+        self.has_texts = whole.has_texts
+        self.folder = whole.folder / FOLDER / name
+        self.files = _FieldFolder(self.folder, whole.files)
+
+    def cannot(self, ability: Ability) -> StoreError:
+        """The error for what the whole study does."""
+        return StoreError(
+            "this is done for all fields of a study together",
+            where=f"{self.whole.where}: field {self.field.name}",
+            expected="the study",
+            found=f"the field {self.field.name!r}",
+            fix="leave the field out",
+        )
+
+    @property
+    def title(self) -> str:
+        """The study's title and the field."""
+        return f"{self.whole.title}: {self.field.name}"
+
+    @cached_property
+    def experiment(self) -> Experiment:
+        """The study's design with this field's labels, answers and gold labels."""
+        whole, name = self.whole.experiment, self.field.name
+        return replace(
+            whole,
+            labels=self.field.labels,
+            items=[replace(item, gold=item.golds.get(name), golds={}) for item in whole.items],
+            variants=[self.field.of(variant) for variant in whole.variants],
+        )
+
+    @property
+    def calls(self) -> int:
+        """How many calls there are: one answer has all fields."""
+        return self.whole.calls
+
+    def calls_of(self, condition: int) -> int:
+        """How many calls a condition takes."""
+        return self.whole.calls_of(condition)
+
+    @property
+    def served(self) -> dict[str, dict[str, Any]]:
+        """Identity and provenance of each model."""
+        return self.whole.served
+
+    @property
+    def gold_columns(self) -> set[str]:
+        """The columns of gold labels, of other fields too."""
+        return self.whole.gold_columns
+
+    def answers(self) -> AbstractContextManager[Store]:
+        """The study's store."""
+        return self.whole.answers()
+
+    @property
+    def annotations(self) -> pl.DataFrame:
+        """The rows of this field."""
+        frame = annotations_of(self.whole) if self._annotations is None else self._annotations
+        return frame.filter(pl.col(FIELD).cast(pl.String) == self.field.name).drop(FIELD)
+
+    def spent_on_paraphrases(self) -> Sequence[Entry]:
+        """What was spent on calls that made paraphrases."""
+        return self.whole.spent_on_paraphrases()
+
+    def lock(self) -> dict[str, Any]:
+        """The study's document with the field's labels."""
+        whole = self.whole.lock()
+        own = lock_document(self.spec, self.experiment, self.served, whole.get("evaluators", {}))
+        return whole | {name: own[name] for name in ("study", "labels", "items", "variants")}
+
+
+def fields_of(study: StudySource, *, answered: bool = True) -> dict[str, StudySource]:
+    """A study's fields by name; a study without fields is its own, unnamed.
+
+    Args:
+        study: The study.
+        answered: Whether they share its annotations, which are read now.
+    """
+    labels = study.experiment.labels
+    if not isinstance(labels, Codebook):
+        return {"": study}
+    frame = annotations_of(study) if answered else None
+    return {one.name: FieldSource(study, one.name, frame) for one in labels.fields}
+
+
+def _field(whole: StudySource, name: str) -> TaskField:
+    labels = whole.experiment.labels
+    known = {one.name: one for one in labels.fields} if isinstance(labels, Codebook) else {}
+    if name not in known:
+        raise UnknownName("field", name, known, where=whole.where)
+    return known[name]
+
+
+def _spec(spec: StudySpec, name: str) -> StudySpec:
+    """A study's file with one field as its task, and what is measured of it."""
+    asked = spec.task.fields[name]
+    task = TaskSpec(name=name, level=asked.level, labels=asked.labels)
+    own = [one for one in spec.measures if one.field is None or name in one.field]
+    return spec.model_copy(
+        update={
+            "name": f"{spec.name}: {name}",
+            "task": task,
+            "items": spec.items.model_copy(update={"gold": asked.gold}),
+            "measures": tuple(one.model_copy(update={"field": None}) for one in own),
+            "conclusions": tuple(one for one in spec.conclusions if one.field == name),
+        }
+    )

@@ -1,0 +1,71 @@
+"""What is measured of a study with fields: of each field what a study of its labels alone would measure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from quaver.core.annotations import FIELD
+from quaver.core.records import Estimate
+from quaver.errors import UnknownName
+from quaver.report.findings.verdicts import Quality, quality
+from quaver.study.analysis.field_source import fields_of
+from quaver.study.analysis.measured_study import MeasuredStudy
+from quaver.study.sources.study_source import StudySource
+
+
+class MeasuredFields:
+    """A study's measures, field by field; a study without fields has one, which no cell names.
+
+    Args:
+        study: The study.
+
+    Attributes:
+        parts: What is measured of each field, by its name.
+    """
+
+    def __init__(self, study: StudySource) -> None:
+        self.parts = {name: MeasuredStudy(one) for name, one in fields_of(study).items()}
+
+    def measure(self, name: str, options: Mapping[str, Any]) -> list[Estimate]:
+        """One measure, of the fields that the option ``field`` names, or of all."""
+        options = dict(options)
+        asked = options.pop(FIELD, None)
+        named = [asked] if isinstance(asked, str) else list(asked or ())
+        for field in named:
+            if field not in self.parts or not field:
+                raise UnknownName("field", field, [one for one in self.parts if one], where=name)
+        return self._each(lambda part: part.measure(name, options), named or None)
+
+    def estimates(self, names: Sequence[str] | None = None, *, pictured: bool = False) -> list[Estimate]:
+        """The measures that the study's file asks for."""
+        return self._each(lambda part: part.estimates(names, pictured=pictured))
+
+    def audit(self) -> list[Estimate]:
+        """How the answers were read."""
+        return self._each(MeasuredStudy.audit)
+
+    def charts(self) -> list[Estimate]:
+        """What the report's charts show beyond what the file asks for."""
+        return self._each(MeasuredStudy.charts)
+
+    def quality(self) -> Quality:
+        """The gate before every number; of several fields, of each issue the worst."""
+        worst: dict[tuple[str, ...], Estimate] = {}
+        for part in self.parts.values():
+            for one in part.quality():
+                place = (one.measure, *map(str, one.cell.values()))
+                if place not in worst or (one.value or 0.0) > (worst[place].value or 0.0):
+                    worst[place] = one
+        return quality(worst.values())
+
+    def _each(
+        self, of: Callable[[MeasuredStudy], list[Estimate]], fields: Sequence[str] | None = None
+    ) -> list[Estimate]:
+        """The estimates of each field, with the field in their cells."""
+        found: list[Estimate] = []
+        for field in self.parts if fields is None else fields:
+            own = of(self.parts[field])
+            found += [replace(one, cell={FIELD: field, **one.cell}) for one in own] if field else own
+        return found

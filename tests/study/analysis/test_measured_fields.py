@@ -1,0 +1,227 @@
+"""Studies whose answers have fields: from the study file to the verdict."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from quaver import Study
+from quaver.core.records import Estimate
+from quaver.errors import QuaverError, SpecError, StoreError, UnknownName
+
+_TONES = {"pos": "positive", "neg": "negative", "neu": "neutral"}
+_FIELDS: dict[str, Any] = {
+    "tone": {
+        "labels": [
+            {"code": code, "name": name, "definition": f"Sounds {name}."} for code, name in _TONES.items()
+        ],
+        "gold": "tone",
+    },
+    "stance": {
+        "labels": list("12345"),
+        "level": "ordinal",
+        "gold": "stance",
+        "definition": "For or against.",
+    },
+}
+
+
+def _rows() -> list[dict[str, str]]:
+    return [
+        {
+            "id": f"i{at}",
+            "text": f"Text {at}",
+            "tone": [*_TONES][at % 3],
+            "stance": str(at % 5 + 1),
+            "party": "ab"[at % 2],
+        }
+        for at in range(40)
+    ]
+
+
+def _asked(fields: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    return {
+        "name": "Several",
+        "task": {"held": False, "fields": _FIELDS if fields is None else fields},
+        "items": {"source": _rows(), "id": "id", "text": "{{ text }}", "groups": ["party"]},
+        "prompt": {"instruction": "What does this text say?"},
+        "variants": [{"use": "instructions", "texts": {"curt": "Code this text."}}],
+        "models": [{"name": "m", "use": "function"}],
+        "measures": ["accuracy", "inter_pss", {"use": "label_shares", "field": "stance"}],
+        **more,
+    }
+
+
+def _answer(text: str, prompt: str) -> str:
+    """The gold labels, but for every seventh stance, which moves with the prompt, and a few failures."""
+    at = int(text.split()[-1])
+    said = {"tone": list(_TONES.values())[at % 3], "stance": str(at % 5 + 1)}
+    if at % 7 == 0 and "Code" in prompt:
+        said["stance"] = str((at + 2) % 5 + 1)
+    if at == 1:
+        return "I do not know."
+    if at == 2:
+        del said["stance"]
+    if at == 3:
+        said["stance"] = "very much"
+    return json.dumps(said)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    study = Study.open(_asked(), folder=tmp_path_factory.mktemp("several"), functions={"m": _answer})
+    study.run()
+    return study
+
+
+def _field(study: Study, name: str) -> Study:
+    return Study.open(_asked(), folder=study.folder, functions={"m": _answer}, field=name)
+
+
+def test_one_answer_is_one_annotation_a_field(study: Study) -> None:
+    frame = study.annotations()
+    assert study.status().answered == 80
+    assert frame.height == 160
+    assert set(frame["field"].unique()) == {"tone", "stance"}
+    first = frame.filter((pl.col("item") == "i4") & (pl.col("field") == "tone"))
+    assert first["gold"].to_list() == ["neg", "neg"]
+    assert first["label"].to_list() == ["neg", "neg"]
+
+
+def test_a_value_that_is_missing_or_wrong_is_that_field_s_alone(study: Study) -> None:
+    frame = study.annotations()
+    bare = frame.filter(pl.col("label").is_null()).group_by("field", "item").len().sort("item", "field")
+    found = [(str(field), str(item)) for field, item, _ in bare.iter_rows()]
+    assert sorted(found) == [("stance", "i1"), ("stance", "i2"), ("stance", "i3"), ("tone", "i1")]
+    reasons = frame.filter(pl.col("field") == "stance", pl.col("item").is_in(["i2", "i3"]))["reason"]
+    assert set(reasons) == {"no field stance", "the field holds no label"}
+
+
+def _alone(name: str, folder: Path) -> Study:
+    """The same field as the only label set of a study, with the same answers."""
+    field = {key: value for key, value in _FIELDS[name].items() if key in ("labels", "level")}
+    asked = _asked(measures=["accuracy", "inter_pss", "label_shares"])
+    asked["task"] = {"name": name, **field}
+    asked["items"] = {**asked["items"], "gold": _FIELDS[name]["gold"]}
+    asked["evaluators"] = [{"use": "json_field", "field": name}]
+    study = Study.open(asked, folder=folder, functions={"m": _answer})
+    study.run()
+    return study
+
+
+@pytest.mark.parametrize("name", ["tone", "stance"])
+def test_a_field_is_measured_as_a_study_of_its_own_would_be(study: Study, name: str, tmp_path: Path) -> None:
+    alone = _alone(name, tmp_path)
+    for measure in ("accuracy", "inter_pss"):
+        of_field = [_unnamed(one) for one in study.measure(measure, field=name)]
+        assert of_field == [_unnamed(one) for one in alone.measure(measure)]
+    kinds = [(one.kind, one.reason, one.correctness) for one in _field(study, name).verdict().recommendations]
+    assert kinds == [(one.kind, one.reason, one.correctness) for one in alone.verdict().recommendations]
+
+
+def _unnamed(one: Estimate) -> Estimate:
+    """An estimate without what only names it: the field, and the prompts' levels."""
+    return replace(one, cell={key: value for key, value in one.cell.items() if key != "field"})
+
+
+def test_estimates_name_the_field_and_a_measure_may_be_of_one_alone(study: Study) -> None:
+    found = {(one.measure, one.cell["field"]) for one in study.estimates()}
+    assert found == {
+        *(("accuracy", "tone"), ("accuracy", "stance")),
+        *(("inter_pss", "tone"), ("inter_pss", "stance"), ("label_shares", "stance")),
+    }
+    assert {one.cell["field"] for one in study.measure("accuracy")} == {"tone", "stance"}
+    with pytest.raises(UnknownName, match="field"):
+        study.measure("accuracy", field="tome")
+    with pytest.raises(UnknownName):
+        _field(study, "tome")
+
+
+def test_the_worst_field_is_the_headline(study: Study) -> None:
+    card = study.verdict()
+    assert [one.field for one in card.recommendations] == ["stance", "tone"]
+    assert card.recommendations[1].kind == "use"
+    assert card.kind == card.recommendations[0].kind != "use"
+    assert study.quality().issues
+
+
+def test_the_report_has_each_field_with_its_own_report(study: Study, tmp_path: Path) -> None:
+    page = study.report(tmp_path).read_text(encoding="utf-8")
+    assert "fields/tone/report.html" in page
+    assert (tmp_path / "fields" / "stance" / "report.html").is_file()
+    assert "stance" in (tmp_path / "tables" / "fields-accuracy.csv").read_text()
+    assert (tmp_path / "estimates.csv").is_file()
+
+
+def test_exported_calls_have_columns_for_each_field(study: Study, tmp_path: Path) -> None:
+    study.export(tmp_path / "calls.csv")
+    table = pl.read_csv(tmp_path / "calls.csv").filter(pl.col("item") == "i3")
+    assert table["gold.stance"].to_list() == [4, 4]
+    assert table["json_field.tone.label"].to_list() == ["pos", "pos"]
+    assert table["json_field.tone.correct"].to_list() == [True, True]
+    assert table["json_field.stance.correct"].to_list() == [False, False]
+
+
+def test_the_prompt_names_fields_labels_and_definitions(study: Study) -> None:
+    question = study.source.lock()["variants"][0]["example"][-1][1]
+    assert '- "tone": One of "positive", "negative", "neutral".\n  - "positive": Sounds positive.' in question
+    assert '- "stance": For or against. One of "1", "2", "3", "4", "5".' in question
+
+
+def test_a_schema_holds_the_model_where_it_can_be_held(tmp_path: Path) -> None:
+    asked = _asked()
+    asked["task"]["held"] = True
+    study = Study.open(asked, folder=tmp_path, functions={"m": _answer})
+    with pytest.raises(SpecError, match="held to a JSON schema") as caught:
+        study.run()
+    assert caught.value.where == "task.held"
+    schema = json.loads(study.experiment.variants[0].schema)
+    assert schema["required"] == ["tone", "stance"]
+    assert schema["properties"]["tone"]["enum"] == ["positive", "negative", "neutral"]
+
+
+def test_what_takes_one_label_set_refuses_fields(study: Study) -> None:
+    for ask in (study.labels, study.charts, study.paper, study.labeller, lambda: study.gold, study.certify):
+        with pytest.raises(SpecError, match="one field") as caught:
+            ask()
+        assert "tone, stance" in (caught.value.expected or "")
+    with pytest.raises(SpecError, match="fields"):
+        study.rescore(["first_label"])
+    for whole in (_field(study, "tone").rescore, _field(study, "tone").run):
+        with pytest.raises(StoreError, match="all fields"):
+            whole()
+    assert set(_field(study, "tone").labels()["label"]) == set(_TONES)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"items": {"gold": "tone"}}, "each field has its own"),
+        ({"prompt": {"instruction": "?", "answers": {"pos": "P"}}}, "names are written"),
+        ({"follow_ups": ["verbal"]}, "about one label"),
+        ({"until": {"measure": "accuracy", "width": 0.1}}, "rounds end"),
+        ({"conclusions": [{"formula": "share(pos) ~ party", "effect": "party[b] > party[a]"}]}, "one field"),
+        ({"measures": [{"use": "accuracy", "field": "tome"}]}, "no such field"),
+        ({"variants": ["label_order"]}, "labels of one label set"),
+        ({"decoding": {"held": {"constraint": "labels"}}}, "constrains answers"),
+        ({"task": {"fields": _FIELDS, "labels": ["a", "b"]}}, "has its own labels"),
+        ({"task": {"fields": {"tone": _FIELDS["tone"], "Tone": _FIELDS["tone"]}}}, "case alone"),
+        ({"task": {"fields": {"tone": {"labels": ["a"]}}}}, "does not fit"),
+        ({"task": {"fields": {"a.b": _FIELDS["tone"]}}}, "does not fit"),
+        ({"evaluators": ["first_label"]}, "tell the fields"),
+        ({"evaluators": [{"use": "json_field", "field": "tone"}]}, "tell the fields"),
+    ],
+)
+def test_what_a_task_with_fields_cannot_have_is_one_error(
+    change: dict[str, Any], says: str, tmp_path: Path
+) -> None:
+    asked = _asked()
+    for name, value in change.items():
+        asked[name] = {**asked[name], **value} if name == "items" else value
+    with pytest.raises(QuaverError, match=says):
+        Study.open(asked, folder=tmp_path, functions={"m": _answer})
