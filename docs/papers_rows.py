@@ -55,12 +55,8 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("figure 2", "inter-PSS by temperature: original, filtered, balanced", "figure STUDY 2"),
         Row(_OURS, "figure 1 in one panel", "figure STUDY intra"),
         Row(_OURS, "figure 2 in one panel", "figure STUDY inter"),
-        Row(
-            "figure 3",
-            "scores of subsamples",
-            "figure STUDY 3",
-            "over the share of the items, so that one sees where the score settles; not a curve a share",
-        ),
+        Row("figure 3", "inter-PSS of subsamples of 2% to 75%, by temperature", "figure STUDY 3"),
+        Row(_OURS, "scores of subsamples by their size", "figure STUDY subsamples"),
         Row("figure 4", "inter-PSS with another model", "figure STUDY 2"),
         Row("figure 5", "intra-PSS with another model; inter-PSS is figure 2", "figure STUDY 1"),
         Row("figure B.1", "intra-PSS with the paper's interval", "figure STUDY B.1"),
@@ -87,7 +83,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
         _table("results", "when the score settles, and neighbouring repeats", "intra-stability", paper=False),
         _table("results", "mean, lowest score and its temperature", "inter-stability", paper=False),
         _table("results", "answers as written", "raw-answers", paper=False),
-        _table("results", "scores of subsamples as numbers", "subsamples", paper=False),
+        _table("figure 3", "the same as numbers", "subsamples"),
         _table("section 5.2", "paraphrases below 0.8, with their text", "poor-prompts", paper=False),
         _table("section 5.5", "two models", "models", paper=False),
         Row("setting", "30 repeats; 10 paraphrases at 25 temperatures, 3 times", "plan STUDY"),
@@ -110,8 +106,8 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("figure 5", "C by strategy", "figure STUDY 5"),
         _table("figures 3, 5", "the same as quantiles", "violins", paper=False),
         Row("figure 6", "S and C of items, beside noisy and random answers", "figure STUDY 6"),
-        _table("appendix B", "the items with the highest S", "items", paper=False),
-        _table("appendix C", "items with S above 0, by C", "inconsistent-items", paper=False),
+        _table("appendix B", "the items with the highest S, with their texts", "items"),
+        _table("appendix C", "items with S above 0, by C, with their texts", "inconsistent-items"),
         _table(_OURS, "S and C of classes, beside noise", "classes", paper=False),
         Row(_OURS, "the same as a figure", "figure STUDY classes"),
         Row(
@@ -129,7 +125,12 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("setting", "30 rephrasings by each model for itself", "plan STUDY"),
     ),
     "karmakar-2026": (
-        _table("table 1", "repairs, with their mean", "repairs"),
+        _table(
+            "table 1",
+            "repairs, with their mean",
+            "repairs",
+            "means are of columns, as its 102.7%; the paper's 93.8% is of mean accuracies (column: 95.3%)",
+        ),
         _table("table 2", "accuracy, token and stated ECE, gap", "verbal-pooled"),
         _table(
             "table 3",
@@ -181,12 +182,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("software", "every run of a data set (its file stands beside STUDY)", "export ONE runs.csv"),
     ),
     "atreja-2025": (
-        _table(
-            "table 1",
-            "change of words and fixed cost",
-            "lengths",
-            "by data set, since prompts differ between tasks; the paper averages over its four",
-        ),
+        _table("table 1", "change of words and fixed cost, by data set and on average", "lengths"),
         _table("table 2", "texts, prompts, models, answers", "data-sets"),
         _table("table 3", "accuracy and F1 by task and model", "overall"),
         _table("table 4", "compliance by level, bold over 2%", "factor-levels"),

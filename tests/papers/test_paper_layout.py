@@ -5,12 +5,13 @@ from __future__ import annotations
 from quaver.core.records import Estimate
 from quaver.papers.paper_figures import points
 from quaver.papers.paper_layout import FigureKind, Layout
-from quaver.papers.published_table import NOTHING, PublishedTable, decimal, reasons
+from quaver.papers.published_table import NOTHING, UNKNOWN, PublishedTable, cells, number, reasons
 from quaver.report.table_rows import Table
+from quaver.report.tables.printed_tables import plain
 
 
 def _made(values: list[float | None], notes: tuple[str, ...] = ()) -> PublishedTable:
-    rows = tuple((f"m{at}", "1", decimal(value)) for at, value in enumerate(values))
+    rows = tuple((f"m{at}", "1", number(value)) for at, value in enumerate(values))
     return PublishedTable("t", "Caption", Table(("model", "x", "y"), rows, frozenset({1, 2})), notes)
 
 
@@ -25,6 +26,23 @@ def test_many_points_that_lie_on_each_other_are_counted() -> None:
     kind = FigureKind("1", "Title", "points", x="x", y=["y"], name=["model"])
     drawn = str(points(kind, _made([0.5, 0.5, 0.5, 0.7]))(width=400).to_dict(validate=False))
     assert "'m0 and 2 others'" in drawn
+
+
+def test_the_last_word_names_a_point_and_the_others_colour_it() -> None:
+    kind = FigureKind("1", "Title", "points", x="x", y=["y"], name=["*"])
+    rows = tuple((f"T{at}", heat, "1", number(0.1 * at)) for at in (1, 2) for heat in ("0.2", "0.7"))
+    table = Table(
+        ("treatment", "temperature", "x", "y"), (*rows, ("T3", "0.2", "2", number(0.3))), frozenset({2, 3})
+    )
+    drawn = str(points(kind, PublishedTable("t", "Caption", table))(width=400).to_dict(validate=False))
+    assert "'0.2; 0.7'" in drawn
+    assert "'T3'" in drawn
+
+
+def test_the_rows_of_a_table_are_printed_as_its_columns_say() -> None:
+    row = ("m", 3, 0.1234, Estimate("a", 0.5, 0.25, 0.75), None, UNKNOWN)
+    shown = [plain(cell) for cell in cells(row, ["3", "3", "1%", "2", "0%", "3", "3", "3"])]
+    assert shown == ["m", "3", "12.3%", "0.50", "25% to 75%", NOTHING, NOTHING, NOTHING]
 
 
 def test_an_axis_of_counts_has_whole_numbers() -> None:

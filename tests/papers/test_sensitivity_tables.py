@@ -159,6 +159,7 @@ def test_the_plane_by_item(study: Study) -> None:
         assert row["S"] == pytest.approx(sensitivities(labels)[at])
         assert row["C"] == pytest.approx(alike.mean())
         assert row["class"] == ["left", "right"][gold[at]]
+        assert row["text"] == f"text {at} is {row['class']}"
         for kind in ("noisy", "random"):
             p = shares(baselined(study, row["strategy"], kind))
             assert row[f"{kind} S"] == pytest.approx(

@@ -240,21 +240,25 @@ def test_answers_as_written_in_several_spellings(tmp_path: Path) -> None:
 def test_subsamples_are_the_seeded_draws(study: Study) -> None:
     """Items whose keys are smallest, 1,000 times, without replacement; alpha of the labels of those alone."""
     made = tabled(study, "subsamples")
-    rows = {(row["share of items"], row["model"], row["prompts"]): row for row in made}
+    rows = {
+        tuple(row[name] for name in ("share of items", "model", "prompts", "temperature")): row
+        for row in made
+    }
     for model in ("one", "two"):
-        blocks = {"intra": [repeats(study, model)], "inter": wordings(study, model)}
+        blocks = {("intra", "all"): [repeats(study, model)], ("inter", "all"): wordings(study, model)}
+        blocks |= {("inter", f"{heat:g}"): wordings(study, model, heat) for heat in (0.5, 5.0)}
         for share in ("0.1", "0.25", "0.5", "0.75"):
             size = round(float(share) * 24)
             rng = np.random.default_rng(derive(study.spec.seed, "subsample", "item", share))
             chosen = np.zeros((1000, 24))
             np.put_along_axis(chosen, np.argsort(rng.random((1000, 24)), 1)[:, :size], 1.0, 1)
-            for kind, given in blocks.items():
+            for (kind, heat), given in blocks.items():
                 counts = [(one[..., None] == np.arange(3)).sum(1) * chosen[..., None] for one in given]
                 with np.errstate(invalid="ignore", divide="ignore"):
                     scores = np.array([alphas(one) for one in counts])
                 known = np.isfinite(scores)
                 drawn = np.where(known, scores, 0).sum(0)[known.any(0)] / known.sum(0)[known.any(0)]
-                row = rows[share, model, kind]
+                row = rows[share, model, kind, heat]
                 assert row["mean PSS"] == pytest.approx(drawn.mean())
                 ends = [row[f"middle 95% {end}"] for end in ("low", "high")]
                 assert ends == pytest.approx(np.percentile(drawn, [2.5, 97.5]))

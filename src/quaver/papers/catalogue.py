@@ -44,20 +44,18 @@ def _paper(code: str, tables: Sequence[dict[str, Any]], figures: Sequence[dict[s
 _FILE = tomllib.loads(Path(__file__).with_name("papers.toml").read_text(encoding="utf-8"))
 _NOTES = _FILE.pop("notes")
 PAPERS: tuple[PublishedPaper, ...] = tuple(_paper(code, **parts) for code, parts in _FILE.items())
+_TABLES = {one.name: one for paper in PAPERS for one in paper.tables}
+_FIGURES = {f"{paper.code}:{one.number}": one for paper in PAPERS for one in paper.figures}
 
 
 def tables() -> dict[str, str]:
     """What each table shows, by its name, in the papers' order."""
-    return {one.name: one.title for one in _all()}
+    return {name: one.title for name, one in _TABLES.items()}
 
 
 def figures() -> dict[str, str]:
     """What each figure shows, by its paper and number: ``errica-2025:6``."""
-    return {f"{paper.code}:{one.number}": one.title for paper in PAPERS for one in paper.figures}
-
-
-def _all() -> list[TableKind]:
-    return [one for paper in PAPERS for one in paper.tables]
+    return {name: one.title for name, one in _FIGURES.items()}
 
 
 @guarded
@@ -71,10 +69,11 @@ def table(stored: Any, name: str, *, items: Sequence[str] = ()) -> PublishedTabl
     if not items:
         return kind.make(answers)
     if not kind.chooses_items:
+        some = [known for known, one in _TABLES.items() if one.chooses_items]
         raise QuaverError(
             "this table is about all items",
             where="items",
-            expected="a table of some items: " + ", ".join(one.name for one in _all() if one.chooses_items),
+            expected=f"a table of some items: {', '.join(some)}",
             found=name,
             fix="leave the items out",
         )
@@ -128,18 +127,19 @@ def paper_of(path: Path) -> PublishedPaper | None:
 
 def figure_of(name: str) -> FigureKind:
     """The figure of a paper and number."""
-    known = {f"{paper.code}:{one.number}": one for paper in PAPERS for one in paper.figures}
-    if name not in known:
-        raise UnknownName("figure", name, known, where="figure")
-    return known[name]
+    _check("figure", name, _FIGURES)
+    return _FIGURES[name]
 
 
 def kind_of(name: str) -> TableKind:
     """The table of a name."""
-    known = {one.name: one for one in _all()}
+    _check("table", name, _TABLES)
+    return _TABLES[name]
+
+
+def _check(what: str, name: str, known: Mapping[str, object]) -> None:
     if name not in known:
-        raise UnknownName("table", name, known, where="table")
-    return known[name]
+        raise UnknownName(what, name, known, where=what)
 
 
 def _studies(stored: Any) -> Mapping[str, Study]:

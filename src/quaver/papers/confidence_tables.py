@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -15,17 +15,12 @@ from quaver.estimation.reading import beside
 from quaver.measures.calibration.verbal_calibration import THRESHOLDS
 from quaver.papers.published_table import (
     NOTHING,
+    UNKNOWN,
     Answers,
-    Cell,
     StoredAnswers,
     TableRows,
-    decimal,
+    Value,
     each_model,
-    ends,
-    interval_of,
-    percentage,
-    value_of,
-    with_interval,
 )
 
 _TOKEN, _STATED = "logprob", "verbal_confidence"
@@ -92,27 +87,23 @@ def token_ece(answers: Answers) -> TableRows:
                 own = of_prompt(frame, variant)
                 shift = one.points("ece_shift", own, by=[])[0]
                 normal = one.take("ece", own, by=[])[0]
+                both = (shift.details.get(f"ece_{kind}") for kind in ("raw", "normalised"))
                 found.append((f"{one.name}, {model}, {shown}", shift))
-                rows.append(
-                    (
-                        *(one.name, model, shown, str(shift.n)),
-                        *(decimal(shift.details.get(f"ece_{kind}")) for kind in ("raw", "normalised")),
-                        *(interval_of(normal), decimal(shift.value), *_coverage(own)),
-                    )
-                )
+                row = (one.name, model, shown, shift.n, *both, (normal.low, normal.high), shift.value)
+                rows.append((*row, *_coverage(own)))
     return TableRows(rows, found)
 
 
-def _coverage(frame: pl.DataFrame) -> tuple[Cell, Cell, Cell]:
-    seen = frame["label_coverage"].drop_nulls()
-    if not seen.len():
-        return (NOTHING,) * 3
-    mass = frame["mass_coverage"].drop_nulls()
-    return (
-        decimal(float(seen.to_numpy().mean())),
-        percentage(float((seen.to_numpy() >= 1).mean())),
-        decimal(float(mass.to_numpy().mean()) if mass.len() else None),
-    )
+def _coverage(frame: pl.DataFrame) -> Sequence[float | None]:
+    """The mean share of labels seen, the share of answers with all of them, and their mean probability."""
+    seen, mass = (frame[f"{of}_coverage"].drop_nulls().to_numpy() for of in ("label", "mass"))
+    return average(seen), average(seen >= 1), average(mass) if seen.size else None
+
+
+def average(values: Any) -> float | None:
+    """The mean of the values that there are."""
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
 
 
 _ENOUGH = 0.8
@@ -159,76 +150,67 @@ def each_stated(one: StoredAnswers, model: str) -> list[tuple[str, str, str]]:
 
 def verbal(answers: Answers) -> TableRows:
     """Stated confidence by prompt and phrasing: parse rate, ECE, less accuracy, less token confidence."""
-    rows, found = [], []
+    rows = []
     for one, model in each_model(answers):
         for name, variant, shown in each_stated(one, model):
             made = stated(one, model, name, variant, _ENOUGH)
-            cells = [cell for kind in _KINDS for cell in with_interval(made.get(kind))]
-            parsed, error = made["parse_rate"], made["ece"]
-            n = str(error.details.get("answers", NOTHING))
-            rows.append((one.name, model, shown, name, *with_interval(parsed), n, *cells))
-            found += [(f"{one.name}, {model}, {shown}, {name}", e) for e in made.values()]
-    return TableRows(rows, found)
+            n = made["ece"].details.get("answers", NOTHING)
+            each = (made.get(kind, UNKNOWN) for kind in _KINDS)
+            rows.append((one.name, model, shown, name, made["parse_rate"], n, *each))
+    return TableRows(rows)
+
+
+def kept_prompts(one: StoredAnswers, model: str, name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """A model's stated confidences: under the paper's four prompts, and under those with enough of them."""
+    frame = of_paper(with_token(one, model, name))
+    parsed = pl.col("confidence").is_not_null().mean().over("variant")
+    return frame, frame.filter(parsed >= _ENOUGH)
 
 
 def pooled(answers: Answers) -> TableRows:
     """Accuracy and both calibration errors of each model over its prompts together (the paper's table 2)."""
-    rows, found = [], []
+    rows = []
     for one, model in each_model(answers):
         for name in evaluators(one, _STATED):
-            frame = of_paper(with_token(one, model, name))
-            cells = prompts(one, frame)
-            parsed = pl.col("confidence").is_not_null().mean()
-            rates = dict(frame.group_by(pl.col("variant").cast(pl.String)).agg(parsed).iter_rows())
-            kept = [variant for variant, _ in cells if rates[variant] >= _ENOUGH]
-            own = frame.filter(pl.col("variant").cast(pl.String).is_in(kept))
-            right = one.points("accuracy", frame, by=[])[0]
+            frame, own = kept_prompts(one, model, name)
+            right = one.points("accuracy", frame, by=[])[0].value
             made = one.take("verbal_calibration", own, by=[], threshold=0.0)
             by_kind = {e.measure.removeprefix("verbal_calibration_"): e for e in made}
-            gap = by_kind.get("ece_gap")
-            error = by_kind.get("ece")
-            token = None if gap is None else gap.details.get("ece_token")
-            found += [(f"{one.name}, {model}, {name}", e) for e in made]
-            rows.append(
-                (
-                    *(one.name, model, name, f"{len(kept)}", f"{len(cells)}"),
-                    str(error.details.get("answers", NOTHING) if error else NOTHING),
-                    *(percentage(right.value), decimal(token), value_of(error), *with_interval(gap)),
-                )
-            )
-    return TableRows(rows, found)
+            gap, error = (by_kind.get(kind, UNKNOWN) for kind in ("ece_gap", "ece"))
+            counts = (some["variant"].n_unique() for some in (own, frame))
+            n, token = error.details.get("answers", NOTHING), gap.details.get("ece_token")
+            rows.append((one.name, model, name, *counts, n, right, token, error.value, gap))
+    return TableRows(rows)
+
+
+Made = Sequence[Mapping[str, Estimate]]
+"""The numbers of some cells, by their kind."""
+
+
+def _four(one: StoredAnswers, model: str, threshold: float) -> Iterator[tuple[str, Made]]:
+    """The calibration under each of the paper's four prompts, by phrasing."""
+    cells = [cell for cell in each_stated(one, model) if one_of_four(one, cell[1])]
+    for name in dict.fromkeys(cell[0] for cell in cells):
+        own = [variant for of, variant, _ in cells if of == name]
+        yield name, [stated(one, model, name, variant, threshold, resamples=0) for variant in own]
+
+
+def _values(cells: Made, kind: str) -> list[float | None]:
+    """One kind of number of each cell."""
+    return [cell.get(kind, UNKNOWN).value for cell in cells]
 
 
 def thresholds(answers: Answers) -> TableRows:
     """What other parse-rate thresholds would keep, and find."""
     rows = []
     for one, model in each_model(answers):
-        cells = [cell for cell in each_stated(one, model) if one_of_four(one, cell[1])]
-        for name in dict.fromkeys(cell[0] for cell in cells):
-            own = [cell for cell in cells if cell[0] == name]
-            each = [stated(one, model, name, variant, 0.0, resamples=0) for _, variant, _ in own]
+        for name, each in _four(one, model, 0.0):
             for threshold in THRESHOLDS:
                 made = [e for e in each if (e["parse_rate"].value or 0) >= threshold]
-                over = [e["minus_accuracy"].value for e in made if "minus_accuracy" in e]
-                known = [value for value in over if value is not None]
-                errors = [e["ece"].value for e in made if "ece" in e]
-                rows.append(
-                    (
-                        *(one.name, model, name, f"{threshold:.2f}", f"{len(known)}", f"{len(own)}"),
-                        *(
-                            mean_of(errors),
-                            mean_of(over),
-                            percentage(float(np.mean(np.array(known) > 0)) if known else None),
-                        ),
-                    )
-                )
+                known = [value for value in _values(made, "minus_accuracy") if value is not None]
+                means = (average(_values(made, "ece")), average(known), average([v > 0 for v in known]))
+                rows.append((one.name, model, name, f"{threshold:.2f}", len(known), len(each), *means))
     return TableRows(rows)
-
-
-def mean_of(values: Sequence[float | None]) -> Cell:
-    """A cell for the mean of the values that there are."""
-    known = [value for value in values if value is not None]
-    return decimal(float(np.mean(known)) if known else None)
 
 
 def phrasings(answers: Answers) -> TableRows:
@@ -238,19 +220,15 @@ def phrasings(answers: Answers) -> TableRows:
         names = evaluators(one, _STATED)
         if len(names) < 2:
             continue
-        first, second = names[:2]
-        for variant, shown in prompts(one, by_evaluator(one, first, model)):
-            both = [stated(one, model, name, variant, 0.0, resamples=0) for name in (first, second)]
-            cells: list[Cell] = []
+        for variant, shown in prompts(one, by_evaluator(one, names[0], model)):
+            both = [stated(one, model, name, variant, 0.0, resamples=0) for name in names[:2]]
+            row: list[Value] = [one.name, model, shown, ", ".join(names[:2])]
             for kind in ("parse_rate", "ece", "minus_accuracy"):
-                values = [made[kind].value if kind in made else None for made in both]
-                cells += [decimal(value) for value in values]
-                cells.append(
-                    NOTHING if None in values else decimal(float(values[1] or 0) - float(values[0] or 0))
-                )
-            signs = [made["minus_accuracy"].value if "minus_accuracy" in made else None for made in both]
-            same = NOTHING if None in signs else "yes" if (signs[0] or 0) * (signs[1] or 0) > 0 else "no"
-            rows.append((one.name, model, shown, f"{first}, {second}", *cells, same))
+                first, second = _values(both, kind)
+                row += [first, second, None if first is None or second is None else second - first]
+            signs = {float(np.sign(value)) for value in (first, second) if value is not None}
+            same = NOTHING if row[-1] is None else "yes" if len(signs) == 1 and 0.0 not in signs else "no"
+            rows.append((*row, same))
     return TableRows(rows)
 
 
@@ -277,13 +255,9 @@ def ece_shifts(answers: Answers) -> TableRows:
         values = np.array(some)
         drawn = values[np.random.default_rng(42).integers(0, values.size, (2000, values.size))].mean(1)
         low, high = (float(end) for end in np.percentile(drawn, [2.5, 97.5]))
-        rows.append(
-            (
-                *(shown, str(values.size), decimal(float(values.mean())), ends(low, high)),
-                *(decimal(float(np.median(values))), decimal(float(values.max()))),
-                *(percentage(float(np.mean(values > bar))) for bar in (0.05, 0.2)),
-            )
-        )
+        beyond = (average(values > bar) for bar in (0.05, 0.2))
+        middle, most = float(np.median(values)), float(values.max())
+        rows.append((shown, values.size, average(values), (low, high), middle, most, *beyond))
     return TableRows(rows)
 
 
@@ -292,21 +266,15 @@ _FULL = 0.999
 
 def coverage(answers: Answers) -> TableRows:
     """In how many cells and answers all labels were among the likeliest tokens: the paper's table 5."""
-    shares: dict[str, list[float]] = {}
-    seen: dict[str, list[float]] = {}
+    seen: dict[str, list[Any]] = {}
     for one, _, own in _token_cells(answers):
         found = own["label_coverage"].drop_nulls().to_numpy() >= 1
         if found.size:
-            shares.setdefault(one.name, []).append(float(found.mean()))
-            seen.setdefault(one.name, []).extend(found.astype(float))
-    rows = [
-        (
-            name,
-            f"{sum(share >= _FULL for share in some)} / {len(some)}",
-            percentage(float(np.mean(seen[name]))),
-        )
-        for name, some in shares.items()
-    ]
+            seen.setdefault(one.name, []).append(found)
+    rows = []
+    for name, some in seen.items():
+        full = sum(cell.mean() >= _FULL for cell in some)
+        rows.append((name, f"{full} / {len(some)}", average(np.concatenate(some))))
     return TableRows(rows)
 
 
@@ -314,16 +282,10 @@ def phrasing_means(answers: Answers) -> TableRows:
     """Signed overconfidence of each model by phrasing, over the cells kept: the paper's table 9."""
     rows = []
     for one, model in each_model(answers):
-        cells = [cell for cell in each_stated(one, model) if one_of_four(one, cell[1])]
-        for name in dict.fromkeys(cell[0] for cell in cells):
-            own = [variant for of, variant, _ in cells if of == name]
-            made = [stated(one, model, name, variant, _ENOUGH, resamples=0) for variant in own]
-            kept = [each for each in made if "ece" in each and each["ece"].value is not None]
-            values = [
-                mean_of([each[kind].value if kind in each else None for each in kept])
-                for kind in ("minus_accuracy", "minus_token", "ece_gap")
-            ]
-            rows.append((one.name, model, name, str(len(kept)), *values))
+        for name, made in _four(one, model, _ENOUGH):
+            kept = [each for each in made if each.get("ece", UNKNOWN).value is not None]
+            means = (average(_values(kept, kind)) for kind in ("minus_accuracy", "minus_token", "ece_gap"))
+            rows.append((one.name, model, name, len(kept), *means))
     return TableRows(rows)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -13,14 +14,14 @@ from quaver.estimation.cells import OUTPUT
 from quaver.papers.published_table import (
     KEYS,
     NOTHING,
+    UNKNOWN,
     Answers,
-    Cell,
     StoredAnswers,
     TableRows,
-    decimal,
+    Value,
     each_model,
-    percentage,
-    with_interval,
+    p_of,
+    shortened,
 )
 from quaver.report.page.figure_data import PartCost
 
@@ -49,7 +50,10 @@ def _effects(one: StoredAnswers, model: str) -> dict[str, Mapping[tuple[str, str
             interactions=[],
             missing=missing,
         )
-        found[way] = {(e.measure, e.cell.get("factor", ""), e.cell.get("level", "")): e for e in taken}
+        found[way] = {
+            (e.measure.removeprefix("factor_effects_"), e.cell.get("factor", ""), e.cell.get("level", "")): e
+            for e in taken
+        }
     return found
 
 
@@ -61,84 +65,58 @@ def factor_levels(answers: Answers) -> TableRows:
         for factor, levels in _factors(one).items():
             for level in levels:
                 prompts = sum(variant.factors.get(factor) == level for variant in one.variants)
-                each = [effects["all"].get(("factor_effects_compliance", factor, level))]
-                for way, _ in _WAYS:
-                    for outcome in ("accuracy", "f1"):
-                        each.append(effects[way].get((f"factor_effects_{outcome}", factor, level)))
-                found += [(f"{one.name}, {model}, {factor} {level}", e) for e in each if e is not None]
-                values = [None if e is None else e.value for e in each]
-                rows.append(
-                    (
-                        *(one.name, model, in_words(factor), level, str(prompts)),
-                        *(percentage(value, 2) for value in values[:2]),
-                        decimal(values[2]),
-                        percentage(values[3], 2),
-                        decimal(values[4]),
-                    )
-                )
+                head = (one.name, model, in_words(factor), level)
+                each = [effects[way].get((outcome, factor, level), UNKNOWN) for outcome, way in _OUTCOMES]
+                found += [(", ".join(head), e) for e in each]
+                rows.append((*head, prompts, *(e.value for e in each)))
     return TableRows(rows, found)
 
 
 _OUTCOMES = (
-    ("compliance", "compliance", "all"),
-    ("accuracy, labelled", "accuracy", "labelled"),
-    ("accuracy, all", "accuracy", "all"),
-    ("macro-F1, labelled", "f1", "labelled"),
-    ("macro-F1, all", "f1", "all"),
+    ("compliance", "all"),
+    ("accuracy", "labelled"),
+    ("f1", "labelled"),
+    ("accuracy", "all"),
+    ("f1", "all"),
 )
 
 
 def factor_differences(answers: Answers) -> TableRows:
     """Each level less the first level, with intervals and p values."""
-    rows, found = [], []
+    rows = []
     for one, model in each_model(answers):
         effects = _effects(one, model)
         for factor, (first, *others) in _factors(one).items():
             for level in others:
-                cells: list[Cell] = [one.name, model, in_words(factor), first, level]
-                for _, outcome, way in _OUTCOMES:
-                    made = effects[way].get((f"factor_effects_{outcome}_difference", factor, level))
-                    cells += [*with_interval(made), _p(made)]
-                    if made is not None:
-                        found.append((f"{one.name}, {model}, {factor} {level}", made))
-                rows.append(tuple(cells))
-    return TableRows(rows, found)
-
-
-def _p(one: Estimate | None) -> Cell:
-    return NOTHING if one is None else decimal(one.details.get("p_holm", one.details.get("p")))
+                row: list[Value] = [one.name, model, in_words(factor), first, level]
+                for outcome, way in _OUTCOMES:
+                    made = effects[way].get((f"{outcome}_difference", factor, level), UNKNOWN)
+                    row += [made, p_of(made)]
+                rows.append(row)
+    return TableRows(rows)
 
 
 def label_shift(answers: Answers) -> TableRows:
     """The share of each class at each level, and how far the distribution moves."""
-    rows, found = [], []
+    rows = []
     for one, model in each_model(answers):
         mine = one.of(model)
-        names = {label.code: label.name for label in one.labels.labels}
         for factor, (first, *_) in _factors(one).items():
             moved = one.take("distribution_shift", mine, by=[], between=factor, reference=first)
             for made in moved:
                 if made.measure != "distribution_shift_tv" or factor not in made.cell:
                     continue
-                found.append((f"{one.name}, {model}, {factor}", made))
-                for code in names:
-                    cells = _class(made, code)
-                    row = (one.name, model, in_words(factor), first, made.cell[factor], names[code], *cells)
-                    rows.append(row)
-    return TableRows(rows, found)
+                head = (one.name, model, in_words(factor), first, made.cell[factor])
+                for label in one.labels.labels:
+                    rows.append((*head, label.name, *_class(made, label.code), made, p_of(made)))
+    return TableRows(rows)
 
 
-def _class(made: Estimate, code: str) -> tuple[Cell, ...]:
+def _class(made: Estimate, code: str) -> tuple[Value, ...]:
     before, after = (made.details.get(name, {}).get(code) for name in ("reference_shares", "shares"))
     if before is None or after is None:
-        return (NOTHING,) * 4 + (*with_interval(made), _p(made))
-    return (
-        percentage(before, 2),
-        percentage(after, 2),
-        decimal(100 * (after - before), 2),
-        percentage(None if not before else after / before - 1),
-        *(*with_interval(made), _p(made)),
-    )
+        return (None,) * 4
+    return before, after, 100 * (after - before), after / before - 1 if before else None
 
 
 def prompts(answers: Answers) -> TableRows:
@@ -147,62 +125,51 @@ def prompts(answers: Answers) -> TableRows:
     rows = []
     for one, model in each_model(answers):
         mine = one.of(model)
-        each = {
-            (measure, missing): _by_variant(one, mine, measure, missing)
+        outcomes = [
+            _by_variant(one, mine, measure, missing=missing)
+            for _, missing in _WAYS
             for measure in ("accuracy", "f1")
-            for missing in ("drop", "wrong")
-        }
-        labelled = {e.cell.get("variant"): e.value for e in one.points("compliance", mine, by=["variant"])}
+        ]
+        labelled = _by_variant(one, mine, "compliance")
         for variant in one.variants:
-            if variant.id not in labelled:
-                continue
-            levels = [variant.factors.get(name, NOTHING) for name in columns]
-            rows.append(
-                (
-                    *(one.name, model, *levels, percentage(labelled[variant.id])),
-                    *(
-                        percentage(each["accuracy", "drop"].get(variant.id)),
-                        decimal(each["f1", "drop"].get(variant.id)),
-                    ),
-                    *(
-                        percentage(each["accuracy", "wrong"].get(variant.id)),
-                        decimal(each["f1", "wrong"].get(variant.id)),
-                    ),
-                )
-            )
+            if variant.id in labelled:
+                levels = [variant.factors.get(name, NOTHING) for name in columns]
+                numbers = [each.get(variant.id) for each in (labelled, *outcomes)]
+                rows.append((one.name, model, *levels, *numbers))
     return TableRows(rows, columns=columns)
 
 
 def _by_variant(
-    one: StoredAnswers, frame: pl.DataFrame, measure: str, missing: str
+    one: StoredAnswers, frame: pl.DataFrame, measure: str, **options: Any
 ) -> dict[str, float | None]:
-    taken = one.points(measure, frame, by=["variant"], missing=missing)
-    return {e.cell.get("variant", ""): e.value for e in taken if e.measure in ("accuracy", "f1_macro")}
+    taken = one.points(measure, frame, by=["variant"], **options)
+    return {e.cell.get("variant", ""): e.value for e in taken if e.measure in (measure, "f1_macro")}
 
 
 def lengths(answers: Answers) -> TableRows:
     """Prompt and answer length at each level, their change in per cent, and the money for 1,000 calls."""
-    rows = []
+    rows: list[Sequence[Value]] = []
+    changes: dict[tuple[str, str], list[float]] = {}
     for one in answers:
         fixed = _fixed_lengths(one)
         parts = {(part.factor, part.level): part for part in one.part_costs()}
         for factor, levels in _factors(one).items():
-            first = _measured(parts.get((factor, levels[0])))
-            base = _mean(fixed, one, factor, levels[0])
-            for level in levels:
-                now, own = _measured(parts.get((factor, level))), _mean(fixed, one, factor, level)
-                rows.append(
-                    (
-                        *(one.name, in_words(factor), level, decimal(own, 0), _change(own, base)),
-                        *(
-                            cell
-                            for at in (0, 1)
-                            for cell in (decimal(now[at], 1), _change(now[at], first[at]))
-                        ),
-                        *(decimal(now[2], 4), _change(now[2], first[2])),
-                    )
-                )
+            each = [(_mean(fixed, one, factor, at), *_measured(parts.get((factor, at)))) for at in levels]
+            for level, now in zip(levels, each, strict=True):
+                row: list[Value] = [one.name, in_words(factor), level]
+                for value, first in zip(now, each[0], strict=True):
+                    row += [value, None if value is None or not first else value / first - 1]
+                rows.append(row)
+                if now[0] is not None and each[0][0]:
+                    changes.setdefault((in_words(factor), level), []).append(now[0] / each[0][0] - 1)
+    if len(answers) > 1:
+        for head, some in changes.items():
+            rows.append((MEAN, *head, None, sum(some) / len(some), *(None,) * 6))
     return TableRows(rows)
+
+
+MEAN = "mean"
+"""What the rows over all data sets are called."""
 
 
 def _fixed_lengths(one: StoredAnswers) -> dict[str, int]:
@@ -228,45 +195,39 @@ def _measured(part: PartCost | None) -> tuple[float | None, float | None, float 
     return read or None, written or None, None if part.money is None else 1000 * part.money / part.calls
 
 
-def _change(now: float | None, before: float | None) -> Cell:
-    return percentage(None if now is None or not before else now / before - 1)
-
-
 def overall(answers: Answers) -> TableRows:
     """Compliance, accuracy and macro-F1 of each model, over all prompts: table 3 and figure 2."""
     rows = []
     for one, model in each_model(answers):
         mine = one.of(model)
-        cells = [percentage(one.points("compliance", mine, by=[])[0].value)]
+        row: list[Value] = [one.name, model, one.points("compliance", mine, by=[])[0].value]
         for _, missing in _WAYS:
             taken = one.points("f1", mine, by=[], missing=missing)
-            cells.append(decimal(one.points("accuracy", mine, by=[], missing=missing)[0].value))
-            cells.append(decimal(next((e.value for e in taken if e.measure == "f1_macro"), None)))
-        rows.append((one.name, model, *cells))
+            row.append(one.points("accuracy", mine, by=[], missing=missing)[0].value)
+            row.append(next((e.value for e in taken if e.measure == "f1_macro"), None))
+        rows.append(row)
     return TableRows(rows)
 
 
 def data_sets(answers: Answers) -> TableRows:
     """How many texts, prompts, models and answers each data set has, and of which classes the texts are."""
-    rows: list[tuple[Cell, ...]] = []
-    total = 0
+    rows: list[Sequence[Value]] = []
     for one in answers:
+        name = f"{one.name} ({len(one.labels.codes)})"
         texts = one.study.experiment.items
-        prompts = one.frame["variant"].n_unique()
-        total += one.frame.height
-        counts = (prompts, len(one.models), one.frame.height)
-        rows.append((f"{one.name} ({len(one.labels.codes)})", "all", str(len(texts)), *map(str, counts)))
+        counts = (one.frame["variant"].n_unique(), len(one.models), one.frame.height)
+        rows.append((name, "all", len(texts), *counts))
         gold = [item.gold for item in texts if item.gold]
         for label in one.labels.labels if gold else ():
-            count = str(gold.count(label.code))
-            rows.append((f"{one.name} ({len(one.labels.codes)})", label.name, count, *(NOTHING,) * 3))
-    rows.append(("all", "all", NOTHING, NOTHING, NOTHING, str(total)))
+            rows.append((name, label.name, gold.count(label.code), None, None, None))
+    total = sum(one.frame.height for one in answers)
+    rows.append(("all", "all", None, None, None, total))
     return TableRows(rows)
 
 
 def raw_outputs(answers: Answers, items: Sequence[str] = ()) -> TableRows:
     """Answers as they were written, and whether they comply: the paper's table 8 and figure 3."""
-    rows: list[tuple[Cell, ...]] = []
+    rows = []
     for one in answers:
         factors = list(_factors(one))
         written = one.raw.with_columns(pl.col("status", "reason", *KEYS[:4]).cast(pl.String))
@@ -278,14 +239,10 @@ def raw_outputs(answers: Answers, items: Sequence[str] = ()) -> TableRows:
         levels = {v.id: ", ".join(v.factors.get(name, NOTHING) for name in factors) for v in one.variants}
         for row in some.iter_rows(named=True):
             status = "valid" if row["status"] == "valid" else row["reason"] or row["status"]
-            output = " ".join((row[OUTPUT] or "").split())
-            shown = output if len(output) <= _SHOWN else output[:_SHOWN] + "…"
-            rows.append((one.name, row["model"], row["item"], levels.get(row["variant"], ""), shown, status))
+            place = (one.name, row["model"], row["item"], levels.get(row["variant"], ""))
+            rows.append((*place, shortened(row[OUTPUT]), status))
     few = "One for each model and way of not complying; --item ID shows all of an item."
     return TableRows(rows, notes=[] if items else [few])
-
-
-_SHOWN = 200
 
 
 def prompt_texts(answers: Answers) -> TableRows:

@@ -14,60 +14,39 @@ import vl_convert
 
 from quaver.core.arguments import guarded
 from quaver.errors import QuaverError, StoreError
-from quaver.papers.confidence_tables import by_evaluator, each_stated, evaluators
+from quaver.papers.confidence_tables import by_evaluator, evaluators, kept_prompts
 from quaver.papers.paper_layout import FigureKind, columns_like
 from quaver.papers.published_table import Answers, PublishedTable, each_model
 from quaver.papers.reliability_tables import reliability
 from quaver.papers.sensitivity_tables import (
-    KINDS,
-    beside_baselines,
     class_matrix,
     class_points,
     each_strategy,
-    item_points,
     violin_values,
 )
 from quaver.report.charts.grid import Grid, Square, draw_grid
 from quaver.report.charts.plane import Guide, Plane, Spot, draw_plane, svg_text
 from quaver.report.charts.theme import DATA, TEXT, inline, legend, options, panel_heading
 
-_SERIES = {"own": "the model's answers", "noisy": "half of them swapped", "random": "drawn at random"}
+_SERIES = {"": "the model's answers", "noisy ": "half of them swapped", "random ": "drawn at random"}
 _VIOLIN, _BAR = 150, 330
 """Pixels that a panel needs, so that there is room for its name."""
 _MATRIX = 60
 """Items of a class that a matrix shows."""
-_S, _C = "sensitivity", "consistency"
 
 
-def plane_by_class(answers: Answers) -> Any:
-    """S against C, a point a class with its name, beside noisy and random answers; a panel a strategy."""
+def beside_noise(kind: FigureKind, made: PublishedTable) -> Any:
+    """S against C of each row, beside those of noisy and of random answers."""
     spots = []
-    for one, model, level, own in each_strategy(answers):
-        names = {label.code: label.name for label in one.labels.labels}
-        panel = f"{one.name}, {model}, {level}"
-        for kind, points in class_points(one, own).items():
-            for code, (s, c) in points.items():
-                if s is not None and c is not None:
-                    name = names[code] if kind == "own" else ""
-                    spots.append(Spot(s, c, panel=panel, series=_SERIES[kind], name=name))
-    return _plane(spots)
-
-
-def plane_by_item(answers: Answers) -> Any:
-    """S against mean C, a point an item, with noisy and random answers; a panel a strategy."""
-    spots = [
-        Spot(s, c, panel=f"{one.name}, {model}, {level}", series=_SERIES[kind], size=20)
-        for one, model, level, own in each_strategy(answers)
-        for kind, given in beside_baselines(one, own).items()
-        for _, _, s, c in item_points(one, given).values()
-        if s is not None and c is not None
-    ]
-    return _plane(spots)
-
-
-def _plane(spots: list[Spot]) -> Any:
-    order = [_SERIES[kind] for kind in KINDS]
-    return partial(draw_plane, Plane(spots, _S, _C, x_ends=(0.0, 1.0), y_ends=(0.0, 1.0), order=order))
+    for panel, row, _, _ in _numbers(kind, made):
+        for before, series in _SERIES.items():
+            x, y = (_number(row[before + name]) for name in (kind.x, *kind.y))
+            if x is not None and y is not None:
+                name = "" if before else ", ".join(str(row[one]) for one in kind.name)
+                spots.append(Spot(x, y, panel=panel, series=series, name=name, size=38 if kind.name else 20))
+    order = [*_SERIES.values()]
+    plane = Plane(spots, "sensitivity", "consistency", x_ends=(0.0, 1.0), y_ends=(0.0, 1.0), order=order)
+    return partial(draw_plane, plane)
 
 
 def sensitivities(answers: Answers) -> Any:
@@ -79,7 +58,7 @@ def sensitivities(answers: Answers) -> Any:
             if s is not None:
                 rows.append({"panel": f"{one.name}, {model}", "x": names[code], "y": s, "series": level})
     values = _values(answers, "sensitivity of items")
-    return lambda width: alt.vconcat(_violins(values, width=width), _bars(rows, _S, width=width))
+    return lambda width: alt.vconcat(_violins(values, width=width), _bars(rows, "sensitivity", width=width))
 
 
 def consistencies(answers: Answers) -> Any:
@@ -152,11 +131,11 @@ def points(kind: FigureKind, made: PublishedTable) -> Any:
     for spot in _spots(kind, made):
         there.setdefault((spot.panel, spot.x, spot.y), []).append(spot)
     spots = []
-    for first, *others in there.values():
-        name = f"{first.name} and {len(others)} others"
-        if len(others) < 2:
-            name = "; ".join(spot.name for spot in (first, *others))
-        spots.append(replace(first, name=name))
+    for some in there.values():
+        several = len({spot.series for spot in some}) > 1
+        names = [f"{spot.series}, {spot.name}" if several else spot.name for spot in some]
+        name = "; ".join(names) if len(names) < 3 else f"{names[0]} and {len(names) - 1} others"
+        spots.append(replace(some[0], name=name))
     lone = {spot.x for spot in spots}
     ends = (0.0, 2 * max(lone)) if len(lone) == 1 and max(lone) > 0 else None
     return partial(draw_plane, Plane(spots, kind.x, _title(kind), x_ends=ends))
@@ -257,9 +236,12 @@ def _spots(kind: FigureKind, made: PublishedTable) -> list[Spot]:
         across = _number(row[kind.x])
         if across is None:
             continue
-        series = ", ".join(str(row[name]) for name in kind.series) or column
-        words = [name for name in row if isinstance(row[name], str) and name not in kind.panel]
-        name = ", ".join(str(row[one]) for one in (words if "*" in kind.name else kind.name))
+        coloured, named = kind.series, kind.name
+        if "*" in named:
+            words = [name for name in row if isinstance(row[name], str) and name not in kind.panel]
+            coloured, named = words[:-1], words[-1:]
+        series = ", ".join(str(row[one]) for one in coloured) or column
+        name = ", ".join(str(row[one]) for one in named)
         spots.append(Spot(across, value, low, high, panel=panel, series=series, name=name))
     return spots
 
@@ -284,14 +266,20 @@ def _number(value: Any) -> float | None:
 
 
 def stated_over_token(answers: Answers) -> Any:
-    """Reliability of stated over token confidence: right answers against confidence, a panel a model."""
+    """Reliability of stated over token confidence: right answers against confidence, a panel a model.
+
+    As in the paper, over the prompts under which enough answers state a confidence.
+    """
     spots = []
     for one, model in each_model(answers):
-        panel = f"{one.name}, {model}"
-        for name in dict.fromkeys(cell[0] for cell in each_stated(one, model)):
-            spots += _reliable(one, by_evaluator(one, name, model), panel, name)
-        for name in evaluators(one, "logprob", normalised=True):
-            spots += _reliable(one, by_evaluator(one, name, model), panel, name)
+        stated = {name: kept_prompts(one, model, name)[1] for name in evaluators(one, "verbal_confidence")}
+        token = {
+            name: by_evaluator(one, name, model).join(first, on="variant", how="semi")
+            for name in evaluators(one, "logprob", normalised=True)
+            for first in list(stated.values())[:1]
+        }
+        for name, own in (stated | token).items():
+            spots += _reliable(one, own, f"{one.name}, {model}", name)
     plane = Plane(
         spots,
         "confidence",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 
 from markupsafe import Markup
 
-from quaver.core.number_format import decimals
+from quaver.core.records import Estimate
 from quaver.papers.published_table import (
     NO_VALUE,
     NOTHING,
@@ -16,6 +16,9 @@ from quaver.papers.published_table import (
     Cell,
     PublishedTable,
     TableRows,
+    Value,
+    cells,
+    number,
     reasons,
 )
 from quaver.report.table_rows import Table
@@ -94,8 +97,8 @@ class Layout:
         printed = replace(made, name=label, caption=self.caption, table=data, notes=notes)
         if not self.joined:
             return printed
-        cells = list(dict.fromkeys(place[:2] for place in places))
-        parts = [[place for place in places if place[:2] == cell] for cell in cells]
+        heads = list(dict.fromkeys(place[:2] for place in places))
+        parts = [[place for place in places if place[:2] == head] for head in heads]
         return replace(printed, table=self._table(grid, parts), data=self._apart(data, places))
 
     def _kept(self, made: PublishedTable) -> Sequence[Row]:
@@ -161,6 +164,7 @@ class TableKind:
         function: Makes its rows of stored answers: a module of this folder, and its function.
         caption: What stands above it.
         columns: Its columns: those of words, ``||``, those of numbers; ``*`` for those that the rows name.
+            ``{1%}`` prints a column's numbers in per cent with one decimal; three decimals are the default.
         words: The places after ``||`` that hold words all the same.
         notes: What stands below it.
         empty: What stands below it where it has no rows.
@@ -184,15 +188,20 @@ class TableKind:
         module, _, name = self.function.partition(".")
         made: TableRows = getattr(import_module(f"quaver.papers.{module}"), name)(answers, *items)
         columns: list[str] = []
+        forms: list[str] = []
         words = 0
         for part in self.columns.split(" || "):
             words = len(columns)
             for column in part.split(" | "):
-                columns += made.columns if column == "*" else [column]
+                name, _, form = column.removesuffix("}").partition(" {")
+                named = [*made.columns] if name == "*" else [name]
+                columns += named
+                forms += [form or "3"] * len(named)
         words = words or len(columns)
         numeric = frozenset(range(words, len(columns))) - frozenset(self.words)
-        rows = tuple(tuple(row) for row in made.rows)
-        notes = [*self.notes, *made.notes, "" if rows else self.empty, *reasons(made.found)]
+        rows = tuple(tuple(cells(row, forms)) for row in made.rows)
+        found = [*made.found, *_estimates(made.rows, words)]
+        notes = [*self.notes, *made.notes, "" if rows else self.empty, *reasons(found)]
         return PublishedTable(
             self.name,
             self.caption.replace("*", made.subject),
@@ -214,7 +223,7 @@ class FigureKind:
         y: The columns of the vertical one.
         panel: The columns whose values have a panel each.
         series: The columns whose values have a colour each; by default those of ``y``.
-        name: The columns that name a point; ``*`` for all that hold words.
+        name: The columns that name a point; ``*`` for the last that holds words, while the others colour it.
         ends: The column of the intervals.
         only: The values to which columns are limited.
     """
@@ -232,18 +241,25 @@ class FigureKind:
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def _mean(cells: Sequence[Cell]) -> Cell:
+def _estimates(rows: Sequence[Sequence[Value]], words: int) -> Iterator[tuple[str, Estimate]]:
+    """The estimates in the rows, each with what its row is about."""
+    for row in rows:
+        about = ", ".join(str(cell) for cell in row[:words] if cell != NOTHING)
+        for value in row:
+            if isinstance(value, Estimate):
+                yield about, value
+
+
+def _mean(column: Sequence[Cell]) -> Cell:
     """The mean of a column's numbers, printed as they are.
 
     >>> _mean([Markup('<data value="0.5">50.0%</data>'), Markup('<data value="0.25">25.0%</data>')])
     Markup('<data value="0.375">37.5%</data>')
     """
-    numbers = [numbers_of(cell) for cell in cells]
+    numbers = [numbers_of(cell) for cell in column]
     if not all(len(each) == 1 for each in numbers):
         return NOTHING
     value = sum(each[0] for each in numbers) / len(numbers)
-    shown = plain(cells[0])
+    shown = plain(column[0])
     places = len(shown.rstrip("%").partition(".")[2])
-    percent = shown.endswith("%")
-    text = decimals(100 * value if percent else value, places)
-    return Markup('<data value="{}">{}{}</data>').format(repr(value), text, "%" if percent else "")
+    return number(value, f"{places}{'%' * shown.endswith('%')}")

@@ -14,6 +14,7 @@ from quaver import measures
 from quaver.core.number_format import decimals
 from quaver.core.records import Estimate, LabelSet, Variant
 from quaver.core.rows import Estimates
+from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError, StoreError, UnknownName
 from quaver.estimation.cells import OUTPUT
 from quaver.estimation.left_out_prompts import ORIGINAL, in_every_group
@@ -74,6 +75,12 @@ class StoredAnswers:
     def variants(self) -> Sequence[Variant]:
         """The prompts, in the study's order."""
         return self.study.experiment.variants
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """The items' texts by id, in a line each."""
+        writer = PromptWriter(self.variants[0], self.labels)
+        return {item.id: shortened(writer.text(item)) for item in self.study.experiment.items}
 
     def levels(self, column: str) -> list[str]:
         """The levels of a factor, in the study's order."""
@@ -264,52 +271,45 @@ class PublishedTable:
         return self.as_("html")
 
 
-def decimal(value: float | None, places: int = 3) -> Cell:
-    """A cell for a number as papers print them: with as many decimals as its neighbours.
+Value = str | float | Estimate | tuple[float | None, float | None] | None
+"""What stands in a row before it is printed; an estimate is its value and its interval, a pair two ends."""
 
-    >>> str(decimal(0.12345)), decimal(None)
-    ('<data value="0.12345">0.123</data>', '—')
+UNKNOWN = Estimate("", None)
+"""An estimate that is not there: neither a value nor an interval."""
+
+
+def number(value: float | None, form: str = "3") -> Cell:
+    """A cell for a number, with its column's decimals; of a share in per cent, ``1%``.
+
+    >>> str(number(0.12345)), number(0.12345, "1%").striptags(), number(None)
+    ('<data value="0.12345">0.123</data>', '12.3%', '—')
     """
     if value is None or value != value:
         return NOTHING
-    return Markup('<data value="{}">{}</data>').format(repr(float(value)), decimals(value, places))
+    places, percent, _ = form.partition("%")
+    text = decimals(100 * value if percent else value, int(places))
+    return Markup('<data value="{}">{}{}</data>').format(repr(float(value)), text, percent)
 
 
-def percentage(value: float | None, places: int = 1) -> Cell:
-    """A cell for a share in per cent; its full value is the share.
+def cells(row: Sequence[Value], forms: Sequence[str]) -> Iterator[Cell]:
+    """A row's cells, an estimate's in two columns; how each prints numbers.
 
-    >>> str(percentage(0.12345))
-    '<data value="0.12345">12.3%</data>'
+    >>> [str(one).count("data value") for one in cells(("a", 7, Estimate("α", 0.5, 0.1, 0.9)), "3333")]
+    [0, 0, 1, 2]
     """
-    if value is None or value != value:
-        return NOTHING
-    return Markup('<data value="{}">{}%</data>').format(repr(float(value)), decimals(100 * value, places))
-
-
-def ends(low: float | None, high: float | None, places: int = 3) -> Cell:
-    """A cell for an interval.
-
-    >>> ends(0.1, 0.25, 2).striptags()
-    '0.10 to 0.25'
-    """
-    if low is None or high is None:
-        return NOTHING
-    return Markup("{} to {}").format(decimal(low, places), decimal(high, places))
-
-
-def interval_of(one: Estimate | None, places: int = 3) -> Cell:
-    """A cell for an estimate's interval."""
-    return NOTHING if one is None else ends(one.low, one.high, places)
-
-
-def value_of(one: Estimate | None) -> Cell:
-    """A cell for an estimate's value."""
-    return decimal(None if one is None else one.value)
-
-
-def with_interval(one: Estimate | None) -> tuple[Cell, Cell]:
-    """Cells for an estimate's value and its interval."""
-    return value_of(one), interval_of(one)
+    left = iter(forms)
+    for value in row:
+        form = next(left)
+        if isinstance(value, Estimate):
+            yield number(value.value, form)
+            value, form = (value.low, value.high), next(left)
+        if isinstance(value, tuple):
+            low, high = (number(end, form) for end in value)
+            yield NOTHING if NOTHING in (low, high) else Markup("{} to {}").format(low, high)
+        elif isinstance(value, str | int):
+            yield value if isinstance(value, str) else str(value)
+        else:
+            yield number(value, form)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,13 +318,14 @@ class TableRows:
 
     Attributes:
         rows: The rows.
-        found: Estimates, each with the row that it is about: notes say why one has no value.
+        found: Estimates beside those in the rows, each with the row that it is about: notes say why there is
+            no value.
         notes: How these rows were made, beside what is always said.
         columns: The columns for ``*`` among the table's.
         subject: What stands for ``*`` in the caption.
     """
 
-    rows: Sequence[Sequence[Cell]]
+    rows: Sequence[Sequence[Value]]
     found: Iterable[tuple[str, Estimate]] = ()
     notes: Sequence[str] = ()
     columns: Sequence[str] = ()
@@ -339,12 +340,31 @@ def reasons(found: Iterable[tuple[str, Estimate]]) -> list[str]:
     """
     grouped: dict[tuple[str, str], list[str]] = {}
     for row, one in found:
-        if one.value is None:
+        if one.value is None and one is not UNKNOWN:
             grouped.setdefault((one.reason or "no reason given", one.measure), []).append(row)
     alike: dict[tuple[str, str], list[str]] = {}
     for (reason, measure), rows in grouped.items():
         alike.setdefault((reason, ", ".join(dict.fromkeys(rows))), []).append(measure)
     return [f"{NO_VALUE} ({', '.join(some)}): {reason}: {of}." for (reason, of), some in alike.items()]
+
+
+def shortened(text: str | None) -> str:
+    r"""A text in one line, and not too long for a cell.
+
+    >>> shortened(" a\n b"), len(shortened("a" * 300))
+    ('a b', 201)
+    """
+    line = " ".join((text or "").split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+
+
+_LONGEST = 200
+
+
+def p_of(one: Estimate) -> float | None:
+    """An estimate's p value, adjusted for several tests where it is."""
+    found: float | None = one.details.get("p_holm", one.details.get("p"))
+    return found
 
 
 def by_cell(estimates: Iterable[Estimate], *names: str) -> Mapping[tuple[str, ...], Estimate]:

@@ -7,26 +7,24 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from quaver import measures
-from quaver.core.records import Estimate
 from quaver.papers.confidence_tables import (
+    average,
     baseline,
     by_evaluator,
     evaluators,
-    mean_of,
     of_paper,
     of_prompt,
     prompts,
 )
 from quaver.papers.published_table import (
     NOTHING,
+    UNKNOWN,
     Answers,
-    Cell,
     StoredAnswers,
     TableRows,
-    decimal,
+    Value,
     each_model,
-    percentage,
-    with_interval,
+    number,
 )
 from quaver.report.estimate_index import Results
 from quaver.report.tables.checklist import checklist
@@ -44,44 +42,29 @@ def sizes(one: StoredAnswers) -> Mapping[str, float]:
 def spreads(answers: Answers) -> TableRows:
     """Accuracy under each prompt, its mean, and the spread without and with the reasoning prompt."""
     shown = list(dict.fromkeys(name for one in answers for _, name in prompts(one, one.frame)))
-    rows, found = [], []
+    rows = []
     for one, model in each_model(answers):
         mine = one.of(model)
         each = {e.cell.get("variant"): e.value for e in one.points("accuracy", mine, by=["variant"])}
         named = {name: each.get(variant) for variant, name in prompts(one, mine)}
-        values = [value for value in each.values() if value is not None]
-        paper = one.points("spread", of_paper(mine), by=[])[0]
+        paper = one.points("spread", of_paper(mine), by=[])[0].value
         whole = one.take("spread", mine, by=[])[0]
-        found.append((f"{one.name}, {model}", whole))
-        rows.append(
-            (
-                *(one.name, model, decimal(sizes(one).get(model))),
-                *(percentage(named.get(name)) for name in shown),
-                percentage(sum(values) / len(values) if values else None),
-                *(decimal(paper.value), *with_interval(whole)),
-                *(decimal(whole.details.get(name)) for name in ("floor", "p")),
-            )
-        )
-    return TableRows(rows, found, columns=shown)
+        noise = (whole.details.get(name) for name in ("floor", "p"))
+        accuracies = (*(named.get(name) for name in shown), average(each.values()))
+        rows.append((one.name, model, sizes(one).get(model), *accuracies, paper, whole, *noise))
+    return TableRows(rows, columns=shown)
 
 
 def size_and_spread(answers: Answers) -> TableRows:
     """Spearman's correlation of the models' spreads with their sizes, by data set."""
-    rows, found = [], []
+    rows = []
     for one in answers:
         for which, frame in (("paper", of_paper(one.frame)), ("all prompts", one.frame)):
-            made = one.take("spread", frame, by=["model"], sizes=sizes(one) or None)
-            last = next((e for e in made if e.measure == "spread_size_correlation"), None)
-            if last is None:
-                continue
-            found.append((one.name, last))
-            rows.append(
-                (
-                    *(one.name, which, str(last.n), *with_interval(last)),
-                    *(decimal(last.details.get(name)) for name in ("p", "p_t")),
-                )
-            )
-    return TableRows(rows, found)
+            for made in one.take("spread", frame, by=["model"], sizes=sizes(one) or None):
+                if made.measure == "spread_size_correlation":
+                    both = (made.details.get(name) for name in ("p", "p_t"))
+                    rows.append((one.name, which, made.n, made, *both))
+    return TableRows(rows)
 
 
 def readers(one: StoredAnswers) -> list[str]:
@@ -94,48 +77,39 @@ def repairs(answers: Answers) -> TableRows:
     """Accuracy under each rule of reading, what a repair recovers, and each prompt's paired drop."""
     suspects = [name for one in answers for name in evaluators(one, "first_character")[:1]]
     names = list(dict.fromkeys([*suspects, *(name for one in answers for name in readers(one))]))
-    rows, found = [], []
+    suspect = names[0] if names else ""
+    rows = []
     for one, model in each_model(answers):
-        first = evaluators(one, "first_character")[:1] or readers(one)[:1]
+        first = (evaluators(one, "first_character") or readers(one))[0]
         frames = {name: by_evaluator(one, name, model) for name in readers(one)}
-        base = frames[first[0]]
-        against = baseline(one)
-        drops = {
-            e.cell.get("variant"): e
-            for e in one.take("differences", base, by=[], between="variant", reference=against)
-        }
-        four = one.points("accuracy", of_paper(base), by=["variant"])
+        base = frames[first]
+        taken = one.take("differences", base, by=[], between="variant", reference=baseline(one))
+        drops = {e.cell.get("variant"): e for e in taken}
+        four = average(e.value for e in one.points("accuracy", of_paper(base), by=["variant"]))
         for variant, shown in prompts(one, base):
             right = {
                 name: one.points("accuracy", of_prompt(frame, variant), by=[])[0].value
                 for name, frame in frames.items()
             }
-            drop = drops.get(variant)
-            if drop is not None:
-                found.append((f"{one.name}, {model}, {shown}", drop))
             own = of_paper(one.of(model, one.every), variant)
-            shares = [_recovered(one, own, (first[0], name), variant) for name in names if name != first[0]]
+            closed = (_recovered(one, own, (first, name), variant) for name in names if name != first)
+            accuracies = (right.get(name) for name in names)
+            drop = drops.get(variant, UNKNOWN)
             rows.append(
-                (
-                    *(one.name, model, shown, mean_of([each.value for each in four])),
-                    *(decimal(right.get(name)) for name in names),
-                    *with_interval(drop),
-                    *shares,
-                )
+                (one.name, model, shown, four, *accuracies, drop, *(number(share, "1%") for share in closed))
             )
-    suspect = names[0] if names else ""
     columns = [f"accuracy by {name}" for name in names] + ["paired drop", "95% interval"]
     columns += [f"recovered by {name}" for name in names if name != suspect]
-    return TableRows(rows, found, columns=columns, subject=suspect)
+    return TableRows(rows, columns=columns, subject=suspect)
 
 
-def _recovered(one: StoredAnswers, frame: pl.DataFrame, pair: tuple[str, str], variant: str) -> Cell:
+def _recovered(one: StoredAnswers, frame: pl.DataFrame, pair: tuple[str, str], variant: str) -> float | None:
     """The share of a prompt's gap to the paper's four that the second rule of a pair closes."""
     both = frame.filter(pl.col("evaluator").cast(pl.String).is_in(pair))
     if both["evaluator"].n_unique() < 2:
-        return NOTHING
+        return None
     made = one.points("recovered_share", both, by=[], first=pair[0], second=pair[1], variant=variant)
-    return percentage(next((e.value for e in made if e.measure == "recovered_share"), None))
+    return next((e.value for e in made if e.measure == "recovered_share"), None)
 
 
 def readiness(answers: Answers) -> TableRows:
@@ -143,17 +117,12 @@ def readiness(answers: Answers) -> TableRows:
     rows = []
     for one, model in each_model(answers):
         every = one.of(model, one.every)
-        given = _asked(one)
-        both = [one.take("readiness", frame, by=[], **given) for frame in (of_paper(every), every)]
+        both = [one.take("readiness", frame, by=[], **_asked(one)) for frame in (of_paper(every), every)]
         for paper, whole in zip(*both, strict=True):
             criterion = whole.measure.removeprefix("readiness_")
             limit = whole.details.get("limit", "all criteria met" if criterion == "readiness" else "")
-            rows.append(
-                (
-                    *(one.name, model, criterion, str(limit), *_judged(paper)),
-                    *_judged(whole),
-                )
-            )
+            first, second = (str(each.details.get("verdict", NOTHING)) for each in (paper, whole))
+            rows.append((one.name, model, criterion, str(limit), paper, first, whole, second))
     return TableRows(rows)
 
 
@@ -167,10 +136,6 @@ def _asked(one: StoredAnswers) -> dict[str, object]:
     return {"first": readers(one)[0]}
 
 
-def _judged(made: Estimate) -> tuple[Cell, Cell, str]:
-    return *with_interval(made), str(made.details.get("verdict", NOTHING))
-
-
 _ROWS = 6
 """The rows of the report's checklist that are the paper's own; it adds others."""
 
@@ -179,7 +144,7 @@ def own_checklist(answers: Answers) -> TableRows:
     """The paper's checklist, row by row, filled in from the study."""
     from quaver.study.study_report import resolved  # the report's libraries are slow to load
 
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Sequence[Value]] = []
     for one in answers:
         source = one.study.source
         study = MeasuredStudy(source)

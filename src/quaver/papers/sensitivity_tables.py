@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -13,13 +14,12 @@ from quaver.core.number_format import decimals
 from quaver.errors import QuaverError
 from quaver.papers.published_table import (
     NOTHING,
+    UNKNOWN,
     Answers,
-    Cell,
     StoredAnswers,
     TableRows,
-    decimal,
+    Value,
     each_model,
-    with_interval,
 )
 
 FACTOR = "strategy"
@@ -41,31 +41,26 @@ def strategies(answers: Answers) -> TableRows:
     """S, C and micro-F1 of each strategy with their SDs, beside Quaver's."""
     rows, found, both = [], [], []
     for one, model, level, own in each_strategy(answers):
-        s = one.points("sensitivity", own, by=[], convention="paper")[0]
-        c = one.points("consistency", own, by=[], convention="paper")[0]
+        s, c = (one.points(name, own, by=[], convention="paper")[0] for name in _S_AND_C)
         pairs = pair_values(one, own)
-        each = [
-            e.value
-            for e in one.points("f1", own, by=["variant"], missing="category")
-            if e.measure == "f1_micro"
-        ]
-        f1 = np.array([value for value in each if value is not None], float)
-        better = [one.take(name, own, by=[])[0] for name in ("sensitivity", "consistency")]
-        whole = next((e for e in one.take("f1", own, by=[]) if e.measure == "f1_micro"), None)
-        found += [(f"{one.name}, {model}, {level}", e) for e in (s, c, *better)]
+        each = one.points("f1", own, by=["variant"], missing="category")
+        values = [e.value for e in each if e.measure == "f1_micro" and e.value is not None]
+        f1 = np.array(values, float)
+        better = [one.take(name, own, by=[])[0] for name in _S_AND_C]
+        whole = next((e for e in one.take("f1", own, by=[]) if e.measure == "f1_micro"), UNKNOWN)
+        found += [(f"{one.name}, {model}, {level}", e) for e in (s, c)]
         both.append((s.value, c.value))
         rows.append(
             (
-                *(one.name, model, level, str(own["variant"].n_unique())),
-                *(decimal(s.value), decimal(s.details.get("sd"))),
-                *(decimal(c.value), decimal(float(pairs.std()) if pairs.size else None)),
-                *(decimal(float(f1.mean()) if f1.size else None), decimal(_deviation(f1))),
-                *(cell for e in (*better, whole) for cell in with_interval(e)),
+                *(one.name, model, level, own["variant"].n_unique()),
+                *(s.value, s.details.get("sd"), c.value, float(pairs.std()) if pairs.size else None),
+                *(float(f1.mean()) if f1.size else None, _deviation(f1), *better, whole),
             )
         )
     return TableRows(rows, found, notes=[_correlation(both)])
 
 
+_S_AND_C = ("sensitivity", "consistency")
 _LEAST_S = 0.05
 """The paper correlates S with C where S is at least this."""
 
@@ -87,11 +82,10 @@ def label_shares(answers: Answers, items: Sequence[str] = ()) -> TableRows:
         for item in items or _of_a_class(points):
             mine = own.filter(pl.col("item").cast(pl.String) == item)
             given = mine["label"].cast(pl.String).to_list()
+            gold, _, s, c = points.get(item, (NOTHING, NOTHING, None, None))
             for code in (*one.labels.codes, None):
                 share = given.count(code) / len(given) if given else None
-                gold, _, s, c = points.get(item, (NOTHING, NOTHING, None, None))
-                shown = (decimal(share), decimal(s), decimal(c))
-                rows.append((one.name, model, level, item, gold, code or "N/A", *shown))
+                rows.append((one.name, model, level, item, gold, code or "N/A", share, s, c))
     return TableRows(rows)
 
 
@@ -149,8 +143,7 @@ def classes(answers: Answers) -> TableRows:
         for code in names:
             pairs = [points[kind].get(code, (None, None)) for kind in KINDS]
             if pairs[0] != (None, None):
-                cells = [decimal(value) for pair in pairs for value in pair]
-                rows.append((one.name, model, level, names[code], *cells))
+                rows.append((one.name, model, level, names[code], *chain(*pairs)))
     return TableRows(rows)
 
 
@@ -199,16 +192,13 @@ def _listed(answers: Answers, *, by_consistency: bool) -> TableRows:
     """The items of each strategy, in an order."""
     rows = []
     for one, model, level, own in each_strategy(answers):
+        texts = one.texts
         made = {kind: item_points(one, given) for kind, given in beside_baselines(one, own).items()}
         for item in _in_order(made["own"], by_consistency=by_consistency):
-            gold, mode, s, c = made["own"][item]
-            others = [made[kind].get(item, ("", "", None, None))[2:] for kind in _BASELINES]
-            rows.append(
-                (
-                    *(one.name, model, level, item, gold, mode, decimal(s), decimal(c)),
-                    *(decimal(value) for pair in others for value in pair),
-                )
-            )
+            gold, mode, *point = made["own"][item]
+            others = chain(*(made[kind].get(item, ("", "", None, None))[2:] for kind in _BASELINES))
+            head = (one.name, model, level, item, gold, mode, texts.get(item, NOTHING))
+            rows.append((*head, *point, *others))
     return TableRows(rows)
 
 
@@ -228,14 +218,12 @@ _QUANTILES = (0.0, 5.0, 25.0, 50.0, 75.0, 95.0, 100.0)
 
 def violins(answers: Answers) -> TableRows:
     """What the violins show: how item sensitivities and pair consistencies are distributed."""
-    rows = []
+    rows: list[Sequence[Value]] = []
     for one, model, level, own in each_strategy(answers):
         for what, values in violin_values(one, own).items():
             if values.size:
-                cells = [decimal(float(value)) for value in np.percentile(values, _QUANTILES)]
-                rows.append(
-                    (one.name, model, level, what, str(values.size), *cells, decimal(float(values.mean())))
-                )
+                quantiles = map(float, np.percentile(values, _QUANTILES))
+                rows.append((one.name, model, level, what, values.size, *quantiles, float(values.mean())))
     return TableRows(rows)
 
 
@@ -247,37 +235,33 @@ def violin_values(one: StoredAnswers, frame: pl.DataFrame) -> dict[str, np.ndarr
 
 def matrix(answers: Answers, items: Sequence[str] = ()) -> TableRows:
     """The consistency of each pair of some items, whatever their class."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Sequence[Value]] = []
     notes: list[str] = []
     each: list[list[str]] = []
     for one, model, level, own in each_strategy(answers):
-        ids = list(items) or _most_moved(one, own)
-        there = set(own["item"].cast(pl.String))
-        known = [item for item in ids if item in there]
-        notes += [f"No such item in {one.name}: {item}." for item in ids if item not in there]
+        points = item_points(one, own)
+        ids = list(items) or _in_order(points, by_consistency=False)[:_MOVED]
+        known = [item for item in ids if item in points]
+        notes += [f"No such item in {one.name}: {item}." for item in ids if item not in points]
         alike = class_matrix(one, _of_one_class(one, own, known), one.labels.codes[0]) if known else None
         if alike is None:
             continue
         each.append(known)
         place = {item: at for at, item in enumerate(alike.items)}
-        gold = {item.id: item.gold or NOTHING for item in one.study.experiment.items}
-        for number, item in enumerate(known, start=1):
-            cells = [decimal(float(alike.matrix[place[item], place[other]])) for other in known]
-            rows.append((one.name, model, level, str(number), item, gold.get(item, NOTHING), *cells))
+        for at, item in enumerate(known, start=1):
+            pairs = (float(alike.matrix[place[item], place[other]]) for other in known)
+            rows.append((one.name, model, level, str(at), item, points[item][0], *pairs))
     width = max(map(len, each), default=0)
-    heads = [f"{number}" for number in range(1, width + 1)]
+    heads = [str(at) for at in range(1, width + 1)]
     if each and all(ids == each[0] for ids in each):
         heads = each[0]
-    if heads not in each:
+    else:
         notes.append("Column k is item no. k of the same data set, model and strategy.")
-    padded = [(*row, *(NOTHING,) * (6 + width - len(row))) for row in rows]
-    return TableRows(padded, notes=notes, columns=heads)
+    return TableRows([(*row, *(None,) * (6 + width - len(row))) for row in rows], notes=notes, columns=heads)
 
 
-def _most_moved(one: StoredAnswers, frame: pl.DataFrame) -> list[str]:
-    points = item_points(one, frame)
-    moved = sorted(points, key=lambda item: (-(points[item][2] or 0.0), item))
-    return moved[:10]
+_MOVED = 10
+"""How many of the items with the highest S are paired."""
 
 
 def _of_one_class(one: StoredAnswers, frame: pl.DataFrame, ids: Sequence[str]) -> pl.DataFrame:

@@ -2,63 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
+from typing import Any
 
 import polars as pl
 
-from quaver.core.records import Estimate, Variant
+from quaver.core.records import Variant
 from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.cells import OUTPUT
 from quaver.estimation.paired_differences import paired_differences
 from quaver.measures.stability.stability_curves import SHARES
 from quaver.papers.published_table import (
     NOTHING,
+    UNKNOWN,
     Answers,
-    Cell,
     StoredAnswers,
     TableRows,
-    decimal,
+    Value,
     each_model,
-    with_interval,
+    number,
 )
-from quaver.papers.stability_tables import BAR
+from quaver.papers.stability_tables import BAR, distance_column
 from quaver.report.page.figure_data import Cost
 from quaver.study.sources.prices import COMPARED, known_price
 
 
 def raw_answers_table(answers: Answers) -> TableRows:
     """α of the answers as they were written, beside α of the labels read from them."""
-    rows, found = [], []
+    rows: list[Sequence[Value]] = []
     for one, model in each_model(answers):
         mine = one.of(model, one.raw)
         kept = mine.join(one.again, on=["decoding", "variant"], how="semi")
         written = kept.with_columns(pl.col(OUTPUT).str.strip_chars().alias("label"))
         plain = written.drop(OUTPUT, "status", strict=False)
-        as_written = one.bare("intra_pss", plain)
-        as_read = one.one("intra_pss", model, one.again, missing=one.unlabelled)
-        distinct = plain["label"].drop_nulls().n_unique()
-        labels = one.of(model, one.again)["label"].drop_nulls().n_unique()
-        found += [(f"{one.name}, {model}", as_written), (f"{one.name}, {model}", as_read)]
-        rows.append(
-            (
-                *(one.name, model, *with_interval(as_written)),
-                *(*with_interval(as_read), str(distinct), str(labels)),
-            )
-        )
-    return TableRows(rows, found)
+        each = (one.bare("intra_pss", plain), one.one("intra_pss", model, one.again, missing=one.unlabelled))
+        distinct = (frame["label"].drop_nulls().n_unique() for frame in (plain, one.of(model, one.again)))
+        rows.append((one.name, model, *each, *distinct))
+    return TableRows(rows)
 
 
 def subsamples(answers: Answers) -> TableRows:
-    """The mean score over subsamples of a few per cent of the items, intra and inter."""
+    """The mean score over subsamples of the items: intra, inter, and inter at each temperature."""
     rows, found = [], []
     for one, model in each_model(answers):
-        for kind, frame in (("intra", one.again), ("inter", one.reworded)):
-            made = one.take(f"{kind}_pss_subsamples", one.of(model, frame), by=[], missing=one.unlabelled)
-            found += [(f"{one.name}, {model}, {kind}", e) for e in made]
-            rows += [
-                (e.cell["share"], one.name, model, kind, *with_interval(e)) for e in made if "share" in e.cell
-            ]
-    return TableRows(sorted(rows, key=lambda row: float(row[0])), found)
+        asked = {("intra", ""): one.again, ("inter", ""): one.reworded}
+        if ordered := distance_column(one):
+            asked["inter", ordered] = one.reworded
+        for (kind, column), some in asked.items():
+            by = [column] if column else []
+            frame = one.of(model, some)
+            for made in one.take(f"{kind}_pss_subsamples", frame, by=by, missing=one.unlabelled):
+                found.append((f"{one.name}, {model}, {kind}", made))
+                heat = made.cell.get(column)
+                if "share" in made.cell and (heat or not column):
+                    at = f"{float(heat):g}" if heat else _ALL
+                    head = (made.cell["share"], one.name, model, kind, at)
+                    rows.append((*head, made.value, (made.low, made.high)))
+    return TableRows(sorted(rows, key=_place), found)
+
+
+_ALL = "all"
+"""How the rows say that they are about every temperature."""
+
+
+def _place(row: Sequence[Any]) -> tuple[bool, float, float]:
+    """Where a subsample stands: all temperatures first, then one by one; small shares first."""
+    share, at = row[0], row[4]
+    return at != _ALL, 0.0 if at == _ALL else float(at), float(share)
 
 
 def between_models(answers: Answers) -> TableRows:
@@ -72,27 +83,17 @@ def between_models(answers: Answers) -> TableRows:
                 one.one("intra_pss", model, one.again, missing=one.unlabelled, keep=["draws"])
                 for model in (first, second)
             ]
-            less = paired_differences(each[1:], each[:1], Resampling(seed=one.study.spec.seed))
-            found.append((one.name, between))
-            rows.append(
-                (
-                    *(one.name, first, second, *with_interval(between)),
-                    *(cell for e in each for cell in with_interval(e)),
-                    *_difference(less[0] if less else None),
-                )
+            less = next(
+                iter(paired_differences(each[1:], each[:1], Resampling(seed=one.study.spec.seed))), UNKNOWN
             )
+            found.append((one.name, between))
+            rows.append((one.name, first, second, between, *each, less, less.details.get("p")))
     return TableRows(rows, found)
-
-
-def _difference(less: Estimate | None) -> tuple[Cell, Cell, Cell]:
-    if less is None:
-        return NOTHING, NOTHING, NOTHING
-    return *with_interval(less), decimal(less.details.get("p"))
 
 
 def poor_prompts(answers: Answers) -> TableRows:
     """The paraphrases that agree least with the original prompt, with their text."""
-    rows: list[tuple[float, tuple[Cell, ...]]] = []
+    rows: list[tuple[float, Sequence[Value]]] = []
     for one, model in each_model(answers):
         mine = one.of(model, one.reworded)
         prompts = {variant.id: variant for variant in one.variants}
@@ -100,11 +101,8 @@ def poor_prompts(answers: Answers) -> TableRows:
             variant = prompts.get(made.cell.get("variant", ""))
             if variant is None or made.value is None or made.value >= BAR:
                 continue
-            cells = (
-                *(one.name, model, _heat(variant), variant.instruction, _cut(variant)),
-                *with_interval(made),
-            )
-            rows.append((made.value, cells))
+            cut = "yes" if variant.covariates.get("cut_off") else ""
+            rows.append((made.value, (one.name, model, _heat(variant), variant.instruction, cut, made)))
     rows.sort(key=lambda row: row[0])
     return TableRows([row for _, row in rows])
 
@@ -112,10 +110,6 @@ def poor_prompts(answers: Answers) -> TableRows:
 def _heat(variant: Variant) -> str:
     at = variant.covariates.get("paraphrase_temperature", variant.covariates.get("strength"))
     return NOTHING if at is None else f"{float(at):g}"
-
-
-def _cut(variant: Variant) -> str:
-    return "yes" if variant.covariates.get("cut_off") else ""
 
 
 def _parts(one: StoredAnswers, cost: Cost) -> tuple[float | None, ...]:
@@ -131,38 +125,35 @@ def _parts(one: StoredAnswers, cost: Cost) -> tuple[float | None, ...]:
 
 def costs(answers: Answers) -> TableRows:
     """Calls, tokens and money of each data set and model, and of all."""
-    rows: list[tuple[Cell, ...]] = []
     every = [(one.name, cost, _parts(one, cost)) for one in answers for cost in one.costs()]
     sums = [(name, cost.model, [cost], [parts]) for name, cost, parts in every]
     if len(every) > 1:
         sums.append(("all", NOTHING, [cost for _, cost, _ in every], [parts for *_, parts in every]))
+    rows = []
     for name, model, some, parts in sums:
-        calls = sum(cost.calls for cost in some)
-        read, written = sum(c.prompt_tokens for c in some), sum(c.completion_tokens for c in some)
-        money = [None if None in each else sum(each) for each in zip(*parts, strict=True)]
-        rows.append(
-            (
-                *(name, model, decimal(calls, 0), decimal(read, 0), decimal(written, 0)),
-                decimal(read / calls if calls else None, 1),
-                *(decimal(one, 2) for one in money),
-            )
+        calls, read, written = (
+            float(sum(getattr(cost, of) for cost in some))
+            for of in ("calls", "prompt_tokens", "completion_tokens")
         )
+        each = read / calls if calls else None
+        rows.append((name, model, calls, read, written, each, *map(_sum, zip(*parts, strict=True))))
     return TableRows(rows)
+
+
+def _sum(parts: Sequence[float | None]) -> float | None:
+    """A sum, where every part of it is known."""
+    return None if None in parts else sum(part for part in parts if part is not None)
 
 
 def cost_shares(answers: Answers) -> TableRows:
     """What a part of the items would have cost: the paper's table 5."""
-    rows: list[tuple[Cell, ...]] = []
-    totals: list[float | None] = [0.0] * 3
-    for one in answers:
-        for cost in one.costs():
-            money = _parts(one, cost)
-            totals = [None if a is None or b is None else a + b for a, b in zip(totals, money, strict=True)]
-            calls = (decimal(share * cost.calls, 0) for share in SHARES)
-            rows.append((one.name, cost.model, *(decimal(part, 2) for part in money), *calls))
-    whole = totals[2]
-    dollars = (decimal(None if whole is None else share * whole, 2) for share in SHARES)
-    rows.append(("all, in US dollars", "", *(decimal(part, 2) for part in totals), *dollars))
+    every = [(one.name, cost, _parts(one, cost)) for one in answers for cost in one.costs()]
+    rows: list[Sequence[Value]] = [
+        (name, cost.model, *money, *(share * cost.calls for share in SHARES)) for name, cost, money in every
+    ]
+    totals = [_sum(parts) for parts in zip(*(money for *_, money in every), strict=True)]
+    dollars = [None if totals[2] is None else share * totals[2] for share in SHARES]
+    rows.append(("all, in US dollars", "", *totals, *(number(part, "2") for part in dollars)))
     return TableRows(rows)
 
 
@@ -174,7 +165,7 @@ def other_prices(answers: Answers) -> TableRows:
     for name in COMPARED:
         price = known_price(name)
         if price is not None:
-            each = [price.of(1_000_000, 0, 0), price.of(0, 0, 1_000_000)]
-            money = [each[0] * read / 1e6, each[1] * written / 1e6]
-            rows.append((name, *(decimal(part, 2) for part in (*each, *money, sum(money)))))
+            each = (price.of(1_000_000, 0, 0), price.of(0, 0, 1_000_000))
+            money = (each[0] * read / 1e6, each[1] * written / 1e6)
+            rows.append((name, *each, *money, sum(money)))
     return TableRows(rows)

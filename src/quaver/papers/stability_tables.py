@@ -15,17 +15,12 @@ from quaver.estimation.cells import OUTPUT
 from quaver.papers.published_table import (
     KEYS,
     NOTHING,
+    UNKNOWN,
     Answers,
-    Cell,
     StoredAnswers,
     TableRows,
-    by_cell,
-    decimal,
+    Value,
     each_model,
-    ends,
-    interval_of,
-    percentage,
-    value_of,
 )
 from quaver.study.imports.stability_summary import Curve, of_neighbours, of_repeats
 
@@ -37,33 +32,29 @@ def intra_stability(answers: Answers) -> TableRows:
     """The same prompt again: the score, its interval, when it settles, and neighbouring repeats."""
     rows, found = [], []
     for one, model in each_model(answers):
-        curve = _of(one, model, "intra_pss_cumulative")
-        last = curve[-1]
+        last = _of(one, model, "intra_pss_cumulative")[-1]
         found.append((f"{one.name}, {model}", last))
         packaged = _package_curve(one, model)
-        final, width, settled, narrow, distance = _five(of_repeats(packaged))
+        final, width, settled, narrow, distance = tuple(of_repeats(packaged).values()) or (None,) * 5
         rows.append(
             (
-                *(one.name, model, str(one.items), last.cell.get("repeats", "1")),
-                decimal(last.value if final is None else final),
-                ends(*_last_ends(packaged)),
-                decimal(width),
-                interval_of(last),
+                *(one.name, model, one.items, last.cell.get("repeats", "1")),
+                last.value if final is None else final,
+                *(_last_ends(packaged), width, (last.low, last.high)),
                 *(NOTHING if at is None else f"{at:g}" for at in (settled, narrow)),
-                decimal(distance),
-                *_neighbours(one, model),
+                *(distance, *_neighbours(one, model)),
             )
         )
     return TableRows(rows, found)
 
 
-def _of(one: StoredAnswers, model: str, measure: str, **options: Any) -> list[Estimate]:
-    frame = one.of(model, one.again)
-    return list(one.take(measure, frame, by=[], missing=one.unlabelled, **options))
+def _of(one: StoredAnswers, model: str, measure: str, **options: Any) -> Estimates:
+    return _again(one, one.of(model, one.again), measure, **options)
 
 
-def _five(numbers: Mapping[str, float | None]) -> tuple[float | None, ...]:
-    return tuple(numbers.values()) or (None,) * 5
+def _again(one: StoredAnswers, frame: pl.DataFrame, measure: str, **options: Any) -> Estimates:
+    """A measure of one prompt's annotations, as the paper counts answers without a label."""
+    return one.take(measure, frame, by=[], **{"missing": one.unlabelled, **options})
 
 
 def _last_ends(curve: Curve) -> tuple[float | None, float | None]:
@@ -87,18 +78,11 @@ def _drawn_curve(steps: Iterable[tuple[int, Estimate]]) -> Curve:
     return Curve(*np.array(points, float).reshape(-1, 4).T)
 
 
-def _neighbours(one: StoredAnswers, model: str) -> tuple[Cell, ...]:
+def _neighbours(one: StoredAnswers, model: str) -> tuple[Value, ...]:
     """Mean, SD, interquartile range, ends, share below the bar and mean width of neighbouring repeats."""
     near = _drawn_curve(enumerate(_of(one, model, "intra_pss_adjacent", resample="rows")))
     numbers = of_neighbours(near).values()
-    if not numbers:
-        return (decimal(float(near.values[0])) if near.values.size else NOTHING, *(NOTHING,) * 6)
-    mean, deviation, spread, low, high, below, width = numbers
-    return (
-        *(decimal(each) for each in (mean, deviation, spread, low, high)),
-        percentage(below),
-        decimal(width),
-    )
+    return tuple(numbers) or (float(near.values[0]) if near.values.size else None, *(None,) * 6)
 
 
 def distance_column(one: StoredAnswers) -> str | None:
@@ -131,27 +115,16 @@ def inter_stability(answers: Answers) -> TableRows:
         each = [(at, e) for at, e in _levels(one, model) if e.value is not None]
         whole = one.one("inter_pss", model, one.reworded, missing=one.unlabelled)
         found.append((f"{one.name}, {model}", whole))
-        head = (one.name, model, str(one.items), str(len(each)))
-        if not each:
-            rows.append((*head, *(NOTHING,) * 9, decimal(whole.value)))
-            continue
-        values = np.array([e.value for _, e in each], float)
-        at, worst = min(each, key=lambda pair: (pair[1].value, pair[0]))
-        rows.append(
-            (
-                *head,
-                decimal(float(values.mean())),
-                decimal(float(values.std(ddof=1)) if values.size > 1 else None),
-                decimal(worst.value),
-                f"{at:g}",
-                ends(*_package_interval(one, model, at)),
-                interval_of(worst),
-                decimal(float(values.max())),
-                decimal(float(np.ptp(values))),
-                percentage(float((values < BAR).mean())),
-                decimal(whole.value),
-            )
-        )
+        row: list[Value] = [one.name, model, one.items, len(each)]
+        if each:
+            values = np.array([e.value for _, e in each], float)
+            at, worst = min(each, key=lambda pair: (pair[1].value, pair[0]))
+            row += [float(values.mean()), float(values.std(ddof=1)) if values.size > 1 else None]
+            row += [worst.value, f"{at:g}", _package_interval(one, model, at), (worst.low, worst.high)]
+            row += [float(values.max()), float(np.ptp(values)), float((values < BAR).mean())]
+        else:
+            row += [None] * 9
+        rows.append([*row, whole.value])
     what = "share of places changed" if ordered_by == {"strength"} else "temperature"
     return TableRows(rows, found, subject=what)
 
@@ -167,43 +140,43 @@ def _package_interval(one: StoredAnswers, model: str, at: float) -> tuple[float 
     return None, None
 
 
-def _appendix(score: float | None, rows: Estimate | None, repeats: int) -> Cell:
+def _appendix(score: float | None, rows: Estimate, repeats: int) -> Value:
     """The paper's interval: the score ± 1.96 · σ/√k, σ that of scores of resampled labels (appendix A)."""
-    spread = None if rows is None else rows.details.get("sd_of_resamples")
+    spread = rows.details.get("sd_of_resamples")
     if score is None or spread is None:
-        return NOTHING
+        return None
     half = 1.96 * float(spread) / repeats**0.5
-    return ends(score - half, score + half)
+    return score - half, score + half
 
 
 def by_repeat(answers: Answers) -> TableRows:
     """The score of the first k repeats of one prompt, for every k: the paper's figures 1, B.1 and B.2."""
-    rows: list[tuple[Cell, ...]] = []
+    rows = []
     for one, model in each_model(answers):
         mine = one.of(model, one.again)
-        kept = [view(mine, kind, labels=one.labels, seed=one.study.spec.seed) for kind in _KINDS]
-        filtered, balanced = (by_cell(_curve(one, frame, "drop", resamples=0), "repeats") for frame in kept)
+        views = [view(mine, kind, labels=one.labels, seed=one.study.spec.seed) for kind in _KINDS]
+        kept = [by_repeats(_curve(one, frame, missing="drop", resamples=0)) for frame in views]
         distinct = dict(distinct_answers(one, mine, "repeat"))
         order = sorted(mine["repeat"].unique())
-        drawn = by_cell(_curve(one, mine, one.unlabelled, resample="rows"), "repeats")
-        for step in _curve(one, mine, one.unlabelled):
-            k = int(step.cell.get("repeats", 1))
-            same = (value_of(each.get((str(k),))) for each in (filtered, balanced))
-            rows.append(
-                (
-                    *(one.name, model, str(k), decimal(step.value)),
-                    _appendix(step.value, drawn.get((str(k),)), k),
-                    *(interval_of(step), *same, str(distinct.get(order[k - 1], NOTHING))),
-                )
-            )
+        drawn = by_repeats(_curve(one, mine, resample="rows"))
+        for k, step in by_repeats(_curve(one, mine)).items():
+            package = _appendix(step.value, drawn.get(k, UNKNOWN), k)
+            same = (each.get(k, UNKNOWN).value for each in kept)
+            count = distinct.get(order[k - 1])
+            rows.append((one.name, model, k, step.value, package, (step.low, step.high), *same, count))
     return TableRows(rows)
 
 
 _KINDS: tuple[View, ...] = ("filtered", "balanced")
 
 
-def _curve(one: StoredAnswers, frame: pl.DataFrame, missing: str, **options: Any) -> Estimates:
-    return one.take("intra_pss_cumulative", frame, by=[], missing=missing, **options)
+def _curve(one: StoredAnswers, frame: pl.DataFrame, **options: Any) -> Estimates:
+    return _again(one, frame, "intra_pss_cumulative", **options)
+
+
+def by_repeats(steps: Estimates) -> Mapping[int, Estimate]:
+    """The scores of the first repeats, by how many they are."""
+    return {int(step.cell.get("repeats", 1)): step for step in steps}
 
 
 def distinct_answers(one: StoredAnswers, frame: pl.DataFrame, column: str) -> list[tuple[Any, int]]:
@@ -215,7 +188,7 @@ def distinct_answers(one: StoredAnswers, frame: pl.DataFrame, column: str) -> li
 
 def by_temperature(answers: Answers) -> TableRows:
     """The inter-prompt score at each temperature: the paper's figures 2, B.3 and B.4."""
-    rows: list[tuple[Cell, ...]] = []
+    rows = []
     for one, model in each_model(answers):
         column = distance_column(one)
         if column is None:
@@ -227,14 +200,10 @@ def by_temperature(answers: Answers) -> TableRows:
         balanced = dict(_levels(one, model, missing="drop", view="balanced", across=column, resamples=0))
         distinct = dict(distinct_answers(one, reworded, column))
         for at, made in _levels(one, model):
-            rows.append(
-                (
-                    *(one.name, model, f"{at:g}", decimal(made.value)),
-                    *(_appendix(made.value, drawn.get(at), repeats), interval_of(made)),
-                    *(value_of(each.get(at)) for each in (filtered, balanced)),
-                    str(distinct.get(at, NOTHING)),
-                )
-            )
+            package = _appendix(made.value, drawn.get(at, UNKNOWN), repeats)
+            same = (each.get(at, UNKNOWN).value for each in (filtered, balanced))
+            row = (one.name, model, f"{at:g}", made.value, package, (made.low, made.high))
+            rows.append((*row, *same, distinct.get(at)))
     return TableRows(rows)
 
 
@@ -249,13 +218,12 @@ def views(answers: Answers) -> TableRows:
     """Original, filtered, and filtered-and-balanced annotations, intra and inter."""
     rows, found = [], []
     for one, model in each_model(answers):
-        row: list[Cell] = [one.name, model]
-        for measure, frame in (("intra_pss", one.again), ("inter_pss", one.reworded)):
-            for _, options in _VIEWS:
-                made = one.one(
-                    measure, model, frame, **{"missing": one.unlabelled, "resamples": 0, **options}
-                )
-                found.append((f"{one.name}, {model}", made))
-                row.append(decimal(made.value))
-        rows.append((*row, percentage(one.one("compliance", model, resamples=0).value)))
+        made = [
+            one.one(measure, model, frame, **{"missing": one.unlabelled, "resamples": 0, **options})
+            for measure, frame in (("intra_pss", one.again), ("inter_pss", one.reworded))
+            for _, options in _VIEWS
+        ]
+        found += [(f"{one.name}, {model}", each) for each in made]
+        made.append(one.one("compliance", model, resamples=0))
+        rows.append((one.name, model, *(each.value for each in made)))
     return TableRows(rows, found)

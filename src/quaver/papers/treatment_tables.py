@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -11,24 +11,22 @@ import polars as pl
 from quaver.core.records import Estimate
 from quaver.papers.published_table import (
     NOTHING,
+    UNKNOWN,
     Answers,
-    Cell,
     StoredAnswers,
     TableRows,
-    decimal,
+    Value,
     each_model,
-    interval_of,
-    percentage,
-    with_interval,
+    p_of,
 )
 
 TEMPERATURE = "temperature"
-_OUTCOMES: Sequence[tuple[str, str, dict[str, str], bool]] = (
-    ("accuracy", "accuracy", {"missing": "wrong"}, True),
-    ("strict stability", "strict_stability", {}, True),
-    ("mode frequency", "mode_frequency", {"missing": "category"}, True),
-    ("entropy (bits)", "answer_entropy", {"missing": "category"}, False),
-)
+_OUTCOMES: Mapping[str, dict[str, str]] = {
+    "accuracy": {"missing": "wrong"},
+    "strict_stability": {},
+    "mode_frequency": {"missing": "category"},
+    "answer_entropy": {"missing": "category"},
+}
 
 
 def _columns(one: StoredAnswers) -> list[str]:
@@ -52,25 +50,16 @@ def _outcomes(
     """The four outcomes of each cell, in the order of the columns."""
     mine = one.of(model)
     found: dict[tuple[str, ...], list[Estimate]] = {}
-    for _, measure, options, _ in _OUTCOMES:
+    for measure, options in _OUTCOMES.items():
         for made in one.take(measure, mine, by=by, **options, **asked):
             found.setdefault(tuple(made.cell.get(name, "") for name in by), []).append(made)
     return {key: some for key, some in found.items() if len(some) == len(_OUTCOMES)}
 
 
-def _shown(some: Sequence[Estimate], *, intervals: bool) -> list[Cell]:
-    cells: list[Cell] = []
-    for made, (_, _, _, share) in zip(some, _OUTCOMES, strict=True):
-        cells.append(percentage(made.value) if share else decimal(made.value))
-        if intervals:
-            cells.append(interval_of(made))
-    return cells
-
-
 def configurations(answers: Answers) -> TableRows:
     """One row a configuration: accuracy, strict stability, mode frequency and entropy beside each other."""
     columns = list(dict.fromkeys(name for one in answers for name in _columns(one)))
-    rows, found = [], []
+    rows = []
     for one, model in each_model(answers):
         mine = _columns(one)
         each = _outcomes(one, model, mine)
@@ -80,15 +69,9 @@ def configurations(answers: Answers) -> TableRows:
         }
         for key in sorted(each, key=lambda key: _place(one, mine, key)):
             of = dict(zip(mine, key, strict=True))
-            rows.append(
-                (
-                    *(one.name, model, *(of.get(name, NOTHING) for name in columns), str(each[key][0].n)),
-                    *_shown(each[key], intervals=True),
-                    percentage(valid.get(key)),
-                )
-            )
-            found += [(", ".join((model, *key)), made) for made in each[key]]
-    return TableRows(rows, found, columns=columns)
+            levels = (of.get(name, NOTHING) for name in columns)
+            rows.append((one.name, model, *levels, each[key][0].n, *each[key], valid.get(key)))
+    return TableRows(rows, columns=columns)
 
 
 def _place(one: StoredAnswers, names: Sequence[str], key: Sequence[str]) -> tuple[float, ...]:
@@ -110,43 +93,30 @@ def questions(answers: Answers) -> TableRows:
         each = _outcomes(one, model, ["item"], resamples=0)
         for item in one.study.experiment.items:
             if (item.id,) in each:
-                rows.append(
-                    (one.name, model, item.id, item.gold or NOTHING, *_shown(each[item.id,], intervals=False))
-                )
+                values = (made.value for made in each[item.id,])
+                rows.append((one.name, model, item.id, item.gold or NOTHING, *values))
     return TableRows(rows)
 
 
 def temperatures(answers: Answers) -> TableRows:
     """Each temperature as a level of its own: outcomes, and accuracy less that at the lowest."""
-    rows, found = [], []
+    rows = []
     for one, model in each_model(answers):
         levels = _temperatures(one)
         if not levels:
             continue
         each = _outcomes(one, model, [TEMPERATURE], resamples=0)
-        texts = pl.col(TEMPERATURE).cast(pl.String)
-        mine = one.of(model).with_columns(texts)
+        mine = one.of(model).with_columns(pl.col(TEMPERATURE).cast(pl.String))
         reference = {TEMPERATURE: str(levels[0])}
         taken = one.take(
             "factor_effects", mine, by=[], factors=[TEMPERATURE], reference=reference, interactions=[]
         )
-        changes = {
-            made.cell.get("level"): made
-            for made in taken
-            if made.measure == "factor_effects_accuracy_difference"
-        }
+        changes = {e.cell.get("level"): e for e in taken if e.measure == "factor_effects_accuracy_difference"}
         for level in levels:
-            made = changes.get(str(level))
-            if made is not None:
-                found.append((f"{one.name}, {model}, {level:g}", made))
-            rows.append(
-                (
-                    *(one.name, model, f"{level:g}", *_shown(each[str(level),], intervals=False)),
-                    *with_interval(made),
-                    decimal(made.details.get("p_holm", made.details.get("p")) if made else None),
-                )
-            )
-    return TableRows(rows, found)
+            less = changes.get(str(level), UNKNOWN)
+            values = (made.value for made in each[str(level),])
+            rows.append((one.name, model, f"{level:g}", *values, less, p_of(less)))
+    return TableRows(rows)
 
 
 _KINDS = {"as a number": pl.Float64, "as a factor": pl.String}
@@ -171,7 +141,7 @@ def mixed_model(answers: Answers) -> TableRows:
             beside = {(made.measure, made.cell.get("term", "")): made for made in full}
             for made in plain:
                 found.append((f"{model}, {made.cell.get('term', '')}", made))
-                other = beside.get((made.measure, made.cell.get("term", "")))
+                other = beside.get((made.measure, made.cell.get("term", "")), UNKNOWN)
                 rows.append((one.name, model, kind, _term(made), *_fitted(made), *_fitted(other)))
     return TableRows(rows, found, notes=[*alike])
 
@@ -195,13 +165,5 @@ def _term(made: Estimate) -> str:
     return f"sd of {term}" if made.measure == "mixed_effects_sd" else term
 
 
-def _fitted(made: Estimate | None) -> tuple[Cell, ...]:
-    if made is None:
-        return (NOTHING,) * 4
-    details = made.details
-    return (
-        decimal(made.value),
-        decimal(details.get("se")),
-        decimal(details.get("p")),
-        decimal(details.get("odds_ratio")),
-    )
+def _fitted(made: Estimate) -> Sequence[Value]:
+    return made.value, *(made.details.get(name) for name in ("se", "p", "odds_ratio"))
