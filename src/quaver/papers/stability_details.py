@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import combinations
-from typing import Any
 
 import polars as pl
 
-from quaver.core.records import Variant
+from quaver.core.records import Estimate, Variant
 from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.cells import OUTPUT
 from quaver.estimation.paired_differences import paired_differences
@@ -52,24 +52,23 @@ def subsamples(answers: Answers) -> TableRows:
         for (kind, column), some in asked.items():
             by = [column] if column else []
             frame = one.of(model, some)
-            for made in one.take(f"{kind}_pss_subsamples", frame, by=by, missing=one.unlabelled):
+            taken = one.take(f"{kind}_pss_subsamples", frame, by=by, missing=one.unlabelled)
+            for made in sorted(taken, key=partial(_at, column)):
                 found.append((f"{one.name}, {model}, {kind}", made))
-                heat = made.cell.get(column)
-                if "share" in made.cell and (heat or not column):
-                    at = f"{float(heat):g}" if heat else _ALL
+                if "share" in made.cell and (made.cell.get(column) or not column):
+                    at = f"{_at(column, made):g}" if column else _ALL
                     head = (made.cell["share"], one.name, model, kind, at)
                     rows.append((*head, made.value, (made.low, made.high)))
-    return TableRows(sorted(rows, key=_place), found)
+    return TableRows(rows, found)
 
 
 _ALL = "all"
 """How the rows say that they are about every temperature."""
 
 
-def _place(row: Sequence[Any]) -> tuple[bool, float, float]:
-    """Where a subsample stands: all temperatures first, then one by one; small shares first."""
-    share, at = row[0], row[4]
-    return at != _ALL, 0.0 if at == _ALL else float(at), float(share)
+def _at(column: str, made: Estimate) -> float:
+    """The temperature that an estimate is about."""
+    return float(made.cell.get(column) or 0.0)
 
 
 def between_models(answers: Answers) -> TableRows:
