@@ -57,7 +57,8 @@ class Acceptance(Rows):
 
     Attributes:
         promise: The share of wrong labels that is promised at most.
-        confidence_level: How sure the promise is.
+        confidence_level: How sure the promise is, over all gold samples that might be drawn, with some of
+            which nothing is accepted.
         score: By what the labels were ordered.
         by: What each level of was promised by itself; empty where it was promised of all.
         found: What is accepted, one for each level.

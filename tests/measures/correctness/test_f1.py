@@ -92,3 +92,11 @@ def test_the_unanswered_as_a_class_of_their_own():
     assert micro.low is None or micro.low <= micro.value <= micro.high
     whole = frame.with_columns(label=pl.col("label").fill_null("a"))
     assert [one.value for one in f1(whole, missing="category")[:2]] == [one.value for one in f1(whole)[:2]]
+
+
+def test_labels_without_gold_lower_the_macro_f1_and_not_the_one_of_labels_that_have_it() -> None:
+    frame = pl.DataFrame({"item": [1, 2, 3, 4], "label": list("aabc"), "gold": list("aabb")})
+    macro = f1(frame)[0]
+    assert macro.value == pytest.approx((1 + 2 / 3 + 0) / 3)  # c is given, and nobody's gold label
+    assert macro.details["with_gold"] == 2
+    assert macro.details["macro_with_gold"] == pytest.approx((1 + 2 / 3) / 2)

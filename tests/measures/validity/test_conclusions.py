@@ -285,14 +285,14 @@ def test_labels_brought_together():
         consensus(frame, method="vote")
 
 
-@pytest.mark.parametrize(("few", "freedom"), [(3, 18), (10, np.inf)])
-def test_a_side_of_few_groups_is_tested_by_students_t(few, freedom):
+@pytest.mark.parametrize("few", [3, 10])
+def test_groups_are_tested_by_students_t(few):
     author = np.repeat(np.arange(20), 5)
     matrix = np.stack([np.ones(100), (author < few) * 1.0], 1)
     outcomes = (np.random.default_rng(3).random((100, 1)) < 0.4) * 1.0
     one = Specifications(matrix, np.array([0.0, 1.0]), outcomes, "linear", (0.0, 1.0), author)
     statistic = one.held(0.0)[0].statistic
-    assert one.p(0, 0.0) == pytest.approx(2 * student.sf(abs(statistic), freedom))
+    assert one.p(0, 0.0) == pytest.approx(2 * student.sf(abs(statistic), 18))
     low, high = one.interval(0, 0.95)
     for end in (low, high):  # rejected at exactly 5%
         assert one.p(0, end) == pytest.approx(0.05, abs=1e-3)

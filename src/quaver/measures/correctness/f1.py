@@ -57,7 +57,11 @@ def f1(reading: Reading, *, missing: Missing) -> Iterator[Estimate]:
     Intervals resample items.
 
     In the details of ``f1_macro``: ``majority``, the macro F1 of always giving the most frequent gold label;
-    in a label's: ``precision``, ``recall`` (where they have a denominator), ``gold`` and ``given`` (counts).
+    ``with_gold``, how many labels some item has as its gold label, and ``macro_with_gold``, the mean over
+    these. Where a label set is long and items are few, labels without one lower ``f1_macro`` far below what
+    it is of many items, and no interval can know; ``macro_with_gold`` is then the number that can be had: of
+    the labels that occur. In a label's: ``precision``, ``recall`` (where they have a denominator), ``gold``
+    and ``given`` (counts).
 
     Args:
         missing: An answer without a label counts against its gold label (FN) and for no other
@@ -250,9 +254,16 @@ def _f1(found: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Iterato
     plain = replace(found, differing=differing(own, cell.units))
     share = float(sums[:, 2].max() / sums[:, 2].sum())
     shared = {"labels": int((sums[:, 1:].sum(1) > 0).sum()), "answers": int(sums[:, 2].sum())}
-    majority = 2 * share / (1 + share) / int((sums[:, 2] > 0).sum())
+    some = sums[sums[:, 2] > 0]
+    own_f1 = 2 * some[:, 0] / some[:, 1:].sum(1)
+    shared_macro = {
+        **shared,
+        "majority": 2 * share / (1 + share) / len(some),
+        "with_gold": len(some),
+        "macro_with_gold": float(own_f1.mean()),
+    }
     macro = replace(plain, part="_macro", rarest=rarest, least_rare_groups=enough_groups(cell.units))
-    yield replace(macro, details={**shared, "majority": majority})
+    yield replace(macro, details=shared_macro)
     stray = (*found.warnings, *none_goes_far(own, "item", cell.resampling.confidence_level))
     yield replace(plain, part="_micro", column=1, details=shared, warnings=stray)
     for at, (label, (hits, given, gold)) in enumerate(zip(labels, sums.tolist(), strict=True)):

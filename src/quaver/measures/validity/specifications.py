@@ -110,7 +110,7 @@ class Specifications:
         test, total = self._tested(kind)
         if test is None:
             return None
-        # The level at which a normal quantile is the one of Student's t for so few groups.
+        # The level at which a normal quantile is the one of Student's t for as many groups.
         tail = float(special.stdtrit(self._freedom(kind), (1 - confidence_level) / 2))
         level = 1 - 2 * float(special.ndtr(tail))
         if (kind, level) not in self._intervals:
@@ -138,9 +138,8 @@ class Specifications:
         return float(2 * special.stdtr(self._freedom(self._kind[column]), -abs(found.statistic)))
 
     def _freedom(self, kind: int) -> float:
-        """Of a test: those of the groups where one side has few, which hardly show how such groups differ."""
-        groups = self._sides(kind).groups
-        if self._clusters is None or groups is None or groups >= _FEW_GROUPS:
+        """Of a test over groups: as many as there are, less the two sides of the contrast."""
+        if self._clusters is None:
             return np.inf
         return float(max(1, np.unique(self._clusters[self._known[kind]]).size - 2))
 
