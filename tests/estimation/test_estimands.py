@@ -104,16 +104,16 @@ def test_a_set_without_one_of_its_prompts_is_the_measure_of_the_others() -> None
     assert 1.5 / 12 * plain <= found.details["standard_error_prompts"] ** 2 < plain
 
 
-def test_beside_an_interval_for_prompts_like_these_is_how_many_may_be_unlike_them() -> None:
+def test_beside_an_interval_for_prompts_like_these_is_how_many_may_be_of_a_kind_not_tried() -> None:
     (found,) = accuracy(answers(), estimand="population", **FAST)
-    assert found.details["unlike_at_most"] == pytest.approx(1 - 0.05 ** (1 / 5))  # 45% of prompts
-    low, high = found.details["whatever_unlike"]
+    assert found.details["untried_at_most"] == pytest.approx(1 - 0.05 ** (1 / 5))  # 45% of prompts
+    low, high = found.details["with_untried"]
     assert 0 < low < found.low < found.high < high < 1
-    assert "up to 45% of such prompts may be unlike these" in found.method
+    assert "up to 45% of such prompts may be of a kind not tried" in found.method
     (of_a_set,) = inter_pss(answers(), **FAST)
-    assert of_a_set.details["unlike_at_most"] == found.details["unlike_at_most"]
-    assert "whatever_unlike" not in of_a_set.details
-    assert "unlike_at_most" not in accuracy(answers(), estimand="fixed", **FAST)[0].details
+    assert of_a_set.details["untried_at_most"] == found.details["untried_at_most"]
+    assert "with_untried" not in of_a_set.details
+    assert "untried_at_most" not in accuracy(answers(), estimand="fixed", **FAST)[0].details
 
 
 @pytest.mark.parametrize("broken", [0, 1])
@@ -127,7 +127,7 @@ def test_an_interval_holds_where_a_kind_of_prompt_was_tried_and_what_it_may_be_w
             label=pl.when(pl.Series(right.ravel())).then("gold").otherwise(pl.lit("z"))
         )
         (found,) = accuracy(frame, estimand="population", **FAST)
-        low, high = found.details["whatever_unlike"]
+        low, high = found.details["with_untried"]
         assert low <= truth <= high
         held.append(found.low <= truth <= found.high)
     assert sum(held) <= 4 if not broken else all(held)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 
 from quaver.correction.regressions import GoldSample
-from quaver.estimation.bootstrap import Floats
+from quaver.estimation.bootstrap import ALIKE, Floats
 from quaver.estimation.intervals import Interval
 
 _SKEWED = 0.5
@@ -96,14 +96,19 @@ def with_floor(spread: Spread, sample: GoldSample, lever: Floats, along: Floats,
 
 
 def design_freedom(sample: GoldSample, lever: Floats) -> float:
-    """The degrees of freedom of a contrast's variance, were all errors alike (Bell & McCaffrey 2002)."""
+    """The degrees of freedom of a contrast's variance, were all errors alike (Bell & McCaffrey 2002).
+
+    Those of items in a group are taken to be correlated by 0.25, as in `Units.freedom`.
+    """
     matrix, weights = sample.matrix[sample.gold], sample.gold_weights
     share = weights**2 * (lever**2).sum(1)
     system = np.linalg.pinv(matrix.T @ (matrix * weights[:, None]))
     own = weights * np.einsum("ip,pq,iq->i", matrix, system, matrix)
     if sample.clusters is not None:
-        total = np.bincount(sample.units, share)
-        own = np.bincount(sample.units, own * share) / np.maximum(total, 1e-300)
+        alone = np.bincount(sample.units, share)
+        own = np.bincount(sample.units, own * share) / np.maximum(alone, 1e-300)
+        sums = [np.bincount(sample.units, weights * outcome) for outcome in lever.T]
+        total = (1 - ALIKE) * alone + ALIKE * np.square(sums).sum(0)
         left = total * (1 - np.minimum(own, 1.0))
         return max(float(left.sum() ** 2 / max((left**2).sum(), 1e-300)) - 1.0, 1.0)
     left = share * (1 - own)

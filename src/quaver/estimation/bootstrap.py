@@ -55,7 +55,7 @@ It is zeroed then, which takes longer than the sums that are made of it.
 _GROUPS = 400
 """The jackknife leaves out at most this many units, or random groups of units, in turn."""
 
-_ALIKE = 0.25
+ALIKE = 0.25
 """The correlation that the items of a group are taken to have, where their own is not known well enough."""
 
 _LEAST_FREEDOM = 2.0
@@ -150,7 +150,7 @@ class Units:
         if self.clusters is None or not self.items:
             return float(self.items)
         size = float((np.bincount(self.clusters) ** 2).sum()) / self.items
-        return self.items / (1 + (size - 1) * _ALIKE)
+        return self.items / (1 + (size - 1) * ALIKE)
 
     @property
     def freedom(self) -> float:
@@ -179,7 +179,7 @@ class Units:
             return most
         parts = self._parts()
         size = np.bincount(parts, sizes)
-        varying = np.bincount(parts, sizes * (1 + (sizes - 1) * _ALIKE))
+        varying = np.bincount(parts, sizes * (1 + (sizes - 1) * ALIKE))
         over = 1 / (self.items - size)  # of the mean without a part
         mean = (over.sum() - over) / size.size
         form = over @ over - over[:, None] ** 2 - over**2 - size.size * np.outer(mean, mean)

@@ -22,7 +22,7 @@ that a set of prompts has (how far they agree, say) it takes 2 V_prompts, and is
 
 All of this takes the prompts tried for a sample in which every kind of prompt that matters occurs. Of Q
 prompts that work, the jackknife sees no trace of a seventh that do not, and no interval from their answers
-could. So beside the interval stands how many such prompts may be unlike all of them, 1 − α^(1/Q), and for a
+could. So beside the interval stands how many such prompts may be of a kind not tried, 1 − α^(1/Q), and for a
 mean within a range an interval that holds whatever these do.
 
 ``docs/measures-agreement.md`` says how often these intervals cover what they claim, by simulation.
@@ -235,13 +235,13 @@ class _Crossed:
             own = effective(point, items, kept.freedom, level, kept.ends, kept.step)
             return self._crossed(kept, point, own, 1, level)
 
-        unlike, how_unlike = self._unlike(at, kept.ends)
+        untried, how_untried = self._untried(at, kept.ends)
         details = {
             **one.details,
             "standard_error_items": items**0.5,
             "standard_error_prompts": self._prompts**0.5,
             "fixed": tuple(fixed),
-            **unlike,
+            **untried,
         }
         times = 1 if self._estimand == "population" else 2 if self._of_a_set else self._count + 1
         low, high = self._crossed(kept, point, fixed, times, one.confidence_level)
@@ -249,7 +249,7 @@ class _Crossed:
             details["p"] = level_of(at, null=0.0)
             details["test"] = "of the mean over prompts like these"
         how = f"jackknife interval over {kept.units.count} {kept.units.name}s and {self._count} prompts"
-        how = f"{how} ({how_unlike})"
+        how = f"{how} ({how_untried})"
         named = _named(replace(one, details=details), self._estimand, self._of_a_set)
         warnings = named.warnings
         if self._of_a_set and self._count < _ROUGH:
@@ -261,21 +261,19 @@ class _Crossed:
         method = f"{one.method.rpartition('; ')[0]}; {how}"
         return replace(named, low=low, high=high, method=method, warnings=warnings)
 
-    def _unlike(
+    def _untried(
         self, at: Callable[[float], Interval], ends: tuple[float, float] | None
     ) -> tuple[dict[str, object], str]:
-        """How many such prompts may be unlike these, and where the mean over all is, whatever those do."""
+        """How many such prompts may be of a kind not tried, and where the mean is, whatever those do."""
         level, count = self._one.confidence_level, self._count
         share = clopper_pearson(0, count, 2 * level - 1).high
-        details: dict[str, object] = {"unlike_at_most": share}
-        said = f"up to {share:.0%} of such prompts may be unlike these"
+        details: dict[str, object] = {"untried_at_most": share}
+        said = f"up to {share:.0%} of such prompts may be of a kind not tried"
         if ends is None or self._of_a_set or self._estimand != "population" or not np.isfinite(ends).all():
             return details, said
         half = clopper_pearson(0, count, level).high  # half of the risk, as that of the interval beside it
         both = [(1 - half) * one + half * end for one, end in zip(at((1 + level) / 2), ends, strict=True)]
-        return details | {
-            "whatever_unlike": tuple(both)
-        }, f"{said}: {both[0]:.3g} to {both[1]:.3g} with these"
+        return details | {"with_untried": tuple(both)}, f"{said}: {both[0]:.3g} to {both[1]:.3g} with these"
 
     def _crossed(self, kept: Kept, point: float, items: Interval, times: int, level: float) -> Interval:
         """The interval over items and, so many times, over prompts."""

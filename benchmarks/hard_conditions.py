@@ -1,6 +1,6 @@
-"""Studies unlike those that Quaver simulates by itself: how often intervals hold the truth, and warn.
+"""Conditions that Quaver does not simulate by itself: how often intervals hold the truth, and warn.
 
-    python benchmarks/unlike_studies.py [STUDIES [FIRST SEED [NAME …]]]
+    python benchmarks/hard_conditions.py [STUDIES [FIRST SEED [NAME …]]]
 
 Groups of very unequal sizes, prompts of which some are broken, labels that hardly occur. The generator and
 the truths are written from this list alone and share no code with the measures. The oracle knows the standard
