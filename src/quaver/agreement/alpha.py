@@ -19,7 +19,7 @@ from quaver.agreement.stratified_alpha import (
     spread_over,
 )
 from quaver.core.records import Estimate
-from quaver.estimation.statistic import Statistic, enough_groups
+from quaver.estimation.statistic import Statistic
 
 
 @coefficient(source=REFERENCE)
@@ -72,7 +72,7 @@ def _alpha(ratings: Ratings, contributions: bool) -> Statistic:
         ratings.said(f"Krippendorff's alpha, {ratings.level}"),
         differing=cell.units.touched(per_item > 1e-12),
         rarest=rarest_labels(ratings.counts, cell.units),
-        least_rare_groups=enough_groups(cell.units),
+        many_groups=True,
         n=cell.units.touched(model.pairable[:, 0]) if model.strata else 0,
         reason=reason,
     )

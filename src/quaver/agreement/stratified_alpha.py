@@ -20,7 +20,7 @@ from quaver.estimation.cells import Missing
 from quaver.estimation.encoding import Ints
 from quaver.estimation.intervals import Interval, percentile
 from quaver.estimation.means import none_goes_far, over_strata
-from quaver.estimation.statistic import Cell, Statistic, enough_groups, never_labelled
+from quaver.estimation.statistic import Cell, Statistic, never_labelled
 
 ROWS_WARNING = (
     "resampling rows treats an item's labels as independent: the interval is too narrow; "
@@ -287,7 +287,7 @@ def alpha_over_strata(
         n=cell.units.touched(np.asarray(model.pairable.any(1))),
         differing=cell.units.touched(np.asarray((model.per_item > 1e-12).any(1))),
         rarest=rarest_labels(counts, cell.units),
-        least_rare_groups=enough_groups(cell.units),
+        many_groups=True,
         details=details or {},
     )
     said = replace(said, warnings=(*said.warnings, *stray_labels(cell, counts.sum(1))))

@@ -64,6 +64,8 @@ _LEAST_FREEDOM = 2.0
 IntervalKind = Literal["jackknife", "bca", "percentile"]
 """How the interval of a statistic is made: see `quaver.estimation.intervals`."""
 
+_KINDS = get_args(IntervalKind)
+
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
@@ -85,27 +87,16 @@ class Resampling:
     interval: IntervalKind = "jackknife"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.confidence_level, Real) or not 0 < self.confidence_level < 1:
-            raise MeasureError(
-                "not a level of confidence",
-                where="confidence_level",
-                expected="a number between 0 and 1, for instance 0.95",
-                found=repr(self.confidence_level),
-            )
-        if not _is_whole(self.resamples) or self.resamples < 0:
-            raise MeasureError(
-                "not a number of resamples",
-                where="resamples",
-                expected="0 or more",
-                found=repr(self.resamples),
-            )
-        if not _is_whole(self.seed):
-            raise MeasureError("not a seed", where="seed", expected="a whole number", found=repr(self.seed))
-        if self.interval not in get_args(IntervalKind):
-            expected = "jackknife, bca or percentile"
-            raise MeasureError(
-                "unknown interval", where="interval", expected=expected, found=repr(self.interval)
-            )
+        level, resamples = self.confidence_level, self.resamples
+        share = isinstance(level, Real) and 0 < level < 1
+        for name, fits, what, expected in (
+            ("confidence_level", share, "not a level of confidence", "a number between 0 and 1, as 0.95"),
+            ("resamples", _is_whole(resamples) and resamples >= 0, "not a number of resamples", "0 or more"),
+            ("seed", _is_whole(self.seed), "not a seed", "a whole number"),
+            ("interval", self.interval in _KINDS, "unknown interval", "jackknife, bca or percentile"),
+        ):
+            if not fits:
+                raise MeasureError(what, where=name, expected=expected, found=repr(getattr(self, name)))
 
     @property
     def tail(self) -> float:
@@ -156,11 +147,12 @@ class Units:
     def freedom(self) -> float:
         """The degrees of freedom of the jackknife's variance: the units less one, and fewer if groups differ.
 
-        The variance is a quadratic form of the groups' sums. Its degrees of freedom are those of the χ² with
-        its mean and variance, Satterthwaite's (tr B)² / tr B², where B is the covariance of the mean without
-        each group in turn, if all items vary alike and those of a group are correlated by 0.25. A large group
-        has much leverage: half of the items in one group leave hardly more than one degree, whatever the
-        number of other groups; below 2 they are taken for 2. Groups of one size have one less than there are.
+        A large group has much leverage: where half of the items are in one group, the variance has hardly
+        more than one degree, however many other groups there are. With v_g = n_g (1 + 0.25 (n_g − 1)), what
+        group g adds to the variance if all items vary alike and those of a group are correlated by 0.25,
+        times the 1 − n_g / n that it leaves of itself, the groups count as (Σ v_g)² / Σ v_g². The degrees of
+        freedom are one less; Satterthwaite's are within a tenth of that. Below 2 they are taken for 2.
+        Groups of one size have one less than there are.
 
         Sources: Bell & McCaffrey (2002), Survey Methodology 28, 169-181; Carter, Schnepel & Steigerwald
         (2017), Review of Economics and Statistics 99, 698-709; Pustejovsky & Tipton (2018), Journal of
@@ -169,24 +161,17 @@ class Units:
         >>> sizes = np.linspace(2, 62, 8).round().astype(int)
         >>> units = Units(int(sizes.sum()), np.repeat(np.arange(8), sizes))
         >>> round(units.freedom, 2), Units(80, np.arange(80) // 10).freedom
-        (3.51, 7.0)
+        (3.66, 7.0)
         """
         most = self.count - 1.0
         if self.clusters is None or most < 2:
             return most
-        sizes = np.bincount(self.clusters).astype(np.float64)
+        sizes = np.bincount(self.clusters)
         if np.ptp(sizes) == 0:
             return most
-        parts = self._parts()
-        size = np.bincount(parts, sizes)
-        varying = np.bincount(parts, sizes * (1 + (sizes - 1) * ALIKE))
-        over = 1 / (self.items - size)  # of the mean without a part
-        mean = (over.sum() - over) / size.size
-        form = over @ over - over[:, None] ** 2 - over**2 - size.size * np.outer(mean, mean)
-        form[np.diag_indices(size.size)] += over**2
-        trace = float(np.diag(form) @ varying)
-        freedom = trace**2 / float(varying @ form**2 @ varying)
-        return min(most, max(freedom, _LEAST_FREEDOM))
+        varying = sizes * (1 + (sizes - 1) * ALIKE) * (1 - sizes / self.items)
+        alike = float(varying.sum() ** 2 / (varying**2).sum())
+        return min(most, max(alike - 1, _LEAST_FREEDOM))
 
     def spread(self, weights: Floats) -> Floats:
         """Item weights from unit weights: a group's items are drawn together."""
@@ -211,24 +196,18 @@ class Units:
         for start in range(0, resampling.resamples, block):
             yield self.spread(_draw(rng, self.count, min(block, resampling.resamples - start)))
 
-    def _parts(self) -> NDArray[np.int64]:
-        """In which part each unit is left out: by itself, or with others at random where there are many."""
-        size = -(-self.count // _GROUPS)
-        parts = -(-self.count // max(size, 1))
-        order = np.arange(self.count)
-        if size > 1:
-            order = np.random.default_rng(derive(0, "jackknife", self.name)).permutation(order)
-        part = np.empty(self.count, np.int64)
-        part[order] = np.arange(self.count) * parts // max(self.count, 1)
-        return part
-
     def without_one(self) -> Iterator[Floats]:
         """Item weights with one unit left out, for each unit; of many units, with one random group of them.
 
         The groups are the same for all statistics of as many units, so that values can be compared in pairs.
         """
-        group = self._parts()
-        groups = int(group.max(initial=-1)) + 1
+        size = -(-self.count // _GROUPS)
+        groups = -(-self.count // max(size, 1))
+        order = np.arange(self.count)
+        if size > 1:
+            order = np.random.default_rng(derive(0, "jackknife", self.name)).permutation(order)
+        group = np.empty(self.count, np.int64)
+        group[order] = np.arange(self.count) * groups // max(self.count, 1)
         block = max(1, _LEFT_OUT // max(1, self.items, self.count))
         order = np.argsort(group, kind="stable")
         edges = np.searchsorted(group[order], np.arange(groups + 1))

@@ -43,7 +43,7 @@ import numpy as np
 
 from quaver.core.records import AND_PROMPT, Estimand, Estimate, IntervalWarning
 from quaver.errors import MeasureError
-from quaver.estimation.intervals import Interval, Kept, clopper_pearson, effective
+from quaver.estimation.intervals import Interval, Kept, effective
 from quaver.estimation.left_out_prompts import Prompts
 from quaver.estimation.multiple_testing import adjusted, level_of
 from quaver.estimation.reading import Reading
@@ -235,13 +235,12 @@ class _Crossed:
             own = effective(point, items, kept.freedom, level, kept.ends, kept.step)
             return self._crossed(kept, point, own, 1, level)
 
-        untried, how_untried = self._untried(at, kept.ends)
         details = {
             **one.details,
             "standard_error_items": items**0.5,
             "standard_error_prompts": self._prompts**0.5,
             "fixed": tuple(fixed),
-            **untried,
+            **self._untried(at, kept.ends),
         }
         times = 1 if self._estimand == "population" else 2 if self._of_a_set else self._count + 1
         low, high = self._crossed(kept, point, fixed, times, one.confidence_level)
@@ -249,7 +248,7 @@ class _Crossed:
             details["p"] = level_of(at, null=0.0)
             details["test"] = "of the mean over prompts like these"
         how = f"jackknife interval over {kept.units.count} {kept.units.name}s and {self._count} prompts"
-        how = f"{how} ({how_untried})"
+        how = f"{how} (up to {details['untried_at_most']:.0%} of such prompts may be of a kind not tried)"
         named = _named(replace(one, details=details), self._estimand, self._of_a_set)
         warnings = named.warnings
         if self._of_a_set and self._count < _ROUGH:
@@ -263,17 +262,15 @@ class _Crossed:
 
     def _untried(
         self, at: Callable[[float], Interval], ends: tuple[float, float] | None
-    ) -> tuple[dict[str, object], str]:
+    ) -> dict[str, object]:
         """How many such prompts may be of a kind not tried, and where the mean is, whatever those do."""
-        level, count = self._one.confidence_level, self._count
-        share = clopper_pearson(0, count, 2 * level - 1).high
-        details: dict[str, object] = {"untried_at_most": share}
-        said = f"up to {share:.0%} of such prompts may be of a kind not tried"
-        if ends is None or self._of_a_set or self._estimand != "population" or not np.isfinite(ends).all():
-            return details, said
-        half = clopper_pearson(0, count, level).high  # half of the risk, as that of the interval beside it
-        both = [(1 - half) * one + half * end for one, end in zip(at((1 + level) / 2), ends, strict=True)]
-        return details | {"with_untried": tuple(both)}, f"{said}: {both[0]:.3g} to {both[1]:.3g} with these"
+        risk, count = 1 - self._one.confidence_level, self._count
+        found: dict[str, object] = {"untried_at_most": 1 - risk ** (1 / count)}
+        if self._estimand == "population" and not self._of_a_set and np.isfinite(ends or np.nan).all():
+            some = 1 - (risk / 2) ** (1 / count)  # half of the risk is theirs, half the interval's
+            known = np.array(at(1 - risk / 2))
+            found["with_untried"] = tuple(((1 - some) * known + some * np.array(ends)).tolist())
+        return found
 
     def _crossed(self, kept: Kept, point: float, items: Interval, times: int, level: float) -> Interval:
         """The interval over items and, so many times, over prompts."""

@@ -94,7 +94,9 @@ class Statistic:
             it rests on none.
         least_rare: Below how many of these the interval is flagged, where items are resampled; below twice as
             many groups, where these are. Pairs of such units need more.
-        least_rare_groups: Below how many of these groups instead (`enough_groups`).
+        many_groups: Whether as few suffice of groups as of items, where there are fifteen groups or more. In
+            simulated studies of 20 groups, the intervals of alpha and F1 held the truth in 92 to 100% from
+            five such groups on; ten groups hardly show how groups differ, whatever their labels.
         ends: The smallest and the largest value that it can have, which its interval keeps to; one may be
             infinite. None: it has no range.
         step: How far one event takes it from the smallest value (`intervals.effective`).
@@ -124,7 +126,7 @@ class Statistic:
     differing: int | None = None
     rarest: int | None = None
     least_rare: int = FEW_RARE
-    least_rare_groups: int | None = None
+    many_groups: bool = False
     ends: tuple[float, float] | None = None
     step: float = 0.0
     null: float | None = None
@@ -261,22 +263,18 @@ class Sampler:
 
     def _scarce(self, statistic: Statistic) -> tuple[str, ...]:
         """Why the interval may cover too rarely whatever the units say: too few of what matters."""
+        groups, name, least = self.units.count, self.units.name, statistic.least_rare
+        worth = self.units.freedom + 1
+        grouped = self.units.clusters is not None
+        if grouped and not (statistic.many_groups and worth >= _MANY_GROUPS):
+            least *= 2  # groups show less than as many items
         warnings: tuple[str, ...] = ()
-        least = statistic.least_rare
-        if self.units.clusters is not None:  # groups show less than as many items
-            least = statistic.least_rare_groups or 2 * least
         if statistic.rarest is not None and statistic.rarest < least:
-            warnings += (_few_rare(statistic.rarest, self.units.name),)
-        effective_groups = self.units.freedom + 1
-        if self.units.clusters is not None and effective_groups < FEW_GROUPS:
-            count, name = self.units.count, self.units.name
-            said = f"only {count} groups ({name})"
-            if effective_groups < count:
-                said = (
-                    f"these {count} groups ({name}) of unequal sizes tell as much as {effective_groups:.1f}"
-                )
+            warnings += (_few_rare(statistic.rarest, name),)
+        if grouped and worth < FEW_GROUPS:
             few_groups = IntervalWarning(
-                f"{said}: the interval rests on a rough estimate of how groups differ"
+                f"{groups} groups ({name}) that tell as much as {worth:.3g} of one size: the interval "
+                "rests on a rough estimate of how groups differ"
             )
             warnings += (few_groups,)
         return warnings
@@ -312,15 +310,6 @@ class Sampler:
         how = f"{'BCa' if use_bca else 'percentile'} interval, {resampling.resamples} resamples of {unit}s"
         chosen = better if use_bca else plain
         return replace(ends, how=how, details=details, made=lambda level: chosen, values=values)
-
-
-def enough_groups(units: Units) -> int:
-    """Of how many groups with a rare label an alpha or F1 needs no warning.
-
-    As of items; but ten groups hardly show how groups differ, whatever their labels. In simulated studies of
-    20 groups, the intervals of these measures held the truth in 92 to 100% from five such groups on.
-    """
-    return FEW_RARE if units.freedom + 1 >= _MANY_GROUPS else 2 * FEW_RARE
 
 
 _NO_INTERVAL = "no unit makes a difference, so there is no interval"

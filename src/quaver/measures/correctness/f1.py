@@ -15,7 +15,7 @@ from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import ends_of, mean_within, of_mean
 from quaver.estimation.means import differing, none_goes_far, share_of
 from quaver.estimation.reading import Judged, Reading, judge, treatment
-from quaver.estimation.statistic import FEW_DIFFERING, Cell, Statistic, enough_groups
+from quaver.estimation.statistic import FEW_DIFFERING, Cell, Statistic
 from quaver.measures.variation.label_shares import ASKING
 
 _TEXTBOOK = "Manning, Raghavan & Schütze (2008), Introduction to Information Retrieval, section 8.3"
@@ -262,7 +262,7 @@ def _f1(found: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Iterato
         "with_gold": len(some),
         "macro_with_gold": float(own_f1.mean()),
     }
-    macro = replace(plain, part="_macro", rarest=rarest, least_rare_groups=enough_groups(cell.units))
+    macro = replace(plain, part="_macro", rarest=rarest, many_groups=True)
     yield replace(macro, details=shared_macro)
     stray = (*found.warnings, *none_goes_far(own, "item", cell.resampling.confidence_level))
     yield replace(plain, part="_micro", column=1, details=shared, warnings=stray)
@@ -275,7 +275,7 @@ def _f1(found: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Iterato
             n=cell.units.touched(using),
             differing=differing(np.where(using, own, np.nan), cell.units),
             rarest=having[at],
-            least_rare_groups=enough_groups(cell.units),
+            many_groups=True,
             where={"label": label},
             details={
                 "given": int(given),

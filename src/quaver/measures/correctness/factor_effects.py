@@ -24,7 +24,7 @@ from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import ratio
 from quaver.estimation.multiple_testing import adjusted, joint_p
 from quaver.estimation.reading import Judged, Reading, arranged, column_for, judge, treatment
-from quaver.estimation.statistic import Cell, Statistic, enough_groups
+from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.correctness.f1 import f1_statistic
 from quaver.measures.variation.label_shares import ASKING
 
@@ -278,7 +278,7 @@ class _Outcomes:
             excluded=self._judged.excluded if counted else {},
             n=self._cell.units.count,
             rarest=self._rarest if outcome.name == "f1" else None,
-            least_rare_groups=enough_groups(self._cell.units),
+            many_groups=True,
             reason=outcome.reason,
         )
 

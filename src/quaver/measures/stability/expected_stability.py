@@ -23,7 +23,7 @@ from quaver.estimation.encoding import label_counts
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import over_strata
 from quaver.estimation.reading import Reading, arranged
-from quaver.estimation.statistic import Cell, Statistic, enough_groups
+from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.stability.prompt_stability import CONDITION
 
 
@@ -387,7 +387,7 @@ def _expected(
         said,
         under=under,
         rarest=rarest_labels(label_counts(likeliest, probabilities.shape[2]), cell.units),
-        least_rare_groups=enough_groups(cell.units),
+        many_groups=True,
         reason="no variation",
         ends=(-1.0, 1.0),
         spread=partial(mean_within, low=-1.0),

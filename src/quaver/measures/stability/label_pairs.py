@@ -25,7 +25,7 @@ from quaver.estimation.cells import Missing
 from quaver.estimation.grouped_items import ItemGroups
 from quaver.estimation.intervals import Interval, mean_within
 from quaver.estimation.means import differing, ratio
-from quaver.estimation.statistic import Cell, Sampler, Statistic, enough_groups
+from quaver.estimation.statistic import Cell, Sampler, Statistic
 
 
 def counted(frame: pl.DataFrame, by: Sequence[str], labels: Sequence[str]) -> tuple[Floats, list[str]]:
@@ -245,7 +245,7 @@ def each_alpha(
             reason=next((reasons[s] for s in own if reasons[s]), None),
             warnings=(*part.said.warnings, *partly, *stray_labels(cell, counts[:, own].sum(1))),
             rarest=int(rarest[own].mean()),
-            least_rare_groups=enough_groups(cell.units),
+            many_groups=True,
             spread=spread_over(losses[strata]),
             details={**part.said.details, "level": level, "strata": len(strata)},
         )

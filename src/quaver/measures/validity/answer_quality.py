@@ -22,7 +22,7 @@ from quaver.estimation.grouped_items import item_groups
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import differing, over_strata, ratio, share_of
 from quaver.estimation.reading import Reading
-from quaver.estimation.statistic import Cell, Sampler, Statistic, enough_groups
+from quaver.estimation.statistic import Cell, Sampler, Statistic
 from quaver.measures.variation.label_shares import ASKING
 
 _RESAMPLES = 500
@@ -315,8 +315,7 @@ class _Bounds:
             stray = stray_labels(self._cell, self._counts.sum(1))
             under = over_strata(model.alphas)
             said = ranged(said, model, range(model.strata))
-            enough = enough_groups(self._cell.units)
-            yield replace(said, under=under, n=n, rarest=rarest, least_rare_groups=enough, warnings=stray)
+            yield replace(said, under=under, n=n, rarest=rarest, many_groups=True, warnings=stray)
 
     def _said(self, kind: str, end: str, method: str, reason: str) -> Statistic:
         return Statistic(

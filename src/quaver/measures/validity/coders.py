@@ -331,7 +331,7 @@ def _alpha(
         alpha = replace(
             alpha,
             rarest=min(alpha.rarest, few),
-            least_rare_groups=None,
+            many_groups=False,
             warnings=(*alpha.warnings, *stray_disagreement(rated, ratings)),
         )
     return weights.estimated(replace(alpha, part=part))
