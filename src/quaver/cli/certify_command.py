@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quaver.cli.console import JsonOption, print_json, say, screen, table
+from quaver.cli.console import JsonOption, print_json, printer, say, screen, table
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 from quaver.core.number_format import percent, rounded
 
@@ -36,49 +36,23 @@ def command(
       quaver certify study.yaml
       quaver certify study.yaml --exact
     """
+    from quaver.design.items.near_duplicates import NEAR_DUPLICATES
+
     opened = open_study(study, function)
     found = opened.certify(replications=replications, exact=exact)
     if as_json:
         print_json({"undeclared": found.undeclared, **found.certificate.document()})
         return
-    for line in _explained(found):
-        say(line)
+    tell = printer("certify", NEAR_DUPLICATES=NEAR_DUPLICATES)
+    tell("explained", found)
     shown, without = _rows(found)
     screen.print(table(*_filled(shown)))
-    if without:
-        say(f"No interval or test to certify: {', '.join(without)}.")
-    for name, why in found.certificate.failed.items():
-        say(f"Warning: {name} could not be computed for simulated studies: {why}")
+    tell("beside", found, without)
     if opened.source.owns_folder:
         say(f"The certificate is in {opened.folder / 'certified.json'}; the next report shows it.")
 
 
 _COLUMNS = ("measure", "estimand", "interval", "covers", "width", "type I", "power", "warned")
-
-
-def _explained(found: StudyCertificate) -> Iterator[str]:
-    made = found.certificate
-    like = made.population
-    grouped = f"; groups share {percent(like['icc'])} of the variance" if like["icc"] else ""
-    yield (
-        f"{made.replications:,} studies were simulated with this study's items, prompts, repeats and groups: "
-        f"an answer is the item's own label in {percent(like['agreement'])} of cases and a fresh draw in the "
-        f"others, and {percent(like['missing'])} are missing{grouped}."
-    )
-    if found.undeclared:
-        from quaver.design.items.near_duplicates import NEAR_DUPLICATES
-
-        who = "texts that are nearly the same" if found.undeclared == NEAR_DUPLICATES else found.undeclared
-        yield (
-            f"Warning: items of one group ({who}) are labelled alike, and the study does not declare it: the "
-            f"simulated items come in such groups, its intervals do not allow for them. Declare group: "
-            f"{found.undeclared}."
-        )
-    yield (
-        "covers: how often the interval holds the truth, ± its Monte-Carlo error in points. width: beside "
-        "an oracle's. type I: type I error, how often p is below 5% without an effect; power: with one. "
-        "warned: the share of intervals that carry a warning."
-    )
 
 
 def _rows(found: StudyCertificate) -> tuple[list[tuple[str, ...]], list[str]]:

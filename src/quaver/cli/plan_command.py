@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quaver.cli.console import say, screen, table
+from quaver.cli.console import printer, say, screen, table
 from quaver.cli.run_display import open_collection, say_making, show_plans
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, one_of_plugins, open_study
 from quaver.core.number_format import duration
@@ -81,25 +81,16 @@ def command(
 def _show_plan(study: Study, pilot: int, compare: list[str] | None) -> None:
     from quaver.study.sources.prices import COMPARED
 
-    plan = study.plan(pilot=pilot, compare=compare or COMPARED)
-    screen.print(f"{plan.size}: {plan.calls:,} calls, {plan.stored:,} of them answered.")
+    plan, tell = study.plan(pilot=pilot, compare=compare or COMPARED), printer("plan")
+    tell("head", plan)
     _show_models(plan)
-    for model in plan.models:
-        if model.batch is not None and model.stored < model.calls:
-            screen.print(f"{model.model} in batches (quaver run --batch): {model.batch}.")
+    tell("batches", plan)
     _show_parts(plan)
-    for one in plan.paraphrases:
-        screen.print(f"{one}.")
-    for note in plan.notes:
-        screen.print(note)
-    _show_costs_elsewhere(plan)
-    if not all(model.counted or model.whole.measured for model in plan.models):
-        screen.print(
-            "Where a model cannot count tokens, they are estimated at four characters each, without the chat "
-            "template. --pilot 20 measures them."
-        )
-    if plan.seconds is None:
-        screen.print("Time and cost can be estimated better once some calls are answered: try --pilot 20.")
+    tell("notes", plan)
+    if plan.elsewhere:
+        tell("elsewhere", max(model.whole.measured for model in plan.models))
+        screen.print(table(("model", "cost"), [(name, str(cost)) for name, cost in plan.elsewhere.items()]))
+    tell("doubts", plan)
 
 
 def _show_models(plan: Forecast) -> None:
@@ -127,13 +118,3 @@ def _show_parts(plan: Forecast) -> None:
     screen.print(table(("factor", "level", "calls", "prompt tokens", "answers, at most"), shown))
     if len(plan.parts) > _SHOWN:
         screen.print(f"… and {len(plan.parts) - _SHOWN:,} more levels.")
-
-
-def _show_costs_elsewhere(plan: Forecast) -> None:
-    if not plan.elsewhere:
-        return
-    measured = max(model.whole.measured for model in plan.models)
-    length = f"as long as the {measured:,} so far" if measured else "of one token up to the longest allowed"
-    costs = [(name, str(cost)) for name, cost in plan.elsewhere.items()]
-    title = f"All calls of one model at the list prices of others, with answers {length}:"
-    screen.print(table(("model", "cost"), costs, title))

@@ -44,10 +44,6 @@ class RoundAt:
     tail: float
     wider: float
 
-    def document(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
-
     @property
     def sentence(self) -> str:
         """Why it ended, and what that cost, in words."""
@@ -219,8 +215,8 @@ class Comparison(Rows):
             "notes": list(self.notes),
             "held": self.held,
             "outcome": self.outcome,
-            "look": None if self.look is None else self.look.document(),
-            "round": None if self.round is None else self.round.document(),
+            "look": self.look and asdict(self.look),
+            "round": self.round and asdict(self.round),
             "bounds": [
                 {
                     "bound": one.bound.text,

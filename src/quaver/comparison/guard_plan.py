@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from math import ceil, log, log1p
 from typing import Any, Final
@@ -19,6 +19,7 @@ from quaver.core.number_format import count, percent
 from quaver.core.rows import Rows
 from quaver.errors import MeasureError
 from quaver.estimation.intervals import clopper_pearson
+from quaver.report.page_templates import template
 from quaver.sequential.spent_error import round_sizes, tails_of_rounds
 from quaver.study.session import Study
 
@@ -92,46 +93,14 @@ class GuardPlan(Rows):
 
     def __str__(self) -> str:
         """A few lines."""
-        lines = []
-        for (churn, difference), some in self._together().items():
-            lines.append(f"{churn}.")
-            what = (
-                f"a change of {100 * difference:+g} points fails"
-                if difference
-                else "a harmless change passes"
-            )
-            lines.append(f"  {self.bound.text}: {what} in {SEEN:.0%} of comparisons with")
-            for one in some:
-                at_once = f"{count(one.items, 'item')}: {one.calls:,} calls a version"
-                rounds = f"{one.calls_in_rounds:,} in the mean, with {count(one.items_in_rounds, 'item')}"
-                lines.append(f"    {count(one.repeats, 'repeat')}, {at_once}; in rounds {rounds}")
-        if any(one.churn.between is None for one in self.needs):
-            lines.append("Ask each item twice (repeats: 2) to measure how often your model's answers differ.")
-        return "\n".join(lines)
+        return template("comparison/guard.txt").render(plan=self, SEEN=SEEN).rstrip()
 
     __repr__ = __str__
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each need."""
-        return [
-            {
-                "bound": self.bound.text,
-                "churn": one.churn.share,
-                "difference": one.difference,
-                "repeats": one.repeats,
-                "items": one.items,
-                "calls": one.calls,
-                "calls_in_rounds": one.calls_in_rounds,
-                "items_in_rounds": one.items_in_rounds,
-            }
-            for one in self.needs
-        ]
-
-    def _together(self) -> dict[tuple[Churn, float], list[GuardNeed]]:
-        found: dict[tuple[Churn, float], list[GuardNeed]] = {}
-        for one in self.needs:
-            found.setdefault((one.churn, one.difference), []).append(one)
-        return found
+        bound = {"bound": self.bound.text}
+        return [bound | asdict(one) | {"churn": one.churn.share} for one in self.needs]
 
 
 def plan_guard(study: Study, text: str) -> GuardPlan:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
 from math import sqrt
@@ -51,10 +51,6 @@ class LookAt:
     error: float
     spent: float
     again: bool
-
-    def document(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
 
     @property
     def sentence(self) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -233,6 +234,17 @@ def _where(some: Sequence[Estimate]) -> str:
     return ", ".join(parts) or "the whole study"
 
 
+def left_out(results: Results) -> list[tuple[str, str, int, int]]:
+    """What estimates exclude: measure, kind, in how many estimates, and how many in all of them."""
+    total: Counter[tuple[str, str]] = Counter()
+    times: Counter[tuple[str, str]] = Counter()
+    for one in results.estimates:
+        for kind, n in one.excluded.items():
+            total[one.measure, str(kind)] += int(n)
+            times[one.measure, str(kind)] += 1
+    return [(measure, kind, times[measure, kind], total[measure, kind]) for measure, kind in total]
+
+
 def statuses(results: Results) -> Table:
     """How many answers have which status, by evaluator."""
     frame = results.annotations
@@ -254,29 +266,23 @@ _WAYS = {"again": "again, from its cache", "reordered": "in another order", "tog
 
 def noise_table(results: Results) -> Table:
     """How the engine's answers differ from those of a freshly started engine."""
-    rows = []
-    for model, found in results.noise.items():
-        for one in found:
-            counts = (one.get(key) for key in ("answers", "other_text", "other_top", "identical"))
-            largest = one.get("largest")
-            rows.append(
-                (
-                    model,
-                    _WAYS.get(str(one.get("way")), str(one.get("way"))),
-                    *("—" if count is None else str(count) for count in counts),
-                    "—" if largest is None else f"{largest:.3g}",
-                )
-            )
+
+    def counted(heading: str, key: str) -> Column:
+        return Column(heading, lambda row: "—" if row.get(key) is None else str(row[key]))
+
+    def largest(row: Mapping[str, Any]) -> str:
+        return "—" if row.get("largest") is None else f"{row['largest']:.3g}"
+
     columns = (
-        "model",
-        "asked",
-        "answers",
-        "another text",
-        "another most likely token",
-        "identical to the last bit",
-        "largest difference of a log-probability",
+        text("model", "model"),
+        text("asked", lambda row: _WAYS.get(str(row.get("way")), str(row.get("way")))),
+        counted("answers", "answers"),
+        counted("another text", "other_text"),
+        counted("another most likely token", "other_top"),
+        counted("identical to the last bit", "identical"),
+        Column("largest difference of a log-probability", largest),
     )
-    return Table(columns, tuple(rows), frozenset(range(2, 7)))
+    return listed([{**row, "model": model} for model, rows in results.noise.items() for row in rows], columns)
 
 
 def joint_conclusions(estimates: Iterable[Estimate]) -> list[Estimate]:

@@ -11,7 +11,7 @@ import numpy as np
 from quaver.core.number_format import short_name
 from quaver.view.asked import Given
 from quaver.view.grid_view import SORTS
-from quaver.view.study_index import Index, State, error_document
+from quaver.view.study_index import STATUSES, Index, State, error_document
 from quaver.view.viewed_study import ViewedStudy
 
 EXAMPLES = (
@@ -162,34 +162,26 @@ def look_numbers(study: ViewedStudy) -> dict[str, int]:
 
 
 def design_document(study: ViewedStudy, given: Given | None = None) -> dict[str, Any]:
-    """Legends, menus and columns."""
+    """Labels, columns and what they are made of, from which the page makes legends and menus."""
     index = study.index
-    design = index.design
-    variants, codes = design.variants_by_id, {code: at for at, code in enumerate(design.codes, start=1)}
-    has = _has(index)
-    prompts = [
-        {
-            "id": name,
-            "short": short_name(name),
-            "factors": dict(variants[name].factors) if name in variants else {},
-            "original": place == 0,
-        }
-        for place, name in enumerate(design.prompts)
-    ]
+    design, has = index.design, _has(index)
+    variants = design.variants_by_id
     return {
-        "legend": design.legend(),
         "cell_bytes": 1 if design.cell_type == "uint8" else 2,
-        "labels": [
-            {"code": one.code, "name": one.name, "legend": codes[one.code]} for one in design.labels.labels
+        "labels": [{"code": one.code, "name": one.name} for one in design.labels.labels],
+        "statuses": STATUSES,
+        "evaluators": design.evaluators,
+        "prompts": [
+            {
+                "id": name,
+                "short": short_name(name),
+                "factors": dict(variants[name].factors) if name in variants else {},
+                "original": place == 0,
+            }
+            for place, name in enumerate(design.prompts)
         ],
-        "evaluators": list(design.evaluators),
-        "models": list(dict.fromkeys(one[0] for one in design.conditions)),
-        "decodings": list(dict.fromkeys(one[2] for one in design.conditions)),
-        "repeats": max((one[3] for one in design.conditions), default=0),
-        "prompts": prompts,
-        "factors": _factors(prompts),
         "groups": {
-            name: {"values": list(values[:_MOST_VALUES]), "count": len(values)}
+            name: {"values": values[:_MOST_VALUES], "count": len(values)}
             for name, values in design.groups.items()
         },
         "columns": [asdict(one) for one in design.columns],
@@ -202,14 +194,6 @@ def design_document(study: ViewedStudy, given: Given | None = None) -> dict[str,
         ],
         "may_mark": True,
     }
-
-
-def _factors(prompts: list[dict[str, Any]]) -> dict[str, list[str]]:
-    found: dict[str, dict[str, None]] = {}
-    for one in prompts:
-        for name, level in one["factors"].items():
-            found.setdefault(name, {})[level] = None
-    return {name: list(levels) for name, levels in found.items()}
 
 
 def _has(index: Index) -> dict[str, bool]:

@@ -6,7 +6,7 @@ import json
 import re
 import tempfile
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
 from html import escape
@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from quaver._secrets import Keys
 from quaver.core.replaced_file import replace_text
-from quaver.core.spreadsheet import write_csv
 from quaver.errors import UnknownName
+from quaver.study.analysis.call_export import WRITERS
 from quaver.view.answer_document import Seen, item_document, said
 from quaver.view.answer_reading import number_of, pieces, stored
 from quaver.view.asked import Asked, Given
@@ -190,19 +189,18 @@ def _digest(text: str) -> str:
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
-FORMATS = ("csv", "jsonl", "parquet")
 _ANSWERS = 1_000
 _OF_ANSWER = ("model", "prompt", "decoding", "repeat", "label", "status", "confidence")
 
 
 def exported(study: ViewedStudy, asked: Asked, form: str, what: str = "matching") -> Path:
     """Write what is shown to a temporary file, piece by piece; the file."""
-    if form not in FORMATS:
-        raise UnknownName("format", form, FORMATS, where="format")
+    if f".{form}" not in _WRITERS:
+        raise UnknownName("format", form, [ending.removeprefix(".") for ending in _WRITERS], where="format")
     schema = pl.Schema(_schema(study.index))
     with tempfile.NamedTemporaryFile(prefix="quaver-", suffix=f".{form}", delete=False) as made:
         path = Path(made.name)
-    _WRITERS[form](path, frames(study, asked, whole=what == "rows"), pl.DataFrame(schema=schema))
+    _WRITERS[path.suffix](path, frames(study, asked, whole=what == "rows"), pl.DataFrame(schema=schema))
     return path
 
 
@@ -249,13 +247,6 @@ def _item(study: ViewedStudy, at: int) -> dict[str, Any]:
     return {**groups_of(study, at), "item": index.ids[at], "text": text, "gold": gold}
 
 
-def _csv(path: Path, some: Iterator[pl.DataFrame], empty: pl.DataFrame) -> None:
-    with path.open("wb") as file:
-        write_csv(empty, file, header=True)
-        for frame in some:
-            write_csv(frame, file, header=False)
-
-
 def _jsonl(path: Path, some: Iterator[pl.DataFrame], empty: pl.DataFrame) -> None:
     with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
         for frame in some:
@@ -263,13 +254,5 @@ def _jsonl(path: Path, some: Iterator[pl.DataFrame], empty: pl.DataFrame) -> Non
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def _parquet(path: Path, some: Iterator[pl.DataFrame], empty: pl.DataFrame) -> None:
-    with path.open("wb") as file:  # polars opens a file of that name later, even once this has failed
-        register_io_source(lambda *_: some, schema=empty.schema).sink_parquet(file)
-
-
-_WRITERS: dict[str, Callable[[Path, Iterator[pl.DataFrame], pl.DataFrame], None]] = {
-    "csv": _csv,
-    "jsonl": _jsonl,
-    "parquet": _parquet,
-}
+_WRITERS = {**WRITERS, ".jsonl": _jsonl}
+"""The writers of calls; here a prompt is a name."""

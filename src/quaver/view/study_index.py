@@ -23,26 +23,9 @@ CURRENT = "current"
 FAILURE = "failure.json"
 """Where the indexing process writes an error for the server."""
 
-MISSING = 0
 TRUNCATED, LOOPING = 1, 2
 STATUSES = ("tied", "no_label", "ambiguous", "refused", "empty", "error")
 """Why an answer has no label, in the legend's order; ``tied`` is a valid answer that prefers none."""
-
-_COLOURS = (
-    *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b07d00", "#3a9bd6"),
-    *("#7a5195", "#8c564b", "#5b8c00", "#c44e52", "#2f7f8f", "#a05195"),
-)
-"""The report's colours, and some more for larger label sets."""
-
-_GREYS = {
-    "tied": "#8d8d8d",
-    "no_label": "#767676",
-    "ambiguous": "#9a8f7a",
-    "refused": "#7d6b8a",
-    "empty": "#b5b5b5",
-    "error": "#3d3d3d",
-}
-_MARKS = {"tied": "=", "no_label": "?", "ambiguous": "~", "refused": "!", "empty": "∅", "error": "×"}
 
 
 @dataclass(frozen=True)
@@ -151,18 +134,6 @@ class IndexDesign:
         """Every variant by its id."""
         return {one.id: one for one in self.variants}
 
-    def legend(self) -> list[dict[str, Any]]:
-        """The codes of cells, as the page shows them."""
-        found: list[dict[str, Any]] = [_entry(MISSING, "missing", "missing", "not answered", "#ffffff", "")]
-        for place, label in enumerate(self.labels.labels):
-            colour = _COLOURS[place % len(_COLOURS)]
-            found.append(_entry(place + 1, "label", label.code, label.name, colour, _initial(label.name)))
-        for status in STATUSES:
-            code, title = self.status_code(status), status.replace("_", " ")
-            found.append(_entry(code, "status", status, title, _GREYS[status], _MARKS[status]))
-        found.append(_entry(self.hidden, "hidden", "hidden", "hidden", "#e4e4e4", ""))
-        return found
-
     def document(self) -> dict[str, Any]:
         """All of it as a mapping for JSON."""
         return asdict(self)
@@ -186,14 +157,6 @@ def legend_codes(design: IndexDesign, labels: Sequence[str | None], statuses: Se
         of_status[status] if label is None else of_label[label]
         for label, status in zip(labels, statuses, strict=True)
     ]
-
-
-def _entry(code: int, kind: str, name: str, title: str, colour: str, mark: str) -> dict[str, Any]:
-    return {"code": code, "kind": kind, "name": name, "title": title, "colour": colour, "mark": mark}
-
-
-def _initial(name: str) -> str:
-    return next((one for one in name if one.isalnum()), "")
 
 
 class State(NamedTuple):

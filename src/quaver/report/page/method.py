@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from inspect import cleandoc
 from typing import Any
@@ -15,69 +14,43 @@ from quaver.report.estimate_index import Results
 from quaver.report.findings.verdicts import clusters
 from quaver.report.page_templates import paragraph
 from quaver.report.page_words import in_words
-from quaver.report.table_rows import Table
+from quaver.report.table_rows import Table, left_out
 
 _NAMED = ("file", "served_model", "model", "base_url")
 _SHOWN_HASH = 16
-_DEFAULTS: Mapping[str, Any] = {"top_p": 1.0, "top_k": 0, "min_p": 0.0, "repeat_penalty": 1.0}
 _YEAR = re.compile(r"\s*\(\d{4}[a-z]?\)")
 _BEFORE = re.compile(r": | as in ")
 _WIDEST = 2
 """Undeclared groups that are named, those that matter most."""
 _FEW = 4
 """Measures that are named before a reference; the list of references has all."""
-_SHOWN = 8
-"""As many levels of a factor are named."""
 _OTHERS = {"population": "prompts like these", "next": "the next prompt or as many"}
 
 
 def method_paragraph(results: Results, cost: Table) -> str:
     """What was asked, of which models, how often, how it was parsed and measured, and what it cost."""
     lock, estimates = results.lock, results.estimates
-    asked = lock.get("items", {})
-    conditions = [one for one in lock.get("conditions", ()) if not one.get("follow_up")]
-    bare = results.imported and not results.has_raw_answers  # labels alone, which people may have given
-    source = lock.get("study", {}).get("items") or {}
-    paraphrases = lock.get("paraphrases", {})
-    with_intervals = [one for one in estimates if one.low is not None]
     accurate = [one.method.partition(";")[0] for one in estimates if one.measure == "accuracy"]
     measures = [str(one.get("use", "")) for one in lock.get("study", {}).get("measures") or ()]
     measures += [measure_of(name) or name for name in results.measures]
-    levels = {factor: names if len(names) <= _SHOWN else [] for factor, names in results.factors.items()}
     return paragraph(
         "method.txt",
         results=results,
         lock=lock,
-        bare=bare,
-        asked={"n": asked.get("n", 0), "sample": source.get("sample")},
-        gold=sum(asked.get("gold", {}).values()),
         sample=gold_sample(lock),
-        conditions=conditions,
-        combinations=len(results.models) * len(results.variants) * len(results.decodings),
-        repeats=sorted({one["repeats"] for one in conditions}),
-        calls=f"{int(lock.get('calls', 0)):,}",
-        source=source.get("source") or "",
-        models=[] if bare else _models(lock.get("models", {})),
+        conditions=[one for one in lock.get("conditions", ()) if not one.get("follow_up")],
+        models=_models(lock.get("models", {})),
         engines=_engines(results),
-        flagged=sum(bool(one.get("covariates", {}).get("flagged")) for one in results.variants),
-        decodings={} if results.imported else lock.get("decodings", {}),
         asked_times=_asked_times(lock.get("conditions", ())),
-        own_limits=any(one.get("max_tokens") for one in lock.get("variants", ())),
-        usual=_DEFAULTS,
-        collection=lock.get("collection", {}),
-        edits=paraphrases.get("edits", ()),
-        levels_named=levels,
         measures=[in_words(name) for name in dict.fromkeys(measures)],
         thresholds=_thresholds(estimates),
         cited=_cited(results),
         accurate=list(
             dict.fromkeys(one.replace("unanswered", "answers without a label") for one in accurate if one)
         ),
-        excluded=[*dict.fromkeys(kind.replace("_", " ") for _, kind, *_ in left_out(results))],
-        levels=[f"{100 * level:g}%" for level in sorted({one.confidence_level for one in with_intervals})],
-        scopes=_scopes(with_intervals),
+        left_out=left_out(results),
+        scopes=_scopes([one for one in estimates if one.low is not None]),
         clusters=clusters(results.audit)[:_WIDEST],
-        versions=[f"{name} {version}" for name, version in lock.get("versions", {}).items()],
         cost=[dict(zip(cost.columns, row, strict=True)) for row in cost.rows],
     )
 
@@ -214,17 +187,6 @@ def references(estimates: Iterable[Estimate]) -> dict[str, str]:
 def rules(results: Results) -> dict[str, str]:
     """The evaluators' rules by name, without the indentation of the code."""
     return {str(name): cleandoc(str(rule)) for name, rule in results.lock.get("evaluators", {}).items()}
-
-
-def left_out(results: Results) -> list[tuple[str, str, int, int]]:
-    """What estimates exclude: measure, kind, in how many estimates, and how many in all of them."""
-    total: Counter[tuple[str, str]] = Counter()
-    times: Counter[tuple[str, str]] = Counter()
-    for one in results.estimates:
-        for kind, number in one.excluded.items():
-            total[one.measure, str(kind)] += int(number)
-            times[one.measure, str(kind)] += 1
-    return [(measure, kind, times[measure, kind], total[measure, kind]) for measure, kind in total]
 
 
 def noise_in_words(results: Results) -> str:

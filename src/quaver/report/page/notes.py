@@ -15,6 +15,7 @@ from quaver.core.variant_display import Change, marked_messages, origin_in_words
 from quaver.report.charts.figures import Gallery, in_words
 from quaver.report.charts.plane import svg_text, titled, unchecked
 from quaver.report.estimate_index import Results
+from quaver.report.page_templates import paragraph
 from quaver.report.page_words import kind, phrase
 from quaver.report.table_rows import Table
 
@@ -99,21 +100,11 @@ class Notes:
 
 def certified(estimates: Sequence[Estimate]) -> str:
     """How often the intervals cover in simulated studies like this one (``quaver certify``), if known."""
-    found = [one.details["certified"] for one in estimates if "certified" in one.details]
-    if not found:
+    some = [one for one in estimates if "certified" in one.details]
+    if not some:
         return ""
-    shares = sorted(one["coverage"] for one in found)
-    levels = {one.confidence_level for one in estimates if "certified" in one.details}
-    level = f"{100 * levels.pop():g}% " if len(levels) == 1 else ""
-    if len(found) == 1:
-        error = 196 * (found[0]["error"] or 0.0)
-        covers = f"this {level}interval covers {shares[0]:.0%} of the time (± {error:.0f} points"
-    else:
-        middle = shares[len(shares) // 2]
-        ends = f"{shares[0]:.0%} to {shares[-1]:.0%} of the time, {middle:.0%} in the median"
-        covers = f"these {len(found)} {level}intervals cover {ends} ("
-    studies = f"{found[0]['replications']:,} simulated studies)"
-    return f"In simulated studies like this one, {covers}{', ' if len(found) == 1 else ''}{studies}"
+    levels = [one.confidence_level for one in some]
+    return paragraph("certified.txt", found=[one.details["certified"] for one in some], levels=levels)
 
 
 WIDE = 760

@@ -11,7 +11,6 @@ from quaver.core.estimate_frame import Deviations
 from quaver.report.estimate_index import Results
 from quaver.report.findings.causes import Cause, causes_table
 from quaver.report.page.figure_data import Behind
-from quaver.report.page.method import left_out
 from quaver.report.page.notes import edits_table
 from quaver.report.page.worst_tables import (
     cost_table,
@@ -20,7 +19,7 @@ from quaver.report.page.worst_tables import (
     worst_items_table,
     worst_paraphrases_table,
 )
-from quaver.report.table_rows import Table, noise_table, statuses, undefined_table
+from quaver.report.table_rows import Table, left_out, noise_table, statuses, undefined_table
 from quaver.report.tables.audit_tables import (
     accepted_table,
     coders_table,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -15,7 +16,7 @@ from quaver.report.estimate_index import NO_LABEL, Results
 from quaver.report.page.figure_data import Behind, Cost, PartCost, RawAnswer
 from quaver.report.page.notes import marked
 from quaver.report.page_words import in_words, interval, number, printed
-from quaver.report.table_rows import Table
+from quaver.report.table_rows import Column, Table, listed, share, tally, text
 
 _WORST = 20
 _LONGEST = 300
@@ -38,22 +39,19 @@ def worst_items_table(results: Results, found: Deviations | None, behind: Behind
     if found is None or not worst:
         return Table((), (), name="worst-items")
     texts = behind.texts(worst) if behind else {}
-    rows = [
-        (
-            row["item"],
-            _cut(texts.get(row["item"], "")),
-            _label(results, row["gold"]),
-            _label(results, row["mode"]),
-            number(row["share"], percent=True),
-            f"{row['answers']:,}",
-            f"{row['unlabelled']:,}",
-        )
-        for row in found.items.head(len(worst)).iter_rows(named=True)
-    ]
-    columns = ("item", "text", "gold", "most frequent label", "other answers", "answers", "without a label")
+    columns = (
+        text("item", "item"),
+        text("text", lambda row: _cut(texts.get(row["item"], ""))),
+        text("gold", lambda row: _label(results, row["gold"])),
+        text("most frequent label", lambda row: _label(results, row["mode"])),
+        share("other answers", "share"),
+        tally("answers", "answers"),
+        tally("without a label", "unlabelled"),
+    )
     left = found.items.filter(pl.col("deviating") > 0).height - len(worst)
     note = f"{left:,} more items have more than one label." if left else ""
-    return Table(columns, tuple(rows), frozenset({4, 5, 6}), note, "worst-items")
+    rows = found.items.head(len(worst)).to_dicts()
+    return replace(listed(rows, columns, name="worst-items"), note=note)
 
 
 def worst_answers_table(results: Results, found: Deviations | None, behind: Behind | None) -> Table:
@@ -107,11 +105,10 @@ def worst_paraphrases_table(results: Results, found: Deviations | None) -> Table
     for row in found.variants.head(_WORST).iter_rows(named=True):
         variant = variants.get(row["variant"], {})
         more = [known[measure].get(row["variant"], "—") for measure in extra]
-        text = _cut(_asked(variant))
-        share = number(row["share"], percent=True)
-        own = (results.variant_name(row["variant"]), share, ends.get(row["variant"], ""))
+        deviations = number(row["share"], percent=True)
+        own = (results.variant_name(row["variant"]), deviations, ends.get(row["variant"], ""))
         cells = (*own, f"{row['answers']:,}", *more)
-        rows.append((*cells, text, _differences(results, variant)))
+        rows.append((*cells, _cut(_asked(variant)), _differences(results, variant)))
     titles = {"accuracy": "accuracy", "paraphrase_stability": "own stability"}
     columns = (
         "variant",
@@ -189,44 +186,58 @@ def _differences(results: Results, variant: Mapping[str, object]) -> Markup:
 
 def _around(pieces: Sequence[Change]) -> list[Change]:
     short = []
-    for at, (kind, text) in enumerate(pieces):
-        shown = text if kind == "same" or len(text) <= _LONGEST else text[:_LONGEST] + "…"
+    for at, (kind, piece) in enumerate(pieces):
+        shown = piece if kind == "same" else _cut(piece)
         if kind == "same":
             first, last = at == 0, at == len(pieces) - 1
-            if first and len(text) > _AROUND:
-                shown = "…" + text[-_AROUND:]
-            elif last and len(text) > _AROUND:
-                shown = text[:_AROUND] + "…"
-            elif len(text) > 2 * _AROUND:
-                shown = f"{text[:_AROUND]} … {text[-_AROUND:]}"
+            if first and len(piece) > _AROUND:
+                shown = "…" + piece[-_AROUND:]
+            elif last and len(piece) > _AROUND:
+                shown = piece[:_AROUND] + "…"
+            elif len(piece) > 2 * _AROUND:
+                shown = f"{piece[:_AROUND]} … {piece[-_AROUND:]}"
         short.append(Change(kind, shown))
     return short
 
 
 def cost_table(costs: Sequence[Cost]) -> Table:
     """What each model's answers cost: calls, tokens, money."""
-    reused = any(one.reused for one in costs)
-    rows = []
-    for one in costs:
-        tokens = (one.prompt_tokens, one.cached_tokens, one.completion_tokens)
-        money = "unknown" if one.money is None else f"{one.money:,.4f}" if one.money else "0"
-        own = (one.model, f"{one.calls:,}", *([f"{one.reused:,}"] if reused else []), f"{one.errors:,}")
-        rows.append((*own, *(f"{n:,.0f}" for n in tokens), money))
-    asked = ("model", "calls", *(["reused"] if reused else []), "errors")
-    columns = (*asked, "tokens read", "of these cached", "tokens written", "US dollars")
-    return Table(columns, tuple(rows), frozenset(range(1, len(columns))), "", "cost")
+    reused = [tally("reused", "reused")] if any(one.reused for one in costs) else []
+    columns = (
+        text("model", "model"),
+        tally("calls", "calls"),
+        *reused,
+        tally("errors", "errors"),
+        tally("tokens read", "prompt_tokens"),
+        tally("of these cached", "cached_tokens"),
+        tally("tokens written", "completion_tokens"),
+        _MONEY,
+    )
+    return listed([one._asdict() for one in costs], columns, most=len(costs), name="cost")
 
 
 def part_cost_table(costs: Sequence[PartCost]) -> Table:
     """What each level of each factor costs: in all, and for a call."""
-    rows = []
-    for one in costs:
-        calls = max(1, one.calls)
-        each = (one.prompt_tokens / calls, one.completion_tokens / calls)
-        money = "unknown" if one.money is None else f"{one.money:,.4f}" if one.money else "0"
-        rows.append((in_words(one.factor), one.level, f"{one.calls:,}", *(f"{n:,.1f}" for n in each), money))
-    columns = ("factor", "level", "calls", "tokens read per call", "tokens written per call", "US dollars")
-    return Table(columns, tuple(rows), frozenset({2, 3, 4, 5}), "", "factor-cost")
+
+    def each(heading: str, tokens: str) -> Column:
+        return Column(heading, lambda one: f"{one[tokens] / max(1, one['calls']):,.1f}")
+
+    columns = (
+        text("factor", lambda one: in_words(one["factor"])),
+        text("level", "level"),
+        tally("calls", "calls"),
+        each("tokens read per call", "prompt_tokens"),
+        each("tokens written per call", "completion_tokens"),
+        _MONEY,
+    )
+    return listed([one._asdict() for one in costs], columns, most=len(costs), name="factor-cost")
+
+
+def _money(one: Mapping[str, Any]) -> str:
+    return "unknown" if one["money"] is None else f"{one['money']:,.4f}" if one["money"] else "0"
+
+
+_MONEY = Column("US dollars", _money)
 
 
 def _label(results: Results, code: str | None) -> str:

@@ -7,17 +7,16 @@ answers to each; here is what the answers need to know.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
-from quaver.core.number_format import count
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
 from quaver.report.page_templates import phrases
-from quaver.report.table_rows import Table
+from quaver.report.table_rows import Table, left_out
 
 CHECKLISTS: Final[Mapping[str, Mapping[str, Any]]] = tomllib.loads(
     Path(__file__).with_name("checklists.toml").read_text(encoding="utf-8")
@@ -89,87 +88,25 @@ def _paid(paid: Table | None) -> dict[str, Any]:
 
 def _facts(results: Results) -> dict[str, Any]:
     """What the answers need to know of a study."""
-    lock, models = results.lock, results.lock.get("models", {})
     every = [one for one in (*results.estimates, *results.audit) if one.value is not None]
 
     def known(*measures: str) -> list[Estimate]:
         """The estimates with a value of measures whose name begins so."""
         return [one for one in every if one.measure.startswith(measures)]
 
-    conditions = lock.get("conditions", ())
-    asked = {(one["model"], one["variant"], one["decoding"]) for one in conditions}
-    models_asked, variants_asked, decodings_asked = (len({one[at] for one in asked}) for at in range(3))
-    decodings: Mapping[str, Mapping[str, Any]] = lock.get("decodings", {})
-    nameless = [name for name, facts in models.items() if not facts.get("identity")]
-    labels = lock.get("labels", {}).get("labels", ())
+    asked = {(one["model"], one["variant"], one["decoding"]) for one in results.lock.get("conditions", ())}
+    models, variants, decodings = (len({one[at] for one in asked}) for at in range(3))
     gold, drawn = _gold(results)
-    parts = {column for one in known("accuracy", "f1", "corrected_accuracy") for column in one.cell}
-    noise = ["the engine's own noise"] if results.noise else []
     return {
         "results": results,
-        "lock": lock,
+        "lock": results.lock,
         "known": known,
-        "collection": lock.get("collection", {}),
-        "n_items": int(lock.get("items", {}).get("n", 0)),
-        "nameless": nameless + ([] if lock.get("items", {}).get("blake2b") else ["items"]),
-        "files": {name: facts["file"] for name, facts in models.items() if facts.get("file")},
-        "engines": {str(facts.get("engine", "")) for facts in models.values()},
-        "hosts": list(_hosts(models)),
-        "weights": [name for name, facts in models.items() if facts.get("sha256") or facts.get("file")],
-        "shown": sum(1 for one in results.variants if one.get("example")),
-        "examples": sorted({len(one.get("examples") or ()) for one in results.variants}),
-        "conditions": conditions,
-        "crossed": len(asked) == models_asked * variants_asked * decodings_asked,
-        "repeats": max((one.get("repeats", 1) for one in conditions), default=1),
-        "heats": [f"{name}: temperature {one.get('temperature')}" for name, one in decodings.items()],
-        "drawn_with": list(_seeds(decodings.values())),
-        "intervals": any(one.low is not None for one in every),
-        "mitigations": list(_mitigations(results, known)),
-        "referenced": {one.measure for one in every if one.reference},
-        "again_by": [name for name in ("intra_pss", "consistency") if known(name)] + noise,
-        "accurate_variants": len({one.cell["variant"] for one in known("accuracy") if "variant" in one.cell}),
-        "excluded": _excluded(results.estimates),
-        "parsed_cells": len({tuple(one.cell.items()) for one in known("compliance")}),
+        "crossed": len(asked) == models * variants * decodings,
+        "left_out": left_out(results),
         "elicited": _elicited(results),
-        "labels": len(labels),
-        "defined": sum(1 for one in labels if one.get("definition")),
         "gold": gold,
         "drawn": drawn,
-        "classes": sorted(parts - {"model", "decoding", "variant", "evaluator", "estimand"}),
-        "named_coders": lock.get("study", {}).get("items", {}).get("coders"),
     }
-
-
-def _hosts(models: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Where each model ran, as far as that is known."""
-    for name, facts in models.items():
-        at = facts.get("base_url") or facts.get("processor") or facts.get("engine")
-        if at:
-            yield f"{name}: {at}"
-
-
-def _mitigations(results: Results, known: Callable[..., list[Estimate]]) -> Iterator[str]:
-    """What was done against threats to validity."""
-    if len(results.variants) > 1:
-        yield count(len(results.variants), "prompt")
-    if len(results.models) > 1:
-        yield count(len(results.models), "model")
-    if known("accuracy", "corrected_accuracy"):
-        yield "labels by people"
-    if known("conclusion_corrected"):
-        yield "conclusions corrected for wrong labels"
-
-
-def _seeds(decodings: Any) -> dict[str, None]:
-    """The seeds of decodings that sample, each once."""
-    some = [one for one in decodings if isinstance(one, dict) and one.get("temperature") and "seed" in one]
-    return dict.fromkeys(str(one["seed"]) for one in some)
-
-
-def _excluded(estimates: Sequence[Estimate]) -> list[str]:
-    """The kinds of what estimates exclude."""
-    kinds = dict.fromkeys(str(kind) for one in estimates for kind in one.excluded)
-    return [kind.replace("_", " ") for kind in kinds]
 
 
 def _elicited(results: Results) -> dict[str, list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -143,7 +143,7 @@ def _export(path: Path, study: StudySource, annotations: pl.LazyFrame) -> int:
             yield _intact(rows, chunk, study)
 
     with study.answers() as store, replacing(path) as part:
-        _WRITERS[path.suffix](part, frames(store), rows.frame([]))
+        WRITERS[path.suffix](part, frames(store), rows.frame([]))
         check_outgoing([part])
     return written
 
@@ -298,8 +298,9 @@ def _parquet(path: Path, frames: Iterator[pl.DataFrame], empty: pl.DataFrame) ->
         register_io_source(lambda *_: frames, schema=empty.schema).sink_parquet(file)
 
 
-_WRITERS: dict[str, Callable[[Path, Iterator[pl.DataFrame], pl.DataFrame], None]] = {
+WRITERS: Final[Mapping[str, Callable[[Path, Iterator[pl.DataFrame], pl.DataFrame], None]]] = {
     ".jsonl": _jsonl,
     ".csv": _csv,
     ".parquet": _parquet,
 }
+"""What writes frames of calls to a file one after the other, given one without rows, by the name's ending."""

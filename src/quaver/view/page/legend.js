@@ -3,6 +3,23 @@
 import { STATUS_WORDS, SIGNS, chipClass } from "./colours.js";
 import { made } from "./elements.js";
 
+/** A design as a server or a file has it, with what follows from it: the codes of cells, and menus of its columns. */
+export function wholeDesign(design) {
+  if (!design) return design;
+  const labels = design.labels.map((one, place) => ({...one, legend: place + 1}));
+  const factors = {};
+  for (const {factors: levels} of design.prompts) for (const [name, level] of Object.entries(levels)) factors[name] = [...new Set([...(factors[name] ?? []), level])];
+  const each = (name) => [...new Set(design.columns.map((one) => one[name]))];
+  return {
+    ...design, labels, factors, models: each("model"), decodings: each("decoding"), repeats: each("repeat").length,
+    legend: [
+      {code: 0, kind: "missing", name: "missing"},
+      ...labels.map((one) => ({code: one.legend, kind: "label", name: one.code, title: one.name})),
+      ...design.statuses.map((name, at) => ({code: labels.length + 1 + at, kind: "status", name})),
+    ],
+  };
+}
+
 /** The legend of a study's design. */
 export class Legend {
   constructor(design) {
@@ -32,13 +49,13 @@ export class Legend {
     const one = this.entries.get(code);
     if (code === this.hidden) return "hidden";
     if (!one || one.kind === "missing") return "not answered";
-    return one.kind === "label" ? one.title || one.name : STATUS_WORDS[one.name] || one.title || one.name;
+    return one.kind === "label" ? one.title || one.name : STATUS_WORDS[one.name] || one.name;
   }
 
   signOf(code) {
     const one = this.entries.get(code);
     if (!one || one.kind === "missing") return "";
-    return one.kind === "label" ? one.mark || (one.title || one.name).slice(0, 1) : SIGNS[one.name] || "·";
+    return one.kind === "label" ? /[\p{L}\p{N}]/u.exec(one.title)?.[0] ?? (one.title || one.name).slice(0, 1) : SIGNS[one.name] || "·";
   }
 
   /** The name of a label by its code in the label set. */

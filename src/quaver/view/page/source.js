@@ -1,6 +1,7 @@
 // Where everything that is shown comes from: the server, or the block of data in a file that opens from disk.
 // No other module asks for anything.
 
+import { wholeDesign } from "./legend.js";
 import { StaticSource } from "./static_source.js";
 
 /** A refusal of the server, in words: `problem`, `where`, `expected`, `found`, `fix`; `at` for a bad query. */
@@ -81,12 +82,13 @@ class ServerSource {
     return this.#read("api/pulse");
   }
 
-  overview(study) {
-    return this.#read(this.#of(study));
+  async overview(study) {
+    const known = await this.#read(this.#of(study));
+    return {...known, design: wholeDesign(known.design)};
   }
 
-  design(study) {
-    return this.#read(`${this.#of(study)}/design`);
+  async design(study) {
+    return wholeDesign(await this.#read(`${this.#of(study)}/design`));
   }
 
   async chart(href) {

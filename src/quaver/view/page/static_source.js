@@ -1,5 +1,6 @@
 // A part of a study inside the page's own file: the same answers as the server's, from what the file has.
 
+import { wholeDesign } from "./legend.js";
 import { quoted, term } from "./query_terms.js";
 import { matcher } from "./static_query.js";
 
@@ -40,11 +41,12 @@ export class StaticSource {
   }
 
   async overview(study) {
-    return this.#kept(`api/studies/${study}`);
+    const known = this.#kept(`api/studies/${study}`);
+    return {...known, design: wholeDesign(known.design)};
   }
 
   async design(study) {
-    const known = this.data.responses[`api/studies/${study}/design`] ?? this.#kept(`api/studies/${study}`).design;
+    const known = wholeDesign(this.data.responses[`api/studies/${study}/design`] ?? this.#kept(`api/studies/${study}`).design);
     const evaluator = Object.values(this.data.answers[study] ?? {})[0]?.evaluator;
     return {...known, may_mark: false, evaluators: evaluator ? [evaluator] : known.evaluators.slice(0, 1), sorts: known.sorts.filter((one) => one.name === "item" || SORTS[one.name]), examples: known.examples.filter((one) => this.#understood(study, known, one.query))};
   }
