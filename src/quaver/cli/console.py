@@ -45,23 +45,33 @@ def say(line: str | Text, *, on: Console = screen, style: str | None = None) -> 
     on.print(line, soft_wrap=True, style=style)
 
 
-def printer(name: str, **facts: Any) -> Callable[..., None]:
-    """What prints the texts of a file in ``report/templates/terminal``, its macros, by their names.
+def texts(name: str, **facts: Any) -> Callable[..., list[str]]:
+    """The lines of the texts in a file of ``report/templates/terminal``, its macros, by their names.
 
-    A line is printed as one, however long; what is indented by four spaces goes on the line before.
+    What is indented by four spaces goes on the line before.
     """
     from quaver.report.page_templates import template  # few commands that show little need it
 
-    texts = template(f"terminal/{name}.txt").make_module(facts)
+    written = template(f"terminal/{name}.txt").make_module(facts)
 
-    def tell(text: str, *about: Any, on: Console = screen) -> None:
+    def lines_of(text: str, *about: Any) -> list[str]:
         lines: list[str] = []
-        for line in str(getattr(texts, text)(*about)).split("\n"):
+        for line in str(getattr(written, text)(*about)).split("\n"):
             if line.startswith("    ") and lines:
                 lines[-1] += f" {line.strip()}"
             elif line.strip():
                 lines.append(line)
-        for line in lines:
+        return lines
+
+    return lines_of
+
+
+def printer(name: str, **facts: Any) -> Callable[..., None]:
+    """What prints such texts, each line as one, however long."""
+    lines_of = texts(name, **facts)
+
+    def tell(text: str, *about: Any, on: Console = screen) -> None:
+        for line in lines_of(text, *about):
             say(line, on=on)
 
     return tell

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group
 
-from quaver.cli.console import table
+from quaver.cli.console import table, texts
 from quaver.core.number_format import decimals, p_heading, percent, rounded, short_name
 
 if TYPE_CHECKING:
@@ -65,13 +65,14 @@ def conclusion_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
     def cell(estimate: Estimate) -> tuple[str, ...]:
         return tuple(estimate.cell.get(column, "") for column in apart)
 
-    everything = ""
+    lines_of = texts("conclusion", VERDICTS=_VERDICTS, share=_share, decimals=decimals)
+    every: list[Estimate] = []
     for key, group in groupby(sorted(estimates, key=cell), key=cell):
         rows = list(group)
-        joint = "".join(_together(one) for one in rows if one.measure == "conclusion_joint")
+        joint = [one for one in rows if one.measure == "conclusion_joint"]
         rows = [one for one in rows if one.measure != "conclusion_joint"]
         if not rows:  # of all models, decodings and evaluators, which come next
-            everything = joint.replace("\nof ", "\nof all ", 1)
+            every = joint
             continue
         counts = [one for one in rows if "verdict" not in one.details]
         drawn = sorted((one for one in rows if "verdict" in one.details), key=_in_order)
@@ -86,21 +87,11 @@ def conclusion_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
             for one in drawn
         ]
         about = [f"{c} {v}" for c, v in zip(apart[1:], key[1:], strict=True) if v]
-        title = ", ".join([key[0], *about]) + f"\nclaimed: {drawn[0].details['effect']}{_of_what(drawn)}"
-        for one in counts:
-            found = f"{one.details['count']} of {one.n} variants, {_share(one.value)}"
-            span = f" ({_share(one.low)} to {_share(one.high)})"
-            title += f"\n{_VERDICTS.get(one.measure, one.measure)} under {found}{span}"
-        title, everything = f"{title}{joint}{everything}", ""
-        columns = (
-            "labels of",
-            "estimate",
-            f"{drawn[0].confidence_level:.0%} interval",
-            "verdict",
-            "right",
-            "n",
-        )
-        yield table(columns, shown, title)
+        title = lines_of("title", key[0], about, drawn, counts, joint, every)
+        every = []
+        level = f"{drawn[0].confidence_level:.0%} interval"
+        columns = ("labels of", "estimate", level, "verdict", "right", "n")
+        yield table(columns, shown, "\n".join(title))
 
 
 def _in_order(one: Estimate) -> tuple[int, bool, float]:
@@ -114,36 +105,6 @@ def _labels_of(one: Estimate) -> str:
     if "variant" not in one.cell:
         return _TOGETHER.get(one.measure, "")
     return short_name(one.cell["variant"]) + _ONE_PROMPT.get(one.measure, "")
-
-
-def _of_what(drawn: Sequence[Estimate]) -> str:
-    """Of which labels a table's claims are: the true ones, or these."""
-    corrected = next((one for one in drawn if one.measure == "conclusion_corrected"), None)
-    if corrected is not None:
-        details = corrected.details
-        if "effective_gold" not in details:
-            return f", in the true labels: {corrected.reason}"
-        return (
-            f", in the true labels: {details['gold']:,} gold labels, as precise as "
-            f"{round(details['effective_gold']):,} alone"
-        )
-    return ", in these labels"
-
-
-def _together(joint: Estimate) -> str:
-    """What all specifications of a conclusion say together, for the title of a table."""
-    found = joint.details
-    if "p_share" not in found:
-        return ""
-    ends = f"{decimals(found['median_low'])} to {decimals(found['median_high'])}"
-    chance = (
-        f"{decimals(found['expected'], 1)} would, at most {round(found['expected_high'])} in 95% of cases"
-    )
-    return (
-        f"\nof {joint.n} specifications {found['count']} hold; without an effect {chance}: "
-        f"p {decimals(found['p_share'])}"
-        f"\nmedian estimate {decimals(found['median'])} ({ends}): p {decimals(found['p_median'])}"
-    )
 
 
 _FIRST = ("conclusion_corrected", "conclusion_gold")

@@ -24,7 +24,7 @@ from quaver.errors import QuaverError
 from quaver.report.charts.figures import gallery
 from quaver.report.charts.plane import inline_svg
 from quaver.report.estimate_index import Results
-from quaver.report.page.html_page import FirstScreen, first_screen
+from quaver.report.page.html_page import first_screen
 from quaver.report.page.notes import NARROW, WIDE, drawn
 from quaver.score.annotation import annotate
 from quaver.study.analysis.annotation_frame import annotator_of, is_current, readable
@@ -165,19 +165,8 @@ def write_verdict(study: StudySource, folder: Path, now: StudyStatus) -> None:
 
 def _verdict(results: Results) -> dict[str, Any]:
     shown = first_screen(results)
-    lines = [_plain(line) for _, line in shown.lines]
-    return {"lines": [shown.verdict, *lines], "card": _card(shown)}
-
-
-def _card(shown: FirstScreen) -> dict[str, Any]:
-    return {
-        "verdict": _plain(shown.verdict),
-        "badges": [asdict(one) for one in shown.badges],
-        "lines": [[question, _plain(line)] for question, line in shown.lines],
-        "alarms": list(shown.alarms),
-        "stopped": shown.stopped,
-        "facts": [list(fact) for fact in shown.facts],
-    }
+    lines = [[question, _plain(line)] for question, line in shown.lines]
+    return {"lines": [shown.verdict, *(line for _, line in lines)], "card": asdict(shown) | {"lines": lines}}
 
 
 def _plain(text: str) -> str:

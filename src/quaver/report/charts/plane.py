@@ -223,21 +223,12 @@ def _described(plane: Plane, spot: Spot) -> Spot:
     return replace(spot, about=f"{up}, at {plane.across} {printed(spot.x, 'x' in plane.percent)}")
 
 
+_DRAWN_OF_SPOT = ("x", "y", "low", "high", "left", "right", "size", "about", "name")
+
+
 def _row(spot: Spot, series: Sequence[str]) -> dict[str, Any]:
     place = series.index(spot.series)
-    return {
-        "x": spot.x,
-        "y": spot.y,
-        "low": spot.low,
-        "high": spot.high,
-        "left": spot.left,
-        "right": spot.right,
-        "series": place,
-        "size": spot.size,
-        "about": spot.about,
-        "name": spot.name,
-        **look(place),
-    }
+    return {**{name: getattr(spot, name) for name in _DRAWN_OF_SPOT}, "series": place, **look(place)}
 
 
 def _intervals(

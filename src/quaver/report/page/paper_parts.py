@@ -141,12 +141,7 @@ class Paper:
         Raises:
             UnknownName: There is no such format.
         """
-        _check(form)
-        if form == "latex":
-            return latex_float(self.table, self.caption, "quaver")
-        if form == "html":
-            return html(self.table, self.caption)
-        return f"{markdown(self.table)}\nTable: {markdown_text(self.caption)}\n"
+        return _table_as(self.table, self.caption, form, "Table: ")
 
     def methods_as(self, form: Format = "markdown") -> str:
         """The paragraph on methods.
@@ -174,15 +169,9 @@ class Paper:
         Raises:
             UnknownName: There is no such checklist or format.
         """
-        _check(form)
         if name not in self.checklists:
             raise UnknownName("checklist", name, self.checklists, where="checklist")
-        one = self.checklists[name]
-        if form == "latex":
-            return latex_float(one, one.note, "quaver")
-        if form == "html":
-            return html(one, one.note)
-        return f"{markdown(one)}\n{markdown_text(one.note)}\n"
+        return _table_as(self.checklists[name], self.checklists[name].note, form)
 
     def files(self) -> Mapping[str, str]:
         """All of it as files, by their names."""
@@ -238,6 +227,16 @@ def paper_parts(results: Results, cost: Table, checklists: Mapping[str, Table] |
     return Paper(
         paper_table(results), caption, methods, bibtex(results.estimates, version), keys, checklists or {}
     )
+
+
+def _table_as(table: Table, caption: str, form: Format, before: str = "") -> str:
+    """A table with its caption in a format."""
+    _check(form)
+    if form == "latex":
+        return latex_float(table, caption, "quaver")
+    if form == "html":
+        return html(table, caption)
+    return f"{markdown(table)}\n{before}{markdown_text(caption)}\n"
 
 
 def _check(form: str) -> None:

@@ -110,29 +110,27 @@ def lock_in(folder: Path) -> tuple[dict[str, Any], Lock]:
 
 def items_in(folder: Path) -> list[Item]:
     """A bundle's ``items.json``."""
-    path = folder / "items.json"
-    items: list[Item] = _shaped(list[Item], _document(path), path)
+    items: list[Item] = _part(list[Item], folder / "items.json")
     if not items or len({item.id for item in items}) < len(items):
-        raise _misshapen(path, "no items, or two of the same id")
+        raise _misshapen(folder / "items.json", "no items, or two of the same id")
     return items
 
 
 def estimates_in(folder: Path) -> list[Estimate]:
     """A bundle's ``estimates.json``."""
-    path = folder / "estimates.json"
-    return list(_shaped(list[Estimate], _document(path), path))
+    return list(_part(list[Estimate], folder / "estimates.json"))
 
 
 def places_in(folder: Path) -> Sequence[Place]:
     """A bundle's ``withheld.json``; empty where nothing was withheld."""
     path = folder / "withheld.json"
-    return list(_shaped(list[Place], _document(path), path)) if path.exists() else []
+    return list(_part(list[Place], path)) if path.exists() else []
 
 
 def packed_in(folder: Path) -> Packed:
     """A bundle's ``packed.json``; empty where there is none."""
     path = folder / PACKED
-    found: Packed = _shaped(Packed, _document(path), path) if path.exists() else {}
+    found: Packed = _part(Packed, path) if path.exists() else {}
     return found
 
 
@@ -172,6 +170,10 @@ def _reading(path: Path) -> Iterator[None]:
         yield
     except (OSError, ValueError, RecursionError, *_POLARS) as error:
         raise StoreError("the bundle lacks a part", where=path.name, found=str(error)[:200]) from None
+
+
+def _part(kind: Any, path: Path) -> Any:
+    return _shaped(kind, _document(path), path)
 
 
 def _shaped(kind: Any, document: Any, path: Path) -> Any:
