@@ -11,9 +11,9 @@ import polars as pl
 
 from quaver.comparison.alignment import Sides
 from quaver.comparison.call_costs import COSTS
-from quaver.comparison.difference_verdict import FAMILY, LOST, Verdict, size_of
+from quaver.comparison.difference_verdict import FAMILY, LOST, Verdict, worded
 from quaver.comparison.flipped_items import modal_labels
-from quaver.comparison.smallest_loss import SEEN, smallest_loss
+from quaver.comparison.smallest_loss import smallest_loss
 from quaver.core import registry
 from quaver.core.column_names import column_of
 from quaver.core.number_format import is_level, short_name
@@ -112,24 +112,12 @@ class Judgement:
     @property
     def verdict(self) -> str:
         """The bound, and what came of it, in words."""
-        count = len(self.judged)
-        intervals = f"{count} interval{'s' * (count != 1)} of {self.judged[0].confidence_level:.4g}"
-        intervals += " judged together" * (self.bound.measure == LOSS)
-        verdict = "holds" if self.held else "FAILS"
-        return f"--fail-{self.bound.kind} {self.bound.text}: {verdict}, by {intervals}."
+        return worded("bound", self)
 
     @property
     def seen(self) -> str:
         """What would have failed a bound that held, in words; empty where there is nothing to say."""
-        if self.bound.kind == "unless" or not self.held or self.bound.measure == LOSS:
-            return ""
-        if self.smallest is None:
-            if self.bound.measure in COSTS:  # which have no largest value
-                return ""
-            return "With so few items it cannot fail, whatever the true difference."
-        sign = "−" if self.smallest < 0 else "+"
-        size = size_of(self.bound.measure, abs(self.smallest), up=True)
-        return f"A true difference of {sign}{size} fails it in {SEEN:.0%} of runs like this one."
+        return worded("seen", self)
 
     @property
     def nearest(self) -> Estimate:

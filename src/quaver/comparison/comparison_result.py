@@ -11,10 +11,10 @@ import polars as pl
 
 from quaver.comparison.bounds import LOSS, Bound, Judgement
 from quaver.comparison.call_costs import COSTS
-from quaver.comparison.difference_verdict import FAMILY, LOST, Verdict, gravest, size_of, verdict_on
+from quaver.comparison.difference_verdict import FAMILY, LOST, Verdict, gravest, size_of, verdict_on, worded
 from quaver.comparison.kept_looks import LookAt
 from quaver.core.estimate_frame import estimates_frame
-from quaver.core.number_format import count, decimals, short_name
+from quaver.core.number_format import decimals, short_name
 from quaver.core.records import Estimate
 from quaver.core.rows import Rows, html_table, presented, short_lines
 
@@ -47,12 +47,7 @@ class RoundAt:
     @property
     def sentence(self) -> str:
         """Why it ended, and what that cost, in words."""
-        left = self.items - self.asked
-        why = f"; the verdict is clear without the other {count(left, 'item')}" if left else ""
-        return (
-            f"Round {self.number} of {self.rounds}: {self.asked:,} of {count(self.items, 'item')} were asked"
-            f"{why}. Its intervals are {self.wider:.2f} times as wide as those of a single look."
-        )
+        return worded("round", self)
 
 
 @dataclass(frozen=True)

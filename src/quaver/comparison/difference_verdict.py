@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from math import ceil
 from typing import Any, Final, Literal, get_args
 
 from quaver.comparison.call_costs import COSTS
-from quaver.comparison.smallest_loss import Made, smallest_loss
-from quaver.core.number_format import count, rounded, short_name
+from quaver.comparison.smallest_loss import SEEN, Made, smallest_loss
+from quaver.core.number_format import rounded, short_name
 from quaver.core.records import Estimate
 from quaver.core.rows import presented
+from quaver.report.page_templates import template
 
 Kind = Literal["loss", "change", "cannot tell", "undefined", "no loss", "no change", "gain"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
@@ -84,26 +86,7 @@ class Verdict:
 
     @property
     def _amount(self) -> str:
-        one, (worse, better) = self.estimate, _NOUNS[self.better]
-        if LOST in one.details:
-            had = count(one.details[LOST], "item")
-            few = "" if self.kind == "loss" else ": too few to say that it is no accident"
-            return f"“{one.cell['label']}” is no longer answered ({had} before{few})"
-        if one.value is None:
-            return f"not defined: {one.reason}"
-        if one.low is None or one.high is None:
-            return "cannot tell: the difference has no interval"
-        if self.kind in ("loss", "gain", "change"):
-            noun = better if self.kind == "gain" else worse
-            low, high = (_bare(one.measure, end) for end in sorted((abs(one.low), abs(one.high))))
-            return f"a {noun} of {size_of(one.measure, abs(one.value))} ({low} to {high})"
-        if self.kind in ("no loss", "no change"):
-            return f"no {worse} larger than {self.hidden}"
-        if one.low > 0 or one.high < 0:
-            tests = one.details.get("comparisons", 1)
-            return f"cannot tell: of {tests} differences, one as large as this may well be chance"
-        shown = "no change is shown" if self.better is None else "not shown to be worse"
-        return f"{shown} (a {worse} of up to {self.hidden} could hide)"
+        return worded("amount", self, *_NOUNS[self.better])
 
     @property
     def seen(self) -> str:
@@ -143,6 +126,17 @@ _ABOUT: Final = {
 """What conclusions are about: labels as they are say nothing of the truth."""
 
 _NOUNS: Final = {"higher": ("loss", "gain"), "lower": ("rise", "fall"), None: ("change", "change")}
+
+
+def worded(words: str, *about: Any) -> str:
+    """What one of the texts in ``templates/comparison/words.txt`` says of something."""
+    return str(getattr(_texts(), words)(*about))
+
+
+@cache
+def _texts() -> Any:
+    facts = {"size_of": size_of, "bare": _bare, "COSTS": COSTS, "SEEN": SEEN}
+    return template("comparison/words.txt").make_module(facts)
 
 
 def verdict_on(one: Estimate, margin: float = MARGIN, made: Made | None = None) -> Verdict:

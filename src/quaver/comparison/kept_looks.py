@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from quaver.comparison.bounds import Bound
-from quaver.comparison.difference_verdict import FAMILY
+from quaver.comparison.difference_verdict import FAMILY, worded
 from quaver.core.records import Estimate
 from quaver.sequential.spent_error import Look, share_of_look, tail_of_look, times_as_wide
 from quaver.study.sources.study_folder import StudyFolder
@@ -55,14 +55,7 @@ class LookAt:
     @property
     def sentence(self) -> str:
         """Which look it is, and what it was judged by, in words."""
-        which = f"Look {self.number} of {self.planned} planned with this baseline"
-        if self.again:
-            which += " (these labels were looked at before)"
-        return (
-            f"{which}: its intervals are {self.wider:.2f} times as wide as those of a single look, so that "
-            f"the bounds err in at most {self.error:.1%} of all such sequences of looks. "
-            f"{self.spent:.1%} of this is used."
-        )
+        return worded("look", self)
 
 
 class Looks:
