@@ -304,21 +304,20 @@ def judged(made: Mapping[str, Any]) -> Verdict:
     open
     warned
     """
-    if made["replications"] < FEW or (made["coverage"] is None and made["rejected"] is None):
-        return "open"
-    if made["interval"] * made["replications"] * made["places"] < FEW and made["rejected"] is None:
+    coverage, studies = made["coverage"], made["replications"] * made["places"]
+    covered = coverage is not None and made["interval"] * studies >= FEW
+    if made["replications"] < FEW or not (covered or made["rejected"] is not None):
         return "open"
     if _rejects(made["rejected"], made["rejected_error"]) or _rejects(
         made["rejected_holm"], (REJECTED * (1 - REJECTED) / made["replications"]) ** 0.5
     ):
         return "fail"
-    if made["coverage"] is not None:
+    if _misses(coverage, made["coverage_error"]):
+        few = (made["unwarned"] or 0) * studies < FEW
+        return "warned" if few or not _misses(made["coverage_unwarned"], made["unwarned_error"]) else "fail"
+    if coverage is not None:
         margin = _Z * (made["coverage_error"] or 0.0)
-        if _misses(made["coverage"], made["coverage_error"]):
-            few = (made["unwarned"] or 0) * made["replications"] * made["places"] < FEW
-            warned = few or not _misses(made["coverage_unwarned"], made["unwarned_error"])
-            return "warned" if warned else "fail"
-        if made["coverage"] + margin < NOMINAL or made["coverage"] - margin < COVERED:
+        if not NOMINAL - margin <= coverage >= COVERED + margin:
             return "open"
     if made["width"] is not None and made["width"] > WIDTH * (1 + _Z / made["replications"] ** 0.5):
         return "wide"

@@ -9,7 +9,6 @@ confidence sequences; a mixture of constant bets as in Cover 1991, Mathematical 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -66,26 +65,22 @@ def held_together(one: Estimate, error: float) -> Estimate | None:
     and where what is resampled is items. The estimate was asked to keep its draws and its distribution; its
     details say how many times as ``wide`` the interval is as one that is looked at once.
     """
-    if one.distribution is None or one.draws is None or one.value is None:
+    if one.distribution is None or one.draws is None or one.draws.ends is None or one.value is None:
         return None
-    ends: Sequence[float] = one.draws.ends or (-np.inf, np.inf)
+    low, span = one.draws.ends[0], float(np.subtract(*one.draws.ends[::-1]))
     values = one.distribution[np.isfinite(one.distribution)]
-    low, span = ends[0], ends[1] - ends[0]
-    mean = one.unit == "item" and one.estimand == "fixed" and np.isfinite(span) and values.size > 0
-    if not mean or abs(float(values.mean()) - one.value) > 1e-9:
+    of_items = one.unit == "item" and one.estimand == "fixed" and np.isfinite(span)
+    if not of_items or not np.isclose(values.mean(), one.value, rtol=0, atol=1e-9):
         return None
-    scaled = (values - low) / span
-    if scaled.min() < 0 or scaled.max() > 1:
-        return None
-    found = betting_interval(scaled, error)
+    ends = betting_interval((values - low) / span, error)
     details = {name: value for name, value in one.details.items() if name != "differing"}
     if one.low is not None and one.high is not None and one.high > one.low:
         once = (one.high - one.low) / times_as_wide((1 - one.confidence_level) / 2, error / 2)
-        details["wide"] = span * (found[1] - found[0]) / once
+        details["wide"] = span * (ends[1] - ends[0]) / once
     return replace(
         one,
-        low=low + span * found[0],
-        high=low + span * found[1],
+        low=low + span * ends[0],
+        high=low + span * ends[1],
         confidence_level=1 - error,
         method=f"{one.method}; betting interval that holds after any number of items",
         reference=f"{one.reference}; Waudby-Smith & Ramdas (2024), JRSS B 86, 1-27",

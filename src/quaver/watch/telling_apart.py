@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -127,19 +127,15 @@ def _order(source: StudyFile, canary: Canary, first: str, second: str) -> list[i
     everything = range(len(canary.pool))
     if not source.files.responses.exists():
         return list(everything)
-    asked = scan(source).filter(pl.col("model").cast(pl.String).is_in([first, second]))
-    frame = asked.select("item", "variant", "model", "label").collect()
-    seen: dict[tuple[str, str], dict[str, Counter[str]]] = {}
-    for item, variant, model, label in frame.iter_rows():
-        counts = seen.setdefault((str(item), str(variant)), {}).setdefault(str(model), Counter())
-        counts[NO_LABEL if label is None else str(label)] += 1
-
-    def alike(at: int) -> bool:
-        item, variant, _ = canary.pool[at]
-        known = seen.get((item, variant), {})
-        return len({counts.most_common(1)[0][0] for counts in known.values()}) < 2
-
-    return sorted(everything, key=alike)
+    place, text = (
+        ["item", "variant"],
+        pl.selectors.by_name("item", "variant", "model", "label").cast(pl.String),
+    )
+    asked = scan(source).select(text).filter(pl.col("model").is_in([first, second]))
+    modal = pl.col("label").fill_null(NO_LABEL).mode().sort().first()
+    labels = asked.group_by([*place, "model"]).agg(modal).group_by(place).agg(pl.col("label").n_unique())
+    apart = set(labels.filter(pl.col("label") > 1).select(place).collect().iter_rows())
+    return sorted(everything, key=lambda at: canary.pool[at][:2] not in apart)
 
 
 class _Telling:
@@ -201,6 +197,5 @@ def _given(first: Sequence[CanaryAnswer], second: Sequence[CanaryAnswer]) -> tup
     """The answers' labels, and how likely each was to begin as most of them do."""
     begun = Counter(one.response.tokens[0].text for one in (*first, *second) if one.response.tokens)
     token = min(begun, key=lambda text: (-begun[text], text)) if begun else ""
-    sides: Mapping[int, Sequence[CanaryAnswer]] = {0: first, 1: second}
-    here, there = ([Given(one.label, one.logprob(token)) for one in side] for side in sides.values())
+    here, there = ([Given(one.label, one.logprob(token)) for one in side] for side in (first, second))
     return here, there
