@@ -162,6 +162,22 @@ def test_what_the_study_has_is_not_asked_again_by_a_shard(study: Path) -> None:
     assert (status.answered, status.reused) == (CALLS, {})
 
 
+def test_a_shards_errors_give_way_to_the_answers_that_the_study_has(study: Path) -> None:
+    run(study, "1/1")
+    merge(opened(study))
+    shutil.rmtree(study.parent / "shards" / "1-of-1")
+    kept = (study.parent / "responses.db").rename(study.parent / "away.db")
+    FAILING.update({"Text number 3.", "Text number 17."})
+    run(study, "1/1")  # on a machine that has nothing of the study
+    FAILING.clear()
+    kept.rename(study.parent / "responses.db")
+    ASKED.clear()
+    run(study, "1/1", retry_errors=True)
+    assert ASKED == []
+    status = opened(study).status()
+    assert (status.errors, status.answered) == (0, CALLS)
+
+
 def test_a_run_of_the_whole_study_asks_what_shards_have_not(study: Path) -> None:
     run(study, "1/2")
     half = opened(study).status().answered

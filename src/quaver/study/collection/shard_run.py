@@ -97,7 +97,7 @@ def _take_over(study: StudyFile, store: Store) -> None:
         return
 
     def stored(keys: Sequence[bytes]) -> Mapping[bytes, Response]:
-        return store.answered(keys)
+        return store.answered(keys, errors=False)  # an error here gives way to an answer there
 
     def requests(model: str) -> Iterator[Request]:
         return study.plan.requests(model, stored)
