@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from quaver.agreement.coefficient import Ratings, coefficient
 from quaver.agreement.stratified_alpha import rarest_labels
-from quaver.core.records import Level
+from quaver.core.records import OF_SETS, Level
 from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import over_strata
@@ -136,13 +136,17 @@ def agreement_weights(size: int, level: Level, values: Floats | None = None) -> 
     """How far each pair of labels counts as agreement: 1 on the diagonal.
 
     Nominal: identity. Ordinal: 1 − C(|k − l| + 1, 2) / C(q, 2). Interval: 1 − ((v_k − v_l) / range)².
-    Ratio: 1 − ((v_k − v_l) / (v_k + v_l))², relative to the largest. Source: Gwet (2014), ch. 3.
+    Ratio: 1 − ((v_k − v_l) / (v_k + v_l))², relative to the largest. Sets of labels: 1 − their distance.
+    Source: Gwet (2014), ch. 3.
 
     >>> agreement_weights(3, "ordinal")[0].round(3).tolist()
     [1.0, 0.667, 0.0]
     """
     if level == "nominal" or size < 2:
         return np.eye(size)
+    if level in OF_SETS:
+        assert values is not None
+        return np.asarray(1 - values)
     if level == "ordinal":
         apart = np.abs(np.arange(size)[:, None] - np.arange(size))
         loss = apart * (apart + 1) / 2.0

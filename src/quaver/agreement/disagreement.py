@@ -7,7 +7,8 @@ With n_uv ratings of value v in unit u and m_u = Σ_v n_uv (units with m_u < 2 d
 * E = Σ_vk N_v N_k δ²(v, k), n (n − 1) times the expected one.
 
 Nominal and interval differences need no sum over pairs of values (the second is a variance); ordinal
-ones are interval ones between midranks, which depend on the weights; ratio ones need the pairs.
+ones are interval ones between midranks, which depend on the weights; ratio ones need the pairs, and so do
+those of sets of labels, whose Jaccard or MASI distance stands for δ².
 Source: Krippendorff (2019), Content Analysis, 4th ed., ch. 12; Krippendorff (2011), Computing alpha.
 """
 
@@ -15,14 +16,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import get_args
 
 import numpy as np
 
-from quaver.core.records import LabelSet, Level
+from quaver.agreement.set_distance import set_distances
+from quaver.core.records import OF_SETS, LabelSet, Level
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats
 
 REFERENCE = "Krippendorff (2019), Content Analysis, 4th ed., ch. 12"
+
+_OF_PAIRS = OF_SETS | {"ratio"}
+"""The levels whose differences need each pair of values."""
 
 _ENTRIES = 2**22
 _MANY = 100
@@ -30,7 +36,7 @@ _MANY = 100
 
 
 def scale(labels: Sequence[str], level: Level, label_set: LabelSet | None = None) -> Floats | None:
-    """The numbers of the labels on an interval or ratio scale; None where the level needs none.
+    """The numbers of the labels on an interval or ratio scale; of sets, their distances; else None.
 
     Args:
         labels: The labels in order.
@@ -44,13 +50,15 @@ def scale(labels: Sequence[str], level: Level, label_set: LabelSet | None = None
     >>> scale(("1", "2.5"), "interval")
     array([1. , 2.5])
     """
-    if level not in ("nominal", "ordinal", "interval", "ratio"):
+    if level not in get_args(Level):
         raise MeasureError(
             "unknown level of measurement",
             where="level",
-            expected="nominal, ordinal, interval or ratio",
+            expected=f"one of {', '.join(get_args(Level))}",
             found=repr(level),
         )
+    if level in OF_SETS:
+        return set_distances(labels, level)
     if level == "nominal":
         return None
     if label_set is not None:
@@ -92,7 +100,7 @@ class Disagreement:
     Args:
         counts: n_uv, shape (items, strata, values), the values in order.
         level: Level of measurement.
-        values: Each value's number, for interval and ratio.
+        values: Each value's number, for interval and ratio; of sets, the distance of each two values.
     """
 
     def __init__(self, counts: Floats, level: Level = "nominal", values: Floats | None = None) -> None:
@@ -104,7 +112,7 @@ class Disagreement:
         self._share = np.where(pairable, 1 / np.maximum(m - 1, 1), 0.0)
         self._level = level
         # Centred, so that a variance of large numbers keeps its digits.
-        self._values = values if values is None or level == "ratio" else values - values.mean()
+        self._values = values if values is None or level in _OF_PAIRS else values - values.mean()
         self.strata = counts.shape[1]
 
     @property
@@ -125,8 +133,8 @@ class Disagreement:
         if self._level == "ordinal":
             ranks = self._midranks(np.ones((1, self._counts.shape[0])), stratum)[0][given]
             return float(np.ptp(ranks) ** 2)
-        if self._level == "ratio":
-            return float(self._ratios()[np.ix_(given, given)].max())
+        if self._level in _OF_PAIRS:
+            return float(self._apart[np.ix_(given, given)].max())
         return 1.0 if self._values is None else float(np.ptp(self._values[given]) ** 2)
 
     @cached_property
@@ -174,10 +182,14 @@ class Disagreement:
             assert self._values is not None
             first, second = n @ self._values, n @ self._values**2
             return np.asarray(2 * (self._m * second - first**2) * share)
-        return np.asarray(((n @ self._ratios()) * n).sum(2) * share)
+        return np.asarray(((n @ self._apart) * n).sum(2) * share)
 
-    def _ratios(self) -> Floats:
+    @cached_property
+    def _apart(self) -> Floats:
+        """δ² of each two values, of ratios and of sets."""
         assert self._values is not None
+        if self._level in OF_SETS:
+            return self._values
         total = self._values[:, None] + self._values
         return np.asarray(((self._values[:, None] - self._values) / np.where(total == 0, 1, total)) ** 2)
 
@@ -232,7 +244,7 @@ class Disagreement:
         if self._level == "interval":
             assert self._values is not None
             return np.asarray(2 * (n * (totals @ self._values**2) - (totals @ self._values) ** 2))
-        return np.asarray(((totals @ self._ratios()) * totals).sum(2))
+        return np.asarray(((totals @ self._apart) * totals).sum(2))
 
     def _ordinal(self, weights: Floats, stratum: int) -> tuple[Floats, Floats, Floats]:
         counts, m, share = self._counts[:, stratum], self._m[:, stratum], self._share[:, stratum]
@@ -258,7 +270,7 @@ class Disagreement:
     def _spread(self, n: Floats) -> Floats | float:
         if self._level == "ordinal":
             return np.asarray(np.maximum(n, 1) ** 2)
-        if self._values is None or self._level == "ratio" or not self._values.size:
+        if self._values is None or self._level in _OF_PAIRS or not self._values.size:
             return 1.0
         return float(max(np.ptp(self._values) ** 2, np.finfo(float).tiny))
 

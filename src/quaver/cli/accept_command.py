@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quaver.cli.console import JsonOption, print_json, say, screen, table
-from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
+from quaver.cli.study_options import HERE, FieldOption, FunctionOption, StudyArgument, open_study
 from quaver.core.number_format import percent, promised
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def command(
     evaluator: str | None = None,
     out: Path | None = None,
     as_json: JsonOption = False,
+    field: FieldOption = None,
     function: FunctionOption = None,
 ) -> None:
     """Say which labels may be accepted, and which need a person.
@@ -43,7 +44,7 @@ def command(
       quaver accept study.yaml --error 0.1 --by label
       quaver accept study.yaml --score confidence --out by-confidence.csv
     """
-    opened = open_study(study, function)
+    opened = open_study(study, function, field=field)
     found = opened.gold.accept(
         error=error,
         confidence_level=confidence,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quaver.cli.console import JsonOption, print_json, printer, say, screen, table
-from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
+from quaver.cli.study_options import HERE, FieldOption, FunctionOption, StudyArgument, open_study
 from quaver.core.number_format import percent, rounded
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def command(
     replications: Annotated[int | None, typer.Option(min=1)] = None,
     exact: bool = False,
     as_json: JsonOption = False,
+    field: FieldOption = None,
     function: FunctionOption = None,
 ) -> None:
     """Check intervals and tests on simulated studies like yours.
@@ -38,7 +39,7 @@ def command(
     """
     from quaver.design.items.near_duplicates import NEAR_DUPLICATES
 
-    opened = open_study(study, function)
+    opened = open_study(study, function, field=field)
     found = opened.certify(replications=replications, exact=exact)
     if as_json:
         print_json({"undeclared": found.undeclared, **found.certificate.document()})

@@ -10,7 +10,7 @@ from typing_extensions import Unpack
 
 from quaver.cli.console import JsonOption, print_json, say, screen
 from quaver.cli.label_file_options import with_options
-from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
+from quaver.cli.study_options import HERE, FieldOption, FunctionOption, StudyArgument, open_study
 from quaver.errors import QuaverError
 from quaver.study.gold_sample.gold_options import GoldOptions
 
@@ -36,6 +36,7 @@ def command(
     adjudicate: Annotated[str | None, typer.Option(metavar="NAME")] = None,
     rule: str | None = None,
     as_json: JsonOption = False,
+    field: FieldOption = None,
     function: FunctionOption = None,
     **options: Unpack[GoldOptions],
 ) -> None:
@@ -67,7 +68,7 @@ def command(
       quaver gold study.yaml --more 100
       quaver gold study.yaml --take hard.csv --apart "hardest items"
     """
-    gold = open_study(study, function).gold
+    gold = open_study(study, function, field=field).gold
     draws = forecast or any(value is not None for value in (*options.values(), seed))
     settles = adjudicate is not None or rule is not None
     _check_one(draws, sheets, bool(take), known, settles)

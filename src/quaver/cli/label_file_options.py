@@ -19,7 +19,10 @@ Level = Literal["nominal", "ordinal", "interval", "ratio"]
 """Level of measurement."""
 
 
-LevelOption = Annotated[Level, typer.Option(help="Level of measurement.")]
+LevelOption = Annotated[
+    Level,
+    typer.Option(help="Level of measurement; jaccard or masi for cells such as a;b."),
+]
 UnlabelledOption = Annotated[
     list[str] | None, typer.Option(help="A cell that means “no label”, such as N/A. May be repeated.")
 ]

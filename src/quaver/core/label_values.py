@@ -6,7 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from quaver.core.number_format import composed
 from quaver.core.records import Status
@@ -42,6 +42,34 @@ class Decision:
     role: str
     column: str
     why: str
+
+
+NO_LABELS: Final = "[]"
+"""The set without a label, as a label: none of them applies."""
+
+SEPARATOR: Final = ";"
+"""What stands between the labels of a set."""
+
+
+def labels_in(text: str) -> tuple[str, ...]:
+    """The labels of a set, each once, in their order; a label without a separator is a set of one.
+
+    >>> labels_in("food; service"), labels_in("food"), labels_in("[]")
+    (('food', 'service'), ('food',), ())
+    """
+    if text.strip() == NO_LABELS:
+        return ()
+    return tuple(dict.fromkeys(one.strip() for one in text.split(SEPARATOR) if one.strip()))
+
+
+def set_of(labels: Iterable[str], codes: Sequence[str]) -> str:
+    """The set of some labels as a label: each once, in the label set's order.
+
+    >>> set_of(["tax", "war", "tax"], ["war", "tax"]), set_of([], ["war", "tax"])
+    ('war;tax', '[]')
+    """
+    given = set(labels)
+    return SEPARATOR.join(code for code in codes if code in given) or NO_LABELS
 
 
 class LabelCells:

@@ -14,8 +14,15 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from quaver.errors import SpecError
 
-Level = Literal["nominal", "ordinal", "interval", "ratio"]
-"""Level of measurement of a label set (Stevens 1946), as Krippendorff's alpha distinguishes them."""
+Level = Literal["nominal", "ordinal", "interval", "ratio", "jaccard", "masi"]
+"""Level of measurement of a label set (Stevens 1946), as Krippendorff's alpha distinguishes them; of labels
+that are sets (``food; service``), the distance of two sets."""
+
+UNORDERED: Final[frozenset[Level]] = frozenset(["nominal", "jaccard", "masi"])
+"""The levels at which labels have no order."""
+
+OF_SETS: Final[frozenset[Level]] = frozenset(["jaccard", "masi"])
+"""The levels at which labels are sets."""
 
 Status = Literal["error", "empty", "refused", "ambiguous", "no_label", "valid"]
 """The status of an answer: the first of these that applies."""
@@ -79,16 +86,20 @@ class TaskField:
         name: Its key in the JSON object that the model writes, and its value in the column ``field``.
         labels: Its label set.
         definition: What it is about, or an empty string.
+        several: Whether several of the labels may apply, so that a value is a set of them. The label set's
+            level is then the distance of two sets.
     """
 
     name: str
     labels: LabelSet
     definition: str = ""
+    several: bool = False
 
     def of(self, variant: Variant) -> Variant:
         """A variant as it asks for this field alone, which is what an evaluator reads."""
         answers = {label.code: label.name for label in self.labels.labels}
-        return replace(variant, answers=answers, label_field=self.name)
+        output: Literal["labels", "label", "score"] = "labels" if self.several else variant.output
+        return replace(variant, answers=answers, label_field=self.name, output=output)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +171,8 @@ class Variant:
         answers: What the model should write for each label, by label code, in the order in which the
             prompt shows the labels.
         explains: Whether the prompt also asks for an explanation.
-        output: What the prompt asks for: one label, or a score from 0 to 1 for each.
+        output: What the prompt asks for: one label, or a score from 0 to 1 for each; of a field of which
+            several labels may apply, all that do.
         score_of: The code of the label whose probability the prompt asks for, if it asks for one score
             only; otherwise empty.
         max_tokens: The limit on its answers, if it differs from the decoding's.
@@ -184,7 +196,7 @@ class Variant:
     postfix: str
     answers: Mapping[str, str]
     explains: bool = False
-    output: Literal["label", "score"] = "label"
+    output: Literal["labels", "label", "score"] = "label"
     score_of: str = ""
     max_tokens: int | None = None
     definitions: Mapping[str, str] = field(default_factory=dict)

@@ -57,7 +57,7 @@ def alternative_annotator(
     *,
     coders: str | Sequence[str] = ("gold",),
     epsilon: float = 0.2,
-    level: Literal["nominal", "ordinal", "interval", "ratio"] | None = None,
+    level: Literal["nominal", "ordinal", "interval", "ratio", "jaccard", "masi"] | None = None,
     probability: str | None = None,
     missing: Literal["wrong", "drop"] = "wrong",
     labels: LabelSet | None = None,
@@ -106,7 +106,7 @@ def coder_agreement(
     annotations: Frame,
     *,
     coders: str | Sequence[str] = ("gold",),
-    level: Literal["nominal", "ordinal", "interval", "ratio"] | None = None,
+    level: Literal["nominal", "ordinal", "interval", "ratio", "jaccard", "masi"] | None = None,
     probability: str | None = None,
     labels: LabelSet | None = None,
     by: Sequence[str] = (),
@@ -363,7 +363,7 @@ def generalizability(
     repeats: int = 1,
     models: int = 1,
     target: float = 0.8,
-    level: Literal["nominal", "ordinal", "interval", "ratio"] | None = None,
+    level: Literal["nominal", "ordinal", "interval", "ratio", "jaccard", "masi"] | None = None,
     missing: Literal["drop", "category"] = "drop",
     labels: LabelSet | None = None,
     by: Sequence[str] = (),
@@ -379,7 +379,7 @@ def generalizability(
 def inter_model(
     annotations: Frame,
     *,
-    level: Literal["nominal", "ordinal", "interval", "ratio"] | None = None,
+    level: Literal["nominal", "ordinal", "interval", "ratio", "jaccard", "masi"] | None = None,
     missing: Literal["drop", "category"] = "drop",
     labels: LabelSet | None = None,
     by: Sequence[str] = (),
@@ -395,7 +395,7 @@ def inter_model(
 def inter_pss(
     annotations: Frame,
     *,
-    level: Literal["nominal", "ordinal", "interval", "ratio"] | None = None,
+    level: Literal["nominal", "ordinal", "interval", "ratio", "jaccard", "masi"] | None = None,
     missing: Literal["drop", "category"] = "drop",
     view: Literal["original", "filtered", "balanced", "matched"] = "original",
     across: str | None = None,
@@ -414,7 +414,7 @@ def inter_pss(
 def inter_pss_subsamples(
     annotations: Frame,
     *,
-    level: Literal["nominal", "ordinal", "interval", "ratio"] | None = None,
+    level: Literal["nominal", "ordinal", "interval", "ratio", "jaccard", "masi"] | None = None,
     missing: Literal["drop", "category"] = "drop",
     shares: Sequence[float] = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75),
     labels: LabelSet | None = None,
@@ -431,7 +431,7 @@ def inter_pss_subsamples(
 def intra_pss(
     annotations: Frame,
     *,
-    level: Literal["nominal", "ordinal", "interval", "ratio"] | None = None,
+    level: Literal["nominal", "ordinal", "interval", "ratio", "jaccard", "masi"] | None = None,
     missing: Literal["drop", "category"] = "drop",
     view: Literal["original", "filtered", "balanced", "matched"] = "original",
     across: str | None = None,
@@ -450,7 +450,7 @@ def intra_pss(
 def intra_pss_adjacent(
     annotations: Frame,
     *,
-    level: Literal["nominal", "ordinal", "interval", "ratio"] | None = None,
+    level: Literal["nominal", "ordinal", "interval", "ratio", "jaccard", "masi"] | None = None,
     missing: Literal["drop", "category"] = "drop",
     resample: Literal["items", "rows"] = "items",
     labels: LabelSet | None = None,
@@ -467,7 +467,7 @@ def intra_pss_adjacent(
 def intra_pss_cumulative(
     annotations: Frame,
     *,
-    level: Literal["nominal", "ordinal", "interval", "ratio"] | None = None,
+    level: Literal["nominal", "ordinal", "interval", "ratio", "jaccard", "masi"] | None = None,
     missing: Literal["drop", "category"] = "drop",
     tolerance: float = 0.01,
     resample: Literal["items", "rows"] = "items",
@@ -485,7 +485,7 @@ def intra_pss_cumulative(
 def intra_pss_subsamples(
     annotations: Frame,
     *,
-    level: Literal["nominal", "ordinal", "interval", "ratio"] | None = None,
+    level: Literal["nominal", "ordinal", "interval", "ratio", "jaccard", "masi"] | None = None,
     missing: Literal["drop", "category"] = "drop",
     shares: Sequence[float] = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75),
     labels: LabelSet | None = None,
@@ -593,7 +593,7 @@ def mode_frequency(
 def original_agreement(
     annotations: Frame,
     *,
-    level: Literal["nominal", "ordinal", "interval", "ratio"] | None = None,
+    level: Literal["nominal", "ordinal", "interval", "ratio", "jaccard", "masi"] | None = None,
     missing: Literal["drop", "category"] = "drop",
     original: str | None = None,
     labels: LabelSet | None = None,
@@ -624,7 +624,7 @@ def output_uncertainty(
 def paraphrase_stability(
     annotations: Frame,
     *,
-    level: Literal["nominal", "ordinal", "interval", "ratio"] | None = None,
+    level: Literal["nominal", "ordinal", "interval", "ratio", "jaccard", "masi"] | None = None,
     missing: Literal["drop", "category"] = "drop",
     labels: LabelSet | None = None,
     by: Sequence[str] = (),
@@ -655,7 +655,7 @@ def partiality(
 def pooled_pss(
     annotations: Frame,
     *,
-    level: Literal["nominal", "ordinal", "interval", "ratio"] | None = None,
+    level: Literal["nominal", "ordinal", "interval", "ratio", "jaccard", "masi"] | None = None,
     missing: Literal["drop", "category"] = "drop",
     labels: LabelSet | None = None,
     by: Sequence[str] = (),

@@ -167,6 +167,24 @@ def test_exported_calls_have_columns_for_each_field(study: Study, tmp_path: Path
     assert table["json_field.stance.correct"].to_list() == [False, False]
 
 
+def test_a_field_has_a_gold_sample_of_its_own(tmp_path: Path) -> None:
+    asked = _asked()
+    asked["task"]["fields"] = {"tone": {"labels": ["pos", "neg"]}, "stance": {"labels": list("12")}}
+    said = json.dumps({"tone": "pos", "stance": "1"})
+    opened = {"folder": tmp_path, "functions": {"m": lambda text, prompt: said}}
+    Study.open(asked, **opened).run()
+    tone = Study.open(asked, **opened, field="tone")
+    tone.gold.draw(n=10, coders=["ada"], form="csv", design="simple")
+    (sheet,) = (tmp_path / "fields" / "tone").rglob("*ada.csv")
+    rows = pl.read_csv(sheet, infer_schema=False)
+    labelled = rows.with_columns(pl.lit("neg").alias("label"))
+    labelled.write_csv(sheet)
+    tone.gold.take(sheet)
+    golds = [Study.open(asked, **opened, field=name).annotations()["gold"] for name in ("tone", "stance")]
+    assert [one.drop_nulls().len() for one in golds] == [20, 0]
+    assert Study.open(asked, **opened).annotations().height == 160
+
+
 def test_the_prompt_names_fields_labels_and_definitions(study: Study) -> None:
     question = study.source.lock()["variants"][0]["example"][-1][1]
     assert '- "tone": One of "positive", "negative", "neutral".\n  - "positive": Sounds positive.' in question

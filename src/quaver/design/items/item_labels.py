@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 from quaver.core.column_names import column_of
-from quaver.core.label_values import LabelCells, outside_label_set
+from quaver.core.label_values import LabelCells, labels_in, outside_label_set, set_of
 from quaver.core.number_format import text_of
 from quaver.core.records import Item, LabelSet
 from quaver.design.items.answer_options import options_of
@@ -32,7 +32,7 @@ def with_labels(
     found = list(items)
     for name, one in spec.task.fields.items():
         labels, own = one.field(name).labels, ("task", "fields", name)
-        golds = gold_labels(items, one.gold, labels, columns, source, own, loc)
+        golds = gold_labels(items, one.gold, labels, columns, source, own, loc, several=one.several)
         found = [
             item if code is None else replace(item, golds={**item.golds, name: code})
             for item, code in zip(found, golds, strict=True)
@@ -72,6 +72,8 @@ def gold_labels(
     source: Positions,
     loc: tuple[str, ...],
     place: tuple[str, ...],
+    *,
+    several: bool = False,
 ) -> list[str | None]:
     """The label of each item in the column of gold, which ``loc`` names; the items stand at ``place``."""
     if gold is None or gold.column is None:
@@ -85,7 +87,7 @@ def gold_labels(
         cell = item.fields.get(column)
         label = known.get(cell) if type(cell) is str else None
         if label is None:
-            label = reader.label(item, number, column, "the gold label")
+            label = reader.label(item, number, column, "the gold label", several=several)
             if type(cell) is str and not reader.has_options:
                 known[cell] = label
         found.append(label or None)
@@ -156,12 +158,20 @@ class _Labels:
         """Whether items have options of their own."""
         return bool(self._options.options)
 
-    def label(self, item: Item, number: int, column: str, what: str) -> str:
-        """The code of the label in an item's cell; empty where it has none."""
+    def label(self, item: Item, number: int, column: str, what: str, *, several: bool = False) -> str:
+        """The code of the label in an item's cell, or the set of several; empty where it has none."""
         where = f"{place_of(item.fields, number, self._source, self._loc)}: {column}"
         text = text_of(item.fields.get(column), where)
         if not text:
             return ""
+        if several:
+            given = labels_in(text)
+            found = [self._cells.read(one) for one in given]
+            strange = [one for one, known in zip(given, found, strict=True) if known is None]
+            if strange:
+                fix = "add the label, or map the text; labels of one cell have ; between them, and [] is none"
+                raise outside_label_set(f"{what} of item {item.id}", where, strange, self._known, fix)
+            return set_of((known.label for known in found if known and known.label), self._codes)
         read = self._cells.read(text)
         if read is not None:
             return read.label or ""

@@ -45,7 +45,9 @@ def _filled(template: str, shown: Mapping[str, str]) -> str:
 
 def _room(field: TaskField) -> int:
     """Tokens that a field's name and value may take (a character is at most about a token)."""
-    return _ROOM_FOR_FIELD + len(field.name) + max(len(label.name) for label in field.labels.labels)
+    sizes = [len(label.name) for label in field.labels.labels]
+    value = sum(sizes) + _ROOM_FOR_FIELD * len(sizes) if field.several else max(sizes)
+    return _ROOM_FOR_FIELD + len(field.name) + value
 
 
 def fields_in_words(fields: Sequence[TaskField]) -> str:
@@ -60,7 +62,12 @@ def fields_in_words(fields: Sequence[TaskField]) -> str:
     lines = []
     for field in fields:
         names = ", ".join(json.dumps(label.name, ensure_ascii=False) for label in field.labels.labels)
-        about = [" ".join(field.definition.split()), f"One of {names}."]
+        asked = (
+            f"A list of those that apply, of {names}; [] if none does."
+            if field.several
+            else f"One of {names}."
+        )
+        about = [" ".join(field.definition.split()), asked]
         lines.append(f"- {json.dumps(field.name, ensure_ascii=False)}: {' '.join(filter(None, about))}")
         lines += [
             f"  - {json.dumps(label.name, ensure_ascii=False)}: {' '.join(label.definition.split())}"
@@ -83,4 +90,6 @@ def schema_of_fields(fields: Sequence[TaskField]) -> dict[str, Any]:
 
 def _property(field: TaskField) -> dict[str, Any]:
     found: dict[str, Any] = {"type": "string", "enum": [label.name for label in field.labels.labels]}
+    if field.several:
+        found = {"type": "array", "items": found, "maxItems": len(field.labels.labels)}
     return found | ({"description": field.definition} if field.definition.strip() else {})

@@ -87,7 +87,9 @@ class LabelSpec(Part):
 class LabelledSpec(Part):
     """What has a label set: a task, or one of its fields."""
 
-    level: Level = Field("nominal", description="nominal, ordinal, interval or ratio.")
+    level: Level = Field(
+        "nominal", description="nominal, ordinal, interval or ratio; jaccard or masi for sets, as in a;b."
+    )
     labels: tuple[LabelSpec, ...] = Field(
         description="The label set, in order.",
         examples=[["positive", "negative", {"code": "neither", "definition": "Neither or both."}]],

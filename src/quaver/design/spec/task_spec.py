@@ -8,8 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, field_validator, model_validator
 
 from quaver.core.column_names import column_of
+from quaver.core.label_values import NO_LABELS, SEPARATOR
 from quaver.core.number_format import composed
-from quaver.core.records import Codebook, LabelSet, TaskField
+from quaver.core.records import OF_SETS, Codebook, LabelSet, TaskField
 from quaver.core.registry import Kind
 from quaver.design.spec.items_spec import GoldSpec
 from quaver.design.spec.labels_spec import LabelledSpec
@@ -20,12 +21,29 @@ class FieldSpec(LabelledSpec):
     """One field of answers that are JSON objects: a variable of the codebook."""
 
     definition: str = Field("", description="What the field is about; the prompt shows it.")
+    several: bool = Field(
+        False, description="Whether several labels may apply: a cell of gold then holds them with ; between."
+    )
     gold: GoldSpec | None = Field(None, description="The column of its true labels, or column and map.")
 
     def field(self, name: str) -> TaskField:
         """The record that the stages use."""
-        labels = LabelSet(tuple(label.label() for label in self.labels), self.level)
-        return TaskField(name, labels, self.definition)
+        level = "jaccard" if self.several and self.level not in OF_SETS else self.level
+        labels = LabelSet(tuple(label.label() for label in self.labels), level)
+        return TaskField(name, labels, self.definition, self.several)
+
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> FieldSpec:
+        if self.several != (self.level in OF_SETS) and self.level != "nominal":
+            expected = "jaccard or masi" if self.several else "nominal, ordinal, interval or ratio"
+            raise PlacedError(
+                "this level does not fit `several`", "level", expected=expected, found=self.level
+            )
+        for at, label in enumerate(self.labels if self.several else ()):
+            if SEPARATOR in label.code or label.code == NO_LABELS:
+                problem = f"a label of which several may apply has no {SEPARATOR!r} in its code"
+                raise PlacedError(problem, "labels", at, found=label.code)
+        return self
 
     @model_validator(mode="after")
     def _has_column(self) -> FieldSpec:

@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from quaver.core.records import NO_LABEL, Estimate
+from quaver.agreement.set_distance import members
+from quaver.core.records import NO_LABEL, OF_SETS, Estimate
 from quaver.core.rows import Presentation
 from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
+from quaver.estimation.encoding import label_counts
 from quaver.estimation.intervals import ends_of, mean_within, of_mean
 from quaver.estimation.means import differing, none_goes_far, share_of
 from quaver.estimation.reading import Judged, Reading, judge, treatment
@@ -51,7 +53,8 @@ def f1(reading: Reading, *, missing: Missing) -> Iterator[Estimate]:
     """F1 of the labels against the gold labels: macro, micro, and of each label.
 
     F1 = 2·TP / (2·TP + FP + FN) of a label, over all answers of a cell. ``f1_macro`` is the mean of the
-    labels' F1 over the labels that occur, as gold label or as answer (others have none); ``f1_micro``
+    labels' F1 over the labels that occur, as gold label or as answer (others have none), of labels that are
+    sets over the labels in them; ``f1_micro``
     sums TP, FP and FN over labels first: with every answer labelled it is accuracy. A label that occurs
     and is never right has F1 = 0. Undefined where no item has a gold label or nothing was answered.
     Intervals resample items.
@@ -171,19 +174,22 @@ def _by_label(cell: Cell, judged: Judged, said: Statistic, of: int) -> Iterator[
     if judged.reason:
         yield said
         return
-    counts = confusion(cell, judged)
-    for at, label in enumerate(cell.labels):
+    labels, counts = confusion(cell, judged)
+    for at, label in enumerate(labels):
         _, given, gold = counts[:, at].sum(0).tolist()
         details = {"given": int(given), "gold": int(gold)}
         here = replace(said, where={"label": label}, details=details)
         yield share_of(cell, counts[:, at, 0], counts[:, at, of], here)
 
 
-def confusion(cell: Cell, judged: Judged) -> Floats:
-    """True positives, answers and gold labels by item and label, shape (items, labels, 3).
+def confusion(cell: Cell, judged: Judged) -> tuple[Sequence[str], Floats]:
+    """The labels, and true positives, answers and gold labels by item and label, shape (items, labels, 3).
 
-    The answers that `judge` counts; FP = answers − TP, FN = gold labels − TP.
+    The answers that `judge` counts; FP = answers − TP, FN = gold labels − TP. Where labels are sets, each
+    label of a set counts by itself, so that an answer may be right about one and wrong about another.
     """
+    if cell.label_set is not None and cell.label_set.level in OF_SETS:
+        return _of_sets(cell, judged)
     shape = (len(cell.items), len(cell.labels))
     size = shape[0] * shape[1]
     item = np.broadcast_to(np.arange(shape[0])[:, None, None], cell.codes.shape)
@@ -193,7 +199,16 @@ def confusion(cell: Cell, judged: Judged) -> Floats:
     answer = item * shape[1] + cell.codes
     parts = [truth[judged.right], answer[given], truth[judged.asked]]
     counts = [np.bincount(part, minlength=size).reshape(shape) for part in parts]
-    return np.stack(counts, 2).astype(np.float64)
+    return cell.labels, np.stack(counts, 2).astype(np.float64)
+
+
+def _of_sets(cell: Cell, judged: Judged) -> tuple[Sequence[str], Floats]:
+    labels, held = members(cell.labels)
+    gold = held[np.zeros(len(cell.items), np.int64) if cell.gold is None else cell.gold]  # items × labels
+    given = label_counts(np.where(judged.asked, cell.codes, -1).reshape(len(cell.items), -1), len(held))
+    answers = given @ held
+    asked = judged.asked.sum((1, 2))[:, None] * gold
+    return labels, np.stack([answers * gold, answers, asked], 2)
 
 
 def f1_statistic(counts: Floats) -> Weighted:
@@ -240,7 +255,7 @@ def _f1(found: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Iterato
         yield replace(found, part="_macro")
         yield replace(found, part="_micro")
         return
-    counts, labels = confusion(cell, judged), cell.labels
+    labels, counts = confusion(cell, judged)
     if apart:
         counts, labels = _with_unanswered(counts, cell, judged), (*labels, NO_LABEL)
     sums = counts.sum(0)
@@ -248,7 +263,8 @@ def _f1(found: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Iterato
     own = np.where(asked > 0, right / np.maximum(asked, 1), np.nan)
     found = replace(found, under=f1_statistic(counts), ends=(0.0, 1.0), spread=mean_within)
     having = [cell.units.touched(counts[:, code, 2] > 0) for code in range(len(labels))]
-    counting = [both > 0 or code in cell.expected for code, both in enumerate(sums[:, 1:].sum(1))]
+    expected = cell.expected if labels is cell.labels else ()
+    counting = [both > 0 or code in expected for code, both in enumerate(sums[:, 1:].sum(1))]
     occurring = [units for units, counts_here in zip(having, counting, strict=True) if counts_here]
     rarest = min(occurring[:-1] or occurring) if apart else min(occurring)
     plain = replace(found, differing=differing(own, cell.units))

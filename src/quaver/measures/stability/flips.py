@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from quaver.agreement.disagreement import scale
-from quaver.core.records import Estimate, LabelSet
+from quaver.core.records import UNORDERED, Estimate, LabelSet
 from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.gathered import frame_of
@@ -226,7 +226,7 @@ def _wrong(answers: pl.DataFrame, labels: LabelSet, groups: ItemGroups) -> _Grou
 def _bias(labels: LabelSet, given: Floats, gold: Floats, units: Units) -> Statistic:
     """How much higher than the gold labels the labels are, in standard deviations of the gold labels."""
     said = Statistic(part="gold_bias", method=_BIAS, n=units.count)
-    if labels.level == "nominal":
+    if labels.level in UNORDERED:
         return replace(said, reason="labels without an order")
     values = scale(labels.codes, labels.level, labels)
     at = np.arange(len(labels.codes), dtype=np.float64) if values is None else values

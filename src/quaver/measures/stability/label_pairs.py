@@ -19,7 +19,7 @@ from quaver.agreement.stratified_alpha import (
     spread_over,
     stray_labels,
 )
-from quaver.core.records import Estimate, LabelSet, Level
+from quaver.core.records import OF_SETS, Estimate, LabelSet, Level
 from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.cells import Missing
 from quaver.estimation.grouped_items import ItemGroups
@@ -59,8 +59,8 @@ def likeness(labels: LabelSet) -> Floats | None:
     """How alike two labels are, by their level of measurement: 1 − δ² / max δ², shape (labels, labels).
 
     δ is the number of steps between two labels of an ordinal scale, the difference of two values, or for a
-    ratio scale (a − b) / (a + b); a label without a value has its place. None for nominal
-    labels, which are the same or not.
+    ratio scale (a − b) / (a + b); a label without a value has its place. Of labels that are sets it is
+    1 − their distance. None for nominal labels, which are the same or not.
 
     >>> from quaver.core.records import Label
     >>> likeness(LabelSet(tuple(Label(code, code) for code in "123"), "ordinal"))[0].tolist()
@@ -69,6 +69,8 @@ def likeness(labels: LabelSet) -> Floats | None:
     if labels.level == "nominal" or len(labels.codes) < 2:
         return None
     values = scale(labels.codes, labels.level, labels)
+    if labels.level in OF_SETS and values is not None:
+        return np.asarray(1 - values)
     at = np.arange(len(labels.codes), dtype=np.float64) if values is None else values
     apart = at[:, None] - at[None, :]
     if labels.level == "ratio":

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from quaver.agreement.coefficient import label_set_of
-from quaver.core.records import LabelSet
+from quaver.core.records import UNORDERED, LabelSet
 from quaver.correction.regressions import Kind
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.arrangement import UnknownColumn
@@ -191,7 +191,7 @@ def label_numbers(label: str | None, codes: Sequence[str], labels: LabelSet | No
     label_set = labels or label_set_of(codes, "interval") if codes else None
     if label_set is None:
         return np.zeros(0)
-    if label_set.level == "nominal" or (
+    if label_set.level in UNORDERED or (
         labels is None and any(one.value is None for one in label_set.labels)
     ):
         raise MeasureError(

@@ -7,8 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from quaver.core.annotations import Reading
+from quaver.core.label_values import labels_in, set_of
 from quaver.core.number_format import composed
 from quaver.core.records import LabelSet, Variant
 from quaver.score.parsing.evaluator import Answer, Reader, ambiguous, no_label, valid
@@ -41,6 +43,10 @@ class JsonField:
     else. Of several values those that are labels count: one distinct label is valid, several are
     ambiguous. The first 10,000 strings, comments and words of the JSON count.
 
+    Of a task's field of which several labels may apply, the value is a list of labels, a text with ``;``
+    between them, or an object with true for those that apply; the JSON must be whole, and a list with
+    anything else in it is no label.
+
     Args:
         field: The field's name; by default the one that the variant asks for, else ``label``.
     """
@@ -52,6 +58,8 @@ class JsonField:
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
         """Make the reader for one variant's answers."""
         field = fold(composed(self._field or variant.label_field or "label").strip())
+        if variant.output == "labels":
+            return _JsonSetReader(forms_of(labels, variant), field, labels.codes)
         return _JsonFieldReader(forms_of(labels, variant), field)
 
 
@@ -75,6 +83,53 @@ class _JsonFieldReader:
 
     def many(self, answers: Sequence[Answer]) -> list[Reading]:
         return read_where(answers, ["{"], self, _NONE)
+
+
+@dataclass(frozen=True, slots=True)
+class _JsonSetReader:
+    """Reads a field of which several labels may apply."""
+
+    forms: Forms
+    field: str
+    codes: tuple[str, ...]
+
+    def __call__(self, answer: Answer) -> Reading:
+        start = answer.text.find("{")
+        if start < 0:
+            return _NONE
+        try:
+            document, _ = _DECODER.raw_decode(answer.text, start)
+        except (ValueError, RecursionError):
+            return no_label("the JSON cannot be read")
+        known = {fold(composed(name).strip()): value for name, value in document.items()}
+        if self.field not in known:
+            return no_label(f"no field {self.field}")
+        given = _listed(known[self.field])
+        if given is None:
+            return no_label("the field holds no list")
+        found = [self.forms.whole(one) or self.forms.whole(bare(one)) for one in given]
+        if not all(len(codes) == 1 for codes in found):
+            return no_label("the field holds what is no label")
+        return valid(set_of((codes[0] for codes in found), self.codes))
+
+    def many(self, answers: Sequence[Answer]) -> list[Reading]:
+        return read_where(answers, ["{"], self, _NONE)
+
+
+_DECODER = json.JSONDecoder(strict=False)
+
+
+def _listed(value: Any) -> list[str] | None:
+    """The labels that a value lists; None where it is no list of them."""
+    if isinstance(value, dict) and all(isinstance(one, bool) for one in value.values()):
+        return [name for name, applies in value.items() if applies]
+    if isinstance(value, str):
+        return list(labels_in(value))
+    if not isinstance(value, list) or any(
+        one is None or isinstance(one, dict | list | bool) for one in value
+    ):
+        return None
+    return [str(one).strip() for one in value]
 
 
 def _values(text: str, start: int, field: str) -> Iterator[str]:

@@ -14,7 +14,8 @@ import polars as pl
 from quaver.collect.run.ledger import Entry
 from quaver.collect.store.response_store import Store
 from quaver.core.annotations import FIELD
-from quaver.core.records import Codebook, TaskField
+from quaver.core.label_values import labels_in
+from quaver.core.records import Codebook, Label, LabelSet, TaskField
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import lock_document
 from quaver.design.spec import StudySpec, TaskSpec
@@ -79,6 +80,11 @@ class FieldSource(StudySource):
         )
 
     @property
+    def draws_gold(self) -> bool:
+        """Whether gold labels are drawn and taken: of each field by itself."""
+        return self.whole.draws_gold
+
+    @property
     def title(self) -> str:
         """The study's title and the field."""
         return f"{self.whole.title}: {self.field.name}"
@@ -89,10 +95,20 @@ class FieldSource(StudySource):
         whole, name = self.whole.experiment, self.field.name
         return replace(
             whole,
-            labels=self.field.labels,
+            labels=self._labels if self.field.several else self.field.labels,
             items=[replace(item, gold=item.golds.get(name), golds={}) for item in whole.items],
             variants=[self.field.of(variant) for variant in whole.variants],
         )
+
+    @cached_property
+    def _labels(self) -> LabelSet:
+        """Of a field of which several labels may apply: each alone, and the sets that occur."""
+        name, alone = self.field.name, self.field.labels
+        given = {item.golds[name] for item in self.whole.experiment.items if name in item.golds}
+        if self._annotations is not None or self.files.responses.exists():
+            given |= set(self.annotations["label"].cast(pl.String).drop_nulls().unique())
+        more = sorted(given - set(alone.codes), key=lambda one: (len(labels_in(one)), one))
+        return LabelSet((*alone.labels, *(Label(one, one) for one in more)), alone.level)
 
     @property
     def calls(self) -> int:
@@ -144,8 +160,11 @@ def fields_of(study: StudySource, *, answered: bool = True) -> dict[str, StudySo
     labels = study.experiment.labels
     if not isinstance(labels, Codebook):
         return {"": study}
-    frame = annotations_of(study) if answered else None
+    frame = annotations_of(study) if answered else _NOTHING
     return {one.name: FieldSource(study, one.name, frame) for one in labels.fields}
+
+
+_NOTHING = pl.DataFrame(schema={FIELD: pl.String, "label": pl.String})
 
 
 def _field(whole: StudySource, name: str) -> TaskField:
@@ -159,7 +178,7 @@ def _field(whole: StudySource, name: str) -> TaskField:
 def _spec(spec: StudySpec, name: str) -> StudySpec:
     """A study's file with one field as its task, and what is measured of it."""
     asked = spec.task.fields[name]
-    task = TaskSpec(name=name, level=asked.level, labels=asked.labels)
+    task = TaskSpec(name=name, level=asked.field(name).labels.level, labels=asked.labels)
     own = [one for one in spec.measures if one.field is None or name in one.field]
     return spec.model_copy(
         update={

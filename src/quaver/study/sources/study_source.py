@@ -24,7 +24,7 @@ from quaver.study.sources.conclusion_measures import Conclusions
 from quaver.study.sources.study_folder import StudyFolder
 from quaver.study.sources.study_plugins import Annotate, Plugins
 
-Ability = Literal["can_ask", "has_answers", "has_texts", "owns_folder"]
+Ability = Literal["can_ask", "has_answers", "has_texts", "owns_folder", "draws_gold"]
 """What one source can do and another cannot."""
 
 
@@ -57,6 +57,11 @@ _NEEDS: Mapping[str, _Need] = {
         "a study in a folder of its own",
         "use the study that was bundled, or copy the archive as it is",
     ),
+    "draws_gold": _Need(
+        "this is a bundle already, and stays as it was packed",
+        "a study in a folder of its own",
+        "draw and take gold labels in the study that was bundled",
+    ),
 }
 
 
@@ -86,6 +91,11 @@ class StudySource(ABC):
     has_texts: bool = True
     owns_folder: bool = True
     withheld: int = 0
+
+    @property
+    def draws_gold(self) -> bool:
+        """Whether gold labels are drawn and taken here."""
+        return self.owns_folder
 
     @property
     def left_out(self) -> Mapping[str, int]:
