@@ -200,6 +200,8 @@ class _Said:
         against = str(top.details.get("against", "the others"))
         if len(every) == 2 and against.startswith("the mean"):
             (against,) = (self._of(one) for one in every if one is not top)
+        elif not against.startswith("the "):
+            against = f"“{against}”"
         yield self._say("difference", top, self._of(top), against)
 
     def _of(self, one: Estimate) -> str:
