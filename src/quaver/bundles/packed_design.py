@@ -75,7 +75,8 @@ def _study_file(source: Bundle, found: Checked) -> StudySource | None:
         return None
     names = [name for name in _tables(written) if name not in _absent(source, written)]
     written.positions.keep({name: source.folder / Path(name).name for name in names})
-    asked, kept = _plain(written.spec.model_dump(mode="json")), source.lock()["study"]
+    # both by this version's keys, of which a lock of another may lack some that have a default
+    asked, kept = (_plain(one.spec.model_dump(mode="json")) for one in (written, source))
     for name in dict.fromkeys([*asked, *kept]):
         if asked.get(name) != kept.get(name) and "[left out]" not in json.dumps(kept.get(name)):
             found.differing.append(f"{path.name}: {name} differs from what study.lock.json says of it")
