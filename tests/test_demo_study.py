@@ -19,7 +19,7 @@ VOTERS = 3
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
     text = (files("quaver") / "examples" / "votes.yaml").read_text(encoding="utf-8")
-    text = text.replace("sample: 24", f"sample: {VOTERS}").replace("repeats: 6", "repeats: 2")
+    text = text.replace("sample: 24", f"sample: {VOTERS}")
     path = tmp_path_factory.mktemp("votes") / "study.yaml"
     path.write_text(text, encoding="utf-8")
     opened = Study.open(path)

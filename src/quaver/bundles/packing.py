@@ -324,6 +324,7 @@ def _items(study: Study, kept: Collection[str], frame: pl.DataFrame, *, copies: 
             "id": item.id,
             "gold": item.gold,
             "groups": dict(item.groups),
+            "beside": item.beside,
             "fields": {name: value for name, value in item.fields.items() if name in kept} | more,
         }
         for item, more in zip(items, hidden, strict=True)

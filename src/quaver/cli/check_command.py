@@ -62,21 +62,16 @@ def command(
 def _go(prepared: PreparedCheck, path: Path, *, yes: bool) -> None:
     """Show what a check takes, run it, and show what came out."""
     from quaver.study.checking.check import judged
-    from quaver.study.checking.check_design import left_to_ask
 
     rows = [(one.role, one.column, one.why) for one in prepared.taken]
     screen.print(table(("taken for", "what", "why"), rows, f"{path.name}:"))
     screen.print()
-    plan = left_to_ask(prepared.study, pilot=True)
-    _show_plan(prepared, plan)
-    if plan.stored < plan.calls:
-        later = f"To go on later: quaver run {shlex.quote(str(prepared.file.parent))}"
-        agree(prepared.study, plan, yes=yes, later=later)
-        with watching(prepared.study) as watch:
-            outcome = prepared.study.run(watch=watch)
-        show_outcome(outcome, prepared.study)
-        if outcome.ended == "interrupted":
-            raise typer.Exit(130)
+    one, design = prepared.study.experiment, prepared.design
+    forms = f"{len(design.instructions):,} instructions{', labels in 2 orders' * design.reorders}"
+    prompts = f"{design.prompts:,} prompts ({forms})" if design.prompts > 1 else "1 prompt"
+    say(f"{len(one.items):,} texts × {prompts} × {design.repeats:,} times = {one.calls:,} calls.")
+    later = f"To go on later: quaver run {shlex.quote(str(prepared.file.parent))}"
+    ask(prepared.study, "The check", yes=yes, later=later)
     found = judged(prepared)
     say_card(found.verdict, _next(found.verdict, prepared, path))
     screen.print()
@@ -86,6 +81,8 @@ def _go(prepared: PreparedCheck, path: Path, *, yes: bool) -> None:
 
 def _next(card: Card, prepared: PreparedCheck, path: Path) -> str:
     """What to type after a verdict."""
+    from quaver.report.findings.verdict_card import best_of
+
     study = shlex.quote(str(prepared.file.parent))
     label = f"quaver label {shlex.quote(str(path))} --check {study}"
     if card.step in ("run", "ask again"):
@@ -93,7 +90,8 @@ def _next(card: Card, prepared: PreparedCheck, path: Path) -> str:
     if card.step == "add prompts":
         return "the same check with --prompts 20"
     if prepared.design.sample and card.step == "add items":
-        return f"the same check with --n {prepared.table.rows}"
+        needed, rows = best_of(card.recommendations).needed, prepared.table.rows
+        return f"the same check with --n {needed if prepared.design.sample < needed < rows else rows}"
     if card.step in ("label the rest", "keep this prompt"):
         return label
     if card.step in ("label by hand", "label more by hand"):
@@ -103,25 +101,30 @@ def _next(card: Card, prepared: PreparedCheck, path: Path) -> str:
     return f"quaver worst {study}"
 
 
-def _show_plan(prepared: PreparedCheck, plan: Forecast) -> None:
-    """What is asked, what of it is left, and what that takes."""
-    from quaver.study.checking.check_design import spends
+def ask(study: Study, what: str, *, yes: bool, later: str, batch: bool = False) -> str:
+    """Ask what is left of a study, once it is shown and agreed to; how that ended."""
+    from quaver.study.checking.check_design import left_to_ask, spends
 
-    (one,), design = plan.models, prepared.design
-    forms = f"{len(design.instructions):,} instructions{', labels in 2 orders' * design.reorders}"
-    prompts = f"{design.prompts:,} prompts ({forms})" if design.prompts > 1 else "1 prompt"
-    say(f"{plan.items:,} texts × {prompts} × {design.repeats:,} times = {plan.calls:,} calls of {one.model}.")
-    if plan.stored == plan.calls:
-        say("All of them are answered already.")
-        return
-    left = f"{plan.calls - plan.stored:,} are left to ask" if plan.stored else "None is answered yet"
-    cost = "the price is not known" if one.cost is None else f"the price is {one.cost}"
-    cost = f": {cost}" if spends(prepared.study) else ""
+    plan = left_to_ask(study, pilot=True)
+    left = plan.calls - plan.stored
+    if not left:
+        say(f"{what}: all {plan.calls:,} calls are answered already.")
+        return "finished"
+    models = ", ".join(one.model for one in plan.models)
+    costs = ["an unknown price" if one.cost is None else str(one.cost) for one in plan.models]
+    cost = f" for {' and '.join(costs)}" if spends(study) else ""
     time = "" if plan.seconds is None or plan.seconds < 1 else f", in about {duration(plan.seconds)}"
-    say(f"{left}{time}{cost}.")
+    say(f"{what}: {left:,} of {plan.calls:,} calls are left to ask of {models}{cost}{time}.")
+    _agree(study, plan, yes=yes, later=later)
+    with watching(study) as watch:
+        outcome = study.run(watch=watch, batch=batch)
+    show_outcome(outcome, study)
+    if outcome.ended == "interrupted":
+        raise typer.Exit(130)
+    return str(outcome.ended)
 
 
-def agree(study: Study, plan: Forecast, *, yes: bool, later: str) -> None:
+def _agree(study: Study, plan: Forecast, *, yes: bool, later: str) -> None:
     """Ask before money is spent."""
     from quaver.study.checking.check_design import consent_missing, spends
 

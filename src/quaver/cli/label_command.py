@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typing_extensions import Unpack
 
-from quaver.cli.check_command import agree
+from quaver.cli.check_command import ask
 from quaver.cli.console import say, screen, table
 from quaver.cli.demo_command import YesOption, offer_weights
 from quaver.cli.label_file_options import separator_of, with_options
-from quaver.cli.run_display import show_outcome, watching
-from quaver.core.number_format import count, duration, percent
+from quaver.core.number_format import count, percent
 from quaver.study.labelling.label_options import LabelOptions
 from quaver.study.sources.named_functions import function_of
 
 if TYPE_CHECKING:
-    from quaver.study.labelling.label_study import PromptChoice
     from quaver.study.labelling.labelling import Labelling
     from quaver.study.session import Study
 
@@ -65,48 +63,43 @@ def command(
     for line in work.verdict.lines[:2]:
         say(line)
     screen.print()
-    _show_choice(work.choice)
+    _show_choice(work)
     _ask(work, work.study, "All texts", yes=agreed)
     if work.second is not None:
+        doubtful, texts = len(work.second.experiment.items), len(work.study.experiment.items)
+        share = f"{doubtful:,} of {texts:,} ({percent(doubtful / texts)})"
+        say(f"Doubtful texts, which have no label or on which the prompts disagree: {share}.")
         _ask(work, work.second, "The doubtful texts", yes=agreed)
     found = work.labelled()
     screen.print()
     for path in filter(None, [found.file, *found.sheets]):
         say(f"Wrote {path}")
     say(found.state, style="bold")
+    for head, text in found.notes:
+        if head in ("Share", "Regression"):
+            say(f"{head}: {text}")
     if found.step:
-        say(found.step)
+        say(f"Next: {found.step}")
 
 
-def _show_choice(choice: PromptChoice) -> None:
-    """How many prompts are asked about each text, beside what others would be worth."""
+def _show_choice(work: Labelling) -> None:
+    """How many prompts are asked about each text, beside what others would be worth, and would cost."""
+    choice = work.choice
     if choice.forecast:
         against = "differ from gold" if choice.forecast[0].by_gold else "differ from all prompts"
-        rows = [(one.prompts, percent(one.wrong), one.texts) for one in choice.forecast]
-        screen.print(
-            table(("prompts", against, "texts"), rows, "The most frequent label of so many prompts:")
-        )
+        rows = []
+        for one in choice.forecast:
+            calls, cost = work.price(one.prompts)
+            price = "unknown" if cost is None else cost
+            rows.append((one.prompts, percent(one.wrong), one.texts, calls, price))
+        heads = ("prompts", against, "of texts", "calls for all", "price")
+        screen.print(table(heads, rows, "The most frequent label of so many prompts:"))
         screen.print()
     say(f"Each text is asked about with {count(len(choice.variants), 'prompt')}: {choice.reason}.")
 
 
 def _ask(work: Labelling, study: Study, what: str, *, yes: bool) -> None:
-    """Ask what is left of a study, once it is shown and agreed to."""
-    from quaver.study.checking.check_design import left_to_ask, spends
-
-    plan = left_to_ask(study, pilot=True)
-    left = plan.calls - plan.stored
-    if not left:
-        say(f"{what}: all {plan.calls:,} calls are answered already.")
-        return
-    models = ", ".join(one.model for one in plan.models)
-    costs = ["an unknown price" if one.cost is None else str(one.cost) for one in plan.models]
-    cost = f" for {' and '.join(costs)}" if spends(study) else ""
-    time = "" if plan.seconds is None or plan.seconds < 1 else f", in about {duration(plan.seconds)}"
-    say(f"{what}: {left:,} of {plan.calls:,} calls are left to ask of {models}{cost}{time}.")
-    agree(study, plan, yes=yes, later="The same command goes on later.")
-    with watching(study) as watch:
-        outcome = study.run(watch=watch, batch=work.options["batch"])
-    show_outcome(outcome, study)
-    if outcome.ended != "finished":
-        raise typer.Exit(130 if outcome.ended == "interrupted" else 1)
+    """Ask what is left of a study; without all of its answers, nothing follows."""
+    later = "The same command goes on later."
+    if ask(study, what, yes=yes, later=later, batch=work.options["batch"]) != "finished":
+        raise typer.Exit(1)

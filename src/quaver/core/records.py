@@ -147,6 +147,8 @@ class Item:
         gold: The code of its true label, or None if unknown.
         groups: The groups to which it belongs (author, party), by column.
         golds: Its true labels by field, where the task has fields; one that is unknown is left out.
+        beside: Whether it was added to a random sample for its gold label: figures about all items leave it
+            out.
     """
 
     id: str
@@ -154,6 +156,7 @@ class Item:
     gold: str | None = None
     groups: Mapping[str, str] = field(default_factory=dict)
     golds: Mapping[str, str] = field(default_factory=dict)
+    beside: bool = False
 
 
 @dataclass(frozen=True, slots=True)

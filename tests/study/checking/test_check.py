@@ -226,6 +226,44 @@ def test_a_sample_is_drawn_by_its_seed_and_says_so(texts: Path) -> None:
     ]
 
 
+def test_texts_with_a_true_label_are_asked_about_beside_those_that_are_drawn(texts: Path) -> None:
+    rows = [
+        "id,tweet,stance",
+        *(f"{n},{text},{label * (n % 5 == 0)}" for n, (text, label) in enumerate(TEXTS)),
+    ]
+    bare = texts.with_name("bare.csv")
+    bare.write_text("\n".join(row.rsplit(",", 1)[0] for row in rows), encoding="utf-8")
+    texts.write_text("\n".join(rows), encoding="utf-8")
+    options: Any = {"model": good, "prompts": 2, "n": 10, "labels": LABELS}
+    found = quaver.check(texts, **options)
+    items = found.study.experiment.items
+    drawn, beside = ([item for item in items if item.beside is one] for one in (False, True))
+    assert len(drawn) == 10
+    assert {item.id for item in items if item.gold} == {str(n) for n in range(0, 30, 5)}
+    assert all(item.gold for item in beside)
+    assert any(len(beside) == int(one.column.split()[-1]) for one in found.taken if "and" in one.column)
+    (right,) = found.study.measure("accuracy", by=["model"])
+    assert right.n == 6
+    plain = quaver.check(bare, **options).study
+    assert [item.id for item in plain.experiment.items] == [item.id for item in drawn]
+    for name in ("inter_pss", "label_shares", "compliance"):
+        own, others = found.study.measure(name), plain.measure(name)
+        assert [(one.value, one.low, one.n) for one in own] == [(one.value, one.low, one.n) for one in others]
+    flips = {one.measure: one for one in found.verdict.evidence}
+    assert all(one.n <= 10 for name, one in flips.items() if name.startswith("flips"))
+
+
+def test_of_many_true_labels_each_label_is_there(tmp_path: Path) -> None:
+    rows = [
+        f"a text that is number {n},{'rare' if n == 33 else 'common' if n % 2 else ''}" for n in range(90)
+    ]
+    path = tmp_path / "texts.csv"
+    path.write_text("\n".join(["tweet,gold", *rows]), encoding="utf-8")
+    items = prepared(path, n=5, prompts=1).study.experiment.items
+    assert sum(item.beside for item in items) == 10
+    assert "rare" in {item.gold for item in items}
+
+
 def test_no_paraphrase_is_in_doubt(texts: Path) -> None:
     for instruction in (None, "Is the author of this tweet in favor of {the tax}?"):
         found = prepared(

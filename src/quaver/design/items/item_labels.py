@@ -118,15 +118,20 @@ def ties(items: Sequence[Item], coders: Sequence[str]) -> int:
 
 
 def notes_on_gold(asked: ItemsSpec, items: Sequence[Item]) -> list[str]:
-    """What a reader must know of gold labels that are the coders' majority."""
-    if not (asked.gold and asked.gold.coders):
-        return []
-    *first, last = asked.coders
-    tied = ties(items, asked.coder_columns)
-    none = sum(item.gold is None for item in items) - tied
-    more = f"; {none:,} have no coder's label" if none else ""
-    tie = f"labels tie in {tied:,} of {len(items):,} items, which have none" if tied else "no labels tie"
-    return [f"An item's gold label is the one that most of {', '.join(first)} and {last} gave; {tie}{more}."]
+    """What a reader must know of items that were added for their gold labels, and of a majority of coders."""
+    notes = []
+    if beside := sum(item.beside for item in items):
+        added = f"{beside:,} of the {len(items):,} items were added to a random sample for their gold labels"
+        notes.append(f"{added}: measures of correctness alone count them.")
+    if asked.gold and asked.gold.coders:
+        *first, last = asked.coders
+        tied = ties(items, asked.coder_columns)
+        none = sum(item.gold is None for item in items) - tied
+        more = f"; {none:,} have no coder's label" if none else ""
+        tie = f"labels tie in {tied:,} of {len(items):,} items, which have none" if tied else "no labels tie"
+        most = f"the one that most of {', '.join(first)} and {last} gave; {tie}{more}"
+        notes.append(f"An item's gold label is {most}.")
+    return notes
 
 
 class _Labels:

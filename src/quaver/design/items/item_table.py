@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -52,12 +53,28 @@ def load_items(spec: StudySpec, source: Positions) -> tuple[list[Item], list[Ite
     spare: list[Item] = []
     if asked.sample is not None and asked.sample < len(items):
         seed = asked.seed if asked.seed is not None else derive(spec.seed, "items", "sample")
-        chosen = set(random.Random(seed).sample(range(len(items)), asked.sample))
-        spare = [item for index, item in enumerate(items) if index not in chosen]
-        items = [item for index, item in enumerate(items) if index in chosen]
+        draw = random.Random(seed)
+        chosen = set(draw.sample(range(len(items)), asked.sample))
+        beside = _more_gold(items, chosen, asked.more_gold or 0, draw)
+        spare = [item for index, item in enumerate(items) if index not in chosen | beside]
+        items = [
+            replace(item, beside=True) if index in beside else item
+            for index, item in enumerate(items)
+            if index in chosen | beside
+        ]
     if asked.examples is not None:
         spare = _items_of(asked.examples, spec, source, ("items", "examples"))
     return items, spare
+
+
+def _more_gold(items: Sequence[Item], chosen: set[int], most: int, draw: random.Random) -> set[int]:
+    """Items outside the sample that have a gold label, at random: one of each label that it lacks first."""
+    others = [at for at, item in enumerate(items) if item.gold is not None and at not in chosen]
+    draw.shuffle(others)
+    lacking = {items[at].gold: at for at in others}
+    for at in chosen:
+        lacking.pop(items[at].gold, None)
+    return set([*lacking.values(), *(at for at in others if at not in lacking.values())][:most])
 
 
 def _items_of(

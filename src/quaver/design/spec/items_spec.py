@@ -234,6 +234,11 @@ class ItemsSpec(TableSpec):
         "resamples these groups instead of items.",
     )
     sample: Annotated[int, Field(ge=1)] | None = Field(None, description="Draw this many; all if left out.")
+    more_gold: Annotated[int, Field(ge=1)] | None = Field(
+        None,
+        description="Beside the sample, take up to this many other items with a gold label: for measures of "
+        "correctness alone.",
+    )
     seed: int | None = Field(None, description="Seed of the draw; derived from the study's if left out.")
     examples: ExamplesSpec | None = Field(
         None,

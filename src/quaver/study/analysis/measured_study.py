@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -14,7 +14,10 @@ from quaver.core.estimate_frame import Deviations
 from quaver.core.records import Estimate
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES
 from quaver.design.prompts.rendering import PromptWriter
+from quaver.design.spec import ConclusionSpec
+from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError
+from quaver.estimation.declaration import Measure
 from quaver.estimation.gathered import Gathered
 from quaver.measures.correctness.accuracy import baseline
 from quaver.measures.stability.flips import label_flips
@@ -36,6 +39,7 @@ from quaver.study.analysis.hidden_clusters import (
     with_wider,
 )
 from quaver.study.analysis.study_measures import (
+    CORRECTED,
     audit,
     coder_measures_of_gold,
     measurable,
@@ -47,12 +51,26 @@ from quaver.study.analysis.study_measures import (
     told_apart,
     with_gold_coders,
 )
+from quaver.study.sources.conclusion_measures import Conclusions
 from quaver.study.sources.study_plugins import Measurement
 from quaver.study.sources.study_source import StudySource
 
 _COLUMNS = 5
 """Of so many columns that may group the items, each group is looked at by itself."""
 _OF = ("sensitivity", "consistency")
+_OF_GOLD = (
+    "wrong_labels",
+    "gold_agreement",
+    "gold_bias",
+    "correct_answers",
+    "class_found",
+    "group_wrong",
+    "group_class_found",
+    "group_agreement",
+    "step_given",
+)
+"""What a verdict rests on that compares labels with gold labels."""
+
 _KINDS: tuple[Literal["noisy", "random"], ...] = ("noisy", "random")
 _MOST_ROWS = 200_000
 """Of more answers, the baselines are made from as many whole items as that."""
@@ -80,15 +98,27 @@ class MeasuredStudy:
     ) -> None:
         self.study, self.experiment, self.seed = study, study.experiment, study.spec.seed
         _ = self.experiment.labels.codes  # one label set is measured: of several fields, none was named
-        self.frame = measurable(study) if frame is None else frame
+        self.every = Gathered(measurable(study) if frame is None else frame)
+        self.beside = [item.id for item in study.experiment.items if item.beside]
         self.evaluators = [one.title for one in study.spec.evaluators]
         if group is not None:
             self.group = group
 
     @cached_property
+    def frame(self) -> pl.DataFrame:
+        """The annotations of the items that figures about all items count: none added for a gold label."""
+        every = self.every.frame
+        return every.filter(~pl.col("item").cast(pl.String).is_in(self.beside)) if self.beside else every
+
+    @cached_property
     def whole(self) -> Gathered:
-        """The annotations, for all measures that are taken of them."""
-        return Gathered(self.frame)
+        """The same, for all measures that are taken of them."""
+        return Gathered(self.frame) if self.beside else self.every
+
+    def _of(self, one: Measurement) -> Gathered:
+        """The annotations that a measure is taken of; those of correctness count all gold labels."""
+        section = one.plugin.presentation.section if isinstance(one.plugin, Measure) else ""
+        return self.every if section == "accuracy" and one.measure not in CORRECTED else self.whole
 
     # ---------------------------------------------------------------- what the study says of them
 
@@ -108,10 +138,13 @@ class MeasuredStudy:
     @cached_property
     def first(self) -> pl.DataFrame:
         """The annotations of the first of the study's evaluators that there are any of."""
+        return self._first_of(self.frame)
+
+    def _first_of(self, frame: pl.DataFrame) -> pl.DataFrame:
         read = pl.col("evaluator").cast(pl.String)
-        there = set(self.frame["evaluator"].cast(pl.String).unique().to_list())
+        there = set(frame["evaluator"].cast(pl.String).unique().to_list())
         own = [name for name in self.evaluators if name in there]
-        return self.frame.filter(read == (own[0] if own else str(self.frame["evaluator"][0])))
+        return frame.filter(read == (own[0] if own else str(frame["evaluator"][0])))
 
     @cached_property
     def several(self) -> dict[str, list[str]]:
@@ -150,7 +183,7 @@ class MeasuredStudy:
         study, found = self.study, list[Estimate]()
         asked = [measurement(study, one, self.frame) for one in measures_of(study.spec, name, options)]
         for one in told_apart(asked):
-            own, frame = with_gold_coders(study, one, seen_by(study, one, self.frame))
+            own, frame = with_gold_coders(study, one, seen_by(study, one, self._of(one).frame))
             found += own.of(frame)
         return self._doubted(found)
 
@@ -168,8 +201,15 @@ class MeasuredStudy:
         made = []
         for one in asked:
             known = self._of_detailed(one) if pictured else None
-            made += taken(self.study, one, self.whole) if known is None else known
+            made += taken(self.study, one, self._of(one)) if known is None else known
         return self._doubted(made)
+
+    def conclusion(self, given: Mapping[str, Any]) -> list[Estimate]:
+        """A conclusion that the study's file does not name (see `Study.conclude`)."""
+        asked = read_part(ConclusionSpec, given, Positions(None, {}), ("conclusion",))
+        spec = self.study.spec.model_copy(update={"conclusions": (asked,)})
+        (one,) = Conclusions(spec, Positions(None, {}), self.experiment).measurements()
+        return self._doubted(one.of(self.frame))
 
     def _of_detailed(self, one: Measurement) -> list[Estimate] | None:
         """The estimates of a measure from those that charts show; None where these would differ."""
@@ -192,7 +232,7 @@ class MeasuredStudy:
 
     def audit(self) -> list[Estimate]:
         """How the answers were read, whatever the study's file asks for; and undeclared groups of items."""
-        found = [made for one in audit(self.study, self.frame) for made in one.or_why(self.whole)]
+        found = [made for one in audit(self.study, self.frame) for made in one.or_why(self._of(one))]
         if self.frame.is_empty():
             return found
         return [*found, *with_wider(self.study, self.clusters, self.asked, self.first)]
@@ -241,16 +281,21 @@ class MeasuredStudy:
         """
         if self.frame.is_empty():
             return []
-        few, labels = _sample(self.first, self.seed), self.experiment.labels
+        few = known = _sample(self.first, self.seed)
+        if self.beside:
+            known = _sample(self._first_of(self.every.frame), self.seed)
+        given: Any = {"labels": self.experiment.labels, "group": self.group, "seed": self.seed}
         asking = [name for name in self.several if name != "model"]
-        flips = label_flips(few, asking, labels=labels, group=self.group, seed=self.seed)
-        chosen = prompt_choice(few, labels=labels, group=self.group, seed=self.seed)
-        parts = self._vouched(few)
+        chosen = prompt_choice(known, **given)
+        found = [*self._answered(), *chosen]
+        found += _with_gold(lambda frame: label_flips(frame, asking, **given), few, known)
+        found += _with_gold(self._vouched, few, known)
         prompts = {str(one.cell.get("variant", one.details.get("prompt", ""))) for one in chosen} - {""}
         for prompt in sorted(prompts):
-            own = few.filter(pl.col("variant").cast(pl.String) == prompt)
-            parts += [replace(one, cell={**one.cell, "variant": prompt}) for one in self._vouched(own)]
-        return [*self._answered(), *flips, *chosen, *parts]
+            own = [one.filter(pl.col("variant").cast(pl.String) == prompt) for one in (few, known)]
+            parts = _with_gold(self._vouched, own[0], own[-1] if self.beside else own[0])
+            found += [replace(one, cell={**one.cell, "variant": prompt}) for one in parts]
+        return found
 
     def _vouched(self, frame: pl.DataFrame) -> list[Estimate]:
         """What may be vouched for of some annotations."""
@@ -311,7 +356,7 @@ class MeasuredStudy:
         """What a verdict rests on, with intervals that hold hidden groups of items together."""
         for one in clustered(self.seen_clusters):
             column = one.cell["column"]
-            joined = MeasuredStudy(self.study, with_column(self.study, self.frame, column), column)
+            joined = MeasuredStudy(self.study, with_column(self.study, self.every.frame, column), column)
             found = widened(found, joined.judged(), column, int(one.details["groups"]))
         return found
 
@@ -319,7 +364,7 @@ class MeasuredStudy:
         """What a verdict on texts outside the groups that go wrong rests on, where these have few texts."""
         wrong = wrong_groups(found)
         model = pl.col("model").cast(pl.String)
-        whole = rest = self.frame.filter(model.is_in({one.cell["model"] for one in wrong}))
+        whole = rest = self.every.frame.filter(model.is_in({one.cell["model"] for one in wrong}))
         for one in wrong:
             inside = pl.col(one.cell["group"]).cast(pl.String) == one.cell["level"]
             rest = rest.filter(~((model == one.cell["model"]) & inside).fill_null(value=False))
@@ -389,6 +434,17 @@ def _predictors(one: Measurement, frame: pl.DataFrame) -> Iterator[Estimate]:
         made = baseline(frame, kind, labels=labels, seed=int(one.options.get("seed", 0)))
         for found in one.of(made, resamples=0):
             yield replace(found, measure=f"{found.measure}_baseline", cell={**found.cell, "predictor": kind})
+
+
+def _with_gold(
+    make: Callable[[pl.DataFrame], list[Estimate]], few: pl.DataFrame, known: pl.DataFrame
+) -> list[Estimate]:
+    """What is measured of a sample; of correctness, what is measured of that and more items with gold."""
+    found = make(few)
+    if known is few:
+        return found
+    others = [one for one in found if one.measure not in _OF_GOLD]
+    return [*others, *(one for one in make(known) if one.measure in _OF_GOLD)]
 
 
 def _sample(frame: pl.DataFrame, seed: int) -> pl.DataFrame:

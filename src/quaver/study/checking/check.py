@@ -12,13 +12,7 @@ from typing_extensions import Unpack
 from quaver.core.arguments import guarded, taking
 from quaver.core.label_values import Decision
 from quaver.report.findings.verdict_card import Card
-from quaver.study.checking.check_design import (
-    PreparedCheck,
-    consent_missing,
-    left_to_ask,
-    prepared_check,
-    spends,
-)
+from quaver.study.checking.check_design import PreparedCheck, prepared_check, run_agreed
 from quaver.study.checking.check_options import CheckOptions
 from quaver.study.session import Study
 
@@ -74,10 +68,7 @@ def check(data: Any, *, yes: bool = False, **options: Unpack[CheckOptions]) -> C
             nor ``budget`` agrees to it.
     """
     prepared = prepared_check(data, **options)
-    plan = left_to_ask(prepared.study)
-    if spends(prepared.study) and plan.stored < plan.calls and not (yes or options.get("budget")):
-        raise consent_missing(plan)
-    prepared.study.run()
+    run_agreed(prepared.study, agreed=yes or bool(options.get("budget")))
     return judged(prepared)
 
 

@@ -141,6 +141,9 @@ _REPEATS, _REPEATS_ALONE = 2, 5
 REORDERED_FROM = 4
 """Prompts from which half of them list the labels from last to first."""
 
+_MORE_GOLD = 2
+"""How many texts with true labels are asked about at most, beside each one that is drawn."""
+
 _PILOT = 3
 """Requests after which the time that the rest takes is known."""
 
@@ -209,6 +212,7 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
         reorders=prompts >= REORDERED_FROM and not own,
         model=asked,
         sample=given["n"] if given["n"] < table.rows else None,
+        more_gold=_MORE_GOLD * given["n"] if 0 < table.known < table.rows else 0,
         repeats=given["repeats"] or (_REPEATS_ALONE if own else _REPEATS),
         temperature=given["temperature"],
         max_tokens=max_tokens(asked, table.labels),
@@ -323,6 +327,11 @@ def _decided(study: Study, table: TextTable, design: CheckDesign, own: bool) -> 
             Decision("texts", f"{design.sample:,} of {table.rows:,}", f"drawn at random, seed {design.seed}")
         )
         drawn = Counter(item.gold for item in study.experiment.items)
+        if more := sum(item.beside for item in study.experiment.items):
+            others = "all others" if drawn.total() - drawn[None] >= table.known else "others"
+            found.append(
+                Decision("texts", f"and {more:,}", f"{others} with a true label, for correctness alone")
+            )
         if missed := [label for label in table.labels if table.counts[label] and not drawn[label]]:
             found.append(
                 Decision("texts", label_line(missed), "labels of none of the drawn texts; --n takes more")
@@ -344,6 +353,16 @@ def _decided(study: Study, table: TextTable, design: CheckDesign, own: bool) -> 
         why = "yours" if design.is_own else "a plain default; --instruction gives yours"
         found.append(Decision("instruction", study.spec.prompt.instruction, why))
     return found
+
+
+def run_agreed(study: Study, *, agreed: bool, batch: bool = False) -> str:
+    """Ask what is left of a study, if it is free or agreed to; how that ended."""
+    plan = left_to_ask(study)
+    if plan.stored == plan.calls:
+        return "finished"
+    if spends(study) and not agreed:
+        raise consent_missing(plan)
+    return str(study.run(batch=batch).ended)
 
 
 def consent_missing(plan: Forecast) -> QuaverError:
@@ -384,6 +403,7 @@ def starting_file(
         reorders=True,
         model=model,
         sample=None,
+        more_gold=0,
         repeats=_FILE_REPEATS,
         temperature=0.0,
         max_tokens=max_tokens(model, found.labels),

@@ -30,7 +30,8 @@ class CheckDesign:
         is_own: Whether the user gave it.
         reorders: Whether the labels are also listed from last to first.
         model: What would stand under ``models``.
-        sample: How many texts; all if None.
+        sample: How many texts are drawn; all if None.
+        more_gold: How many others with true labels are asked about at most.
         repeats: How often each prompt asks about each text.
         temperature: How freely answers are drawn; 0 takes the most likely.
         max_tokens: Where an answer is cut off.
@@ -46,6 +47,7 @@ class CheckDesign:
     reorders: bool
     model: str | Mapping[str, Any]
     sample: int | None
+    more_gold: int
     repeats: int
     temperature: float
     max_tokens: int
@@ -159,6 +161,11 @@ def _items(path: Path, source: Path, table: TextTable, design: CheckDesign) -> s
         lines += [f"  gold: {_yaml(gold | {'map': table.also} if table.also else gold)}"]
     if design.sample:
         lines += [f"  sample: {design.sample} # of {table.rows:,} texts; without this line, all of them"]
+    if design.more_gold:
+        more = (
+            f"  more_gold: {design.more_gold} # and up to so many others with a true label, for correctness"
+        )
+        lines.append(more)
     return "\n".join(lines)
 
 

@@ -29,7 +29,8 @@ class CheckOptions(TypedDict, total=False):
             for their being alike.
         compare: Columns whose groups of texts are compared (party, language).
         instruction: What to ask about each text. A plain default asks which label fits best.
-        n: How many texts to ask about, at most; they are drawn at random.
+        n: How many texts to ask about: they are drawn at random. Where others have true labels, up to twice
+            as many of these are asked about too, for the figures about correctness alone.
         prompts: How many prompts: the instruction in other words and, from four on, each of these with the
             labels in two orders.
         repeats: How often each prompt asks about each text: twice, or five times where your function takes no
@@ -56,7 +57,7 @@ class CheckOptions(TypedDict, total=False):
     group: Annotated[str | None, Option("The column of texts that belong together: author.")]
     compare: Annotated[Sequence[str], Option("Compare the texts by these columns: party,language.", ())]
     instruction: Annotated[str | None, Option("What to ask about each text.")]
-    n: Annotated[int, Option("Ask about at most this many texts.", 50, least=1)]
+    n: Annotated[int, Option("Ask about this many texts, and those with true labels.", 50, least=1)]
     prompts: Annotated[int, Option("Ask with this many prompts.", 10, least=1)]
     repeats: Annotated[int | None, Option("Ask each prompt this often; twice by default.", least=1)]
     temperature: Annotated[float, Option("0 takes the most likely answer.", 0.0, least=0)]

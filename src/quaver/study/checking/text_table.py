@@ -40,6 +40,7 @@ class TextTable:
         labels: The label set.
         also: Other texts in the column of true labels, each with its label.
         counts: How often each label is the true one.
+        known: How many rows people labelled.
         taken: What was decided, and why.
     """
 
@@ -55,6 +56,7 @@ class TextTable:
     labels: tuple[str, ...]
     also: dict[str, str]
     counts: Counter[str]
+    known: int
     taken: tuple[Decision, ...]
 
 
@@ -107,6 +109,7 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
         label_set,
         also,
         counts,
+        counts.total() or sum(any(row.text(name) for name in named) for row in table.rows),
         _shown(table.taken),
     )
 

@@ -54,8 +54,17 @@ class PromptChoice:
     recommended: Recommendation
 
 
-def chosen_prompts(check: Study, verdict: Card, votes: int | None, *, anyway: bool) -> PromptChoice:
+def chosen_prompts(
+    check: Study, verdict: Card, votes: int | None, least: int = 1, *, anyway: bool
+) -> PromptChoice:
     """Choose the prompts by what a check found.
+
+    Args:
+        check: The check.
+        verdict: What it found.
+        votes: How many prompts are wanted; those that are worth it, if None.
+        least: How many to ask at least, since texts are doubtful where prompts disagree.
+        anyway: Whether to go on where the check says that the labels should not be used.
 
     Raises:
         QuaverError: The check says that these labels should not be used, and nobody insists.
@@ -81,9 +90,12 @@ def chosen_prompts(check: Study, verdict: Card, votes: int | None, *, anyway: bo
         seen = seen.filter(pl.col("model").cast(pl.String) == recommended.model)
     given = PromptVotes(seen, ids, design.labels.codes, derive(check.spec.seed, "votes"))
     forecast = tuple(given.forecast())
-    size = min(votes or given.worth_asking(), len(ids))
-    chosen = before or given.most_typical(size)  # the answers of earlier ones are paid for
-    return PromptChoice(tuple(chosen), _why(len(chosen), forecast), forecast, recommended)
+    worth = min(votes or given.worth_asking(), len(ids))
+    size = worth if votes else min(max(least, len(before) or worth), len(ids))
+    chosen = given.most_typical(size, before)
+    doubt = f"{count(worth, 'prompt')} would do, but only several show which texts are doubtful"
+    why = doubt if size == least > worth else _why(size, forecast)
+    return PromptChoice(tuple(chosen), why, forecast, recommended)
 
 
 def _why(size: int, forecast: Sequence[Votes]) -> str:

@@ -35,18 +35,19 @@ from quaver.study.analysis.study_acceptance import accept
 from quaver.study.analysis.text_labels import PERSON, text_labels
 from quaver.study.checking.check_design import (
     PreparedCheck,
-    consent_missing,
     left_to_ask,
     model_entry,
     prepared_check,
-    spends,
+    run_agreed,
 )
 from quaver.study.checking.check_options import CheckOptions
+from quaver.study.forecasts.forecast import Range
 from quaver.study.gold_sample.coder_sheets import read_returned, write_sheets
 from quaver.study.labelling.label_options import LabelOptions
 from quaver.study.labelling.label_study import PromptChoice, chosen_prompts, label_study, study_of_doubtful
 from quaver.study.session import Study
 from quaver.study.sources.gold_files import GoldFiles
+from quaver.study.sources.study_file_source import asking
 
 _WRITTEN: Final = "labelled.json"
 """What is kept of the labelled file, so that nobody's edits of it are written over."""
@@ -56,10 +57,11 @@ _TO_LABEL: Final = "to-label"
 """The beginning of the names of sheets of texts that need a person."""
 
 _CONFIDENCE: Final = 0.95
-_REGRESSIONS: Final = (
-    "A regression of these labels takes their errors for truth. With the labels of a sample that was drawn, "
-    "`conclusions:` in the study file corrects for them."
-)
+_TO_DISAGREE: Final = 5
+"""Prompts that are asked at least where their disagreement says which texts are doubtful."""
+
+_NOTHING: Final = 1e-9
+"""US dollars: what is left of a budget that is spent."""
 
 _NOTES: Final = "How labelled"
 """The sheet that says how the labels were made."""
@@ -154,15 +156,32 @@ class Labelling:
     @cached_property
     def choice(self) -> PromptChoice:
         """The prompts that are asked about each text."""
-        return chosen_prompts(self.check, self.verdict, self.options["votes"], anyway=self.options["anyway"])
+        least = _TO_DISAGREE if self.options["then"] or self.error else 1
+        return chosen_prompts(
+            self.check, self.verdict, self.options["votes"], least, anyway=self.options["anyway"]
+        )
 
     @cached_property
     def study(self) -> Study:
         """The study of all texts, with the check's answers taken over."""
         model = self.choice.recommended.model
-        study = label_study(self.check, self.choice, self.options["budget"], model)
+        study = label_study(self.check, self.choice, self._left_of_budget(self.check), model)
         study.run(requests=0)
         return study
+
+    def _left_of_budget(self, *asked: Study) -> float | None:
+        """What may be spent once some studies have been asked; None without a budget."""
+        budget = self.options["budget"]
+        if budget is None:
+            return None
+        return max(_NOTHING, budget - sum(one.status().money or 0.0 for one in asked))
+
+    def price(self, prompts: int) -> tuple[int, Range | None]:
+        """The calls of all texts with so many prompts, and their price; None where it is not known."""
+        (one, *_), price = left_to_ask(self.study).models, asking(self.study.source).prices
+        own, share = price.get(one.model), prompts / len(self.choice.variants)
+        cost = None if own is None else Range(*(end * share for end in one.whole.cost(own)))
+        return round(one.calls * share), cost
 
     def doubtful(self) -> list[str]:
         """The texts that have no label, or on which the first model's answers disagree.
@@ -177,7 +196,8 @@ class Labelling:
         """The study that asks the second model about the doubtful texts; None where nobody is to be asked."""
         model = self.options["then"]
         doubtful = self.doubtful() if model else []
-        return study_of_doubtful(self.study, doubtful, model, self.options["budget"]) if doubtful else None
+        left = self._left_of_budget(self.check, self.study)
+        return study_of_doubtful(self.study, doubtful, model, left) if doubtful else None
 
     def labelled(self) -> Labelled:
         """Take back what people labelled, say which labels hold, and write the copy of the table."""
@@ -213,8 +233,7 @@ class Labelling:
     def _acceptance(self) -> Acceptance | None:
         """Which labels are accepted; None before half of the sample is labelled."""
         error, gold = self.error, self.study.gold
-        status = gold.status()
-        if error is None or 2 * status.labelled < status.drawn:
+        if error is None or not self._corrects:
             return None
         if self.second is None:
             return gold.accept(error=error)
@@ -269,8 +288,8 @@ class Labelling:
         names += ["--then", then] if isinstance(then, str) else []
         again = f"`quaver label {shlex.join(names)}"
         if error is None:
-            way = "--error 5% says which labels can be accepted with at most 5% wrong among them"
-            return state, f"{again} {way}`." if people else ""
+            way = "says which labels can be accepted with at most 5% wrong among them"
+            return state, f"{again} --error 5%` {way}." if people else ""
         again += f" --error {promised(error)}"
         waiting = self.study.gold.status()
         if acceptance is not None:
@@ -280,8 +299,8 @@ class Labelling:
             files = ", ".join(str(path) for path in sheets) or str(self.study.folder / "gold")
             left = waiting.drawn - waiting.labelled
             what = f"{count(left, 'text')} of the sample" if left else f"{count(people, 'text')}"
-            return state, f"Label {what} by hand ({files}), then: {again} --returned FILE`."
-        return state, f"Next: {again} --returned FILE`, with more of them labelled." if people else ""
+            return state, f"label {what} by hand ({files}), then {again} --returned FILE`."
+        return state, f"{again} --returned FILE`, with more of them labelled." if people else ""
 
     def _notes(self, table: pl.DataFrame, state: str) -> Iterator[tuple[str, str]]:
         """How the labels were made, for whoever opens the file."""
@@ -302,7 +321,7 @@ class Labelling:
         yield "State", state
         for one in self._shares(table):
             yield "Share", one
-        yield "Regressions", _REGRESSIONS
+        yield "Regression", self._regression()
         yield (
             "Cite",
             f"Quaver {version('quaver')}; `quaver paper {self.study.folder}` writes a methods paragraph",
@@ -310,7 +329,7 @@ class Labelling:
 
     def _shares(self, table: pl.DataFrame) -> Iterator[str]:
         """Each label's share: corrected by a sample that was drawn, else as it was counted."""
-        if self.study.gold.state.settled.gold and self.second is None:
+        if self._corrects:
             for one in self.study.measure("corrected_share"):
                 if one.value is not None and one.cell.get("label"):
                     yield f"{one.cell['label']}: {with_interval(one)}, corrected by the people's labels"
@@ -318,6 +337,20 @@ class Labelling:
         counts = Counter(table["label"].drop_nulls().to_list())
         for code in self.study.experiment.labels.codes:
             yield f"{code}: {percent(counts[code] / max(1, counts.total()))} of the labels, not corrected"
+
+    def _regression(self) -> str:
+        """How to regress the labels without taking their errors for truth."""
+        if not self._corrects:
+            errors = "a regression of these labels takes their errors for truth"
+            return f"{errors}; --error 5% draws a sample for people to label, by which both are corrected"
+        study, label = str(self.study.source.positions.path), self.study.experiment.labels.codes[0]
+        return f'quaver.Study.open({study!r}).conclude("share({label}) ~ COLUMN", "COLUMN > 0")'
+
+    @property
+    def _corrects(self) -> bool:
+        """Whether people have labelled most of a sample that was drawn."""
+        status = self.study.gold.status()
+        return status.drawn > 0 and 2 * status.labelled >= status.drawn
 
     # ------------------------------------------------------------------------- file
 
@@ -427,18 +460,13 @@ def label(data: Any, *, yes: bool = False, **options: Unpack[LabelOptions]) -> L
     work = Labelling(data, options)
     agreed = yes or bool(work.options["budget"])
     for study in studies_of(work):
-        plan = left_to_ask(study)
-        if plan.stored == plan.calls:
-            continue
-        if spends(study) and not agreed:
-            raise consent_missing(plan)
-        outcome = study.run(batch=work.options["batch"])
-        if outcome.ended != "finished":
+        ended = run_agreed(study, agreed=agreed, batch=work.options["batch"])
+        if ended != "finished":
             raise StoreError(
                 "not all texts have been asked about",
                 where=str(study.folder),
                 expected="a run that goes to its end",
-                found=f"a run that ended: {outcome.ended}",
+                found=f"a run that ended: {ended}",
                 fix="call it again; what was asked is kept",
             )
     return work.labelled()

@@ -96,12 +96,16 @@ class PromptVotes:
         most = min(one.wrong for one in votes) + _WORTH if self.by_gold else _NEAR
         return next(one.prompts for one in votes if one.wrong <= most or one is votes[-1])
 
-    def most_typical(self, size: int) -> list[str]:
-        """The first prompt, and those that agree most often with the vote of all, in the design's order."""
+    def most_typical(self, size: int, before: Sequence[str] = ()) -> list[str]:
+        """The first prompt, and those that agree most often with the vote of all, in the design's order.
+
+        Prompts that were asked before come first: their answers are paid for.
+        """
         rows = np.flatnonzero(self._all >= 0)
         alike = self._given[rows, :, self._all[rows]].mean(axis=0) if rows.size else self._given.mean((0, 2))
-        others = sorted(range(1, len(self._variants)), key=lambda at: (-alike[at], at))
-        chosen = {0, *others[: size - 1]}
+        first = [self._variants.index(one) for one in before] or [0]
+        others = sorted(range(len(self._variants)), key=lambda at: (-alike[at], at))
+        chosen = list(dict.fromkeys([*first, *others]))[:size]
         return [variant for at, variant in enumerate(self._variants) if at in chosen]
 
     def _vote(self, own: Sequence[int]) -> NDArray[np.int_]:
