@@ -196,3 +196,22 @@ def test_the_studies_that_wait_for_data_are_planned_once_it_is_there(code: str, 
     for small in (False, True):
         plans = Collection.open(path, small=small).plan()
         assert all(plans.studies[name].calls > 0 for name in waiting)
+
+
+@pytest.mark.parametrize(
+    ("code", "sample"), [("choices-and-temperature", 2), ("karmakar-2026", 2), ("atreja-2025", 2)]
+)
+def test_the_embedded_model_labels_half_of_a_small_version_or_more(
+    code: str, sample: int, tmp_path: Path
+) -> None:
+    """Fewer items than the recipe's small version has; half of the answers or more have a label."""
+    path = tmp_path / f"{code}.yaml"
+    path.write_text(
+        re.sub(r"(  small:\n(?:.*\n)*?    items: {sample: )\d+", rf"\g<1>{sample}", study_of_kind(code)),
+        encoding="utf-8",
+    )
+    study = Collection.open(path, small=True)
+    study.run()
+    (one,) = answers_of(study.studies)
+    assert one.items == sample
+    assert one.frame["label"].drop_nulls().len() >= one.frame.height / 2
