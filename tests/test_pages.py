@@ -69,7 +69,9 @@ def test_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def _check_labelled(folder: Path) -> None:
     """The tutorial's spreadsheet came back with all of its cells as they were, and a label for each text."""
-    before, after = (read_rows(folder / name) for name in ("reform.xlsx", "reform-labelled.xlsx"))
+    before, after = (
+        read_rows(folder / name, sheet="Posts") for name in ("reform.xlsx", "reform-labelled.xlsx")
+    )
     assert [{name: row[name] for name in one} for one, row in zip(before, after, strict=True)] == before
     labels = [row["label"] for row in after]
     assert len(labels) == 2000
