@@ -238,7 +238,7 @@ def _false_clauses(kind: Kind, study: Planted, verdict: Said) -> Iterator[str]:
 def opened(kind: Kind, study: Planted, folder: Path, rng: np.random.Generator) -> Study:
     """The planted study as a user opens it."""
     texts = _texts(study, near=kind.plan.near, rng=rng)
-    if kind.plan.coders:
+    if kind.plan.coders or kind.fields:
         return _asked(kind, study, texts, folder)
     shape = study.labels.shape
     text, prompt, repeat = (index.ravel() for index in np.indices(shape))
@@ -265,11 +265,6 @@ def opened(kind: Kind, study: Planted, folder: Path, rng: np.random.Generator) -
         roles["coder"] = "model"
         other = opened_frame(kind, study, columns, codes, rng)
         frame = pl.concat([frame.with_columns(model=pl.lit("m")), other])
-    if kind.fields:
-        document["evaluators"] = [{"use": "json_field", "name": one, "field": one} for one in kind.fields]
-        roles["raw"] = roles.pop("label")
-        answers = [json.dumps(dict(zip(kind.fields, (one, "?"), strict=True))) for one in frame["label"]]
-        frame = frame.with_columns(label=pl.Series(answers))
     frame.write_parquet(folder / "labels.parquet")
     document["annotations"] = {"source": str(folder / "labels.parquet"), **roles}
     return Study.open(document, folder=folder / "study")
@@ -295,29 +290,34 @@ def _task(kind: Kind) -> dict[str, Any]:
 
 
 def _asked(kind: Kind, study: Planted, texts: list[str], folder: Path) -> Study:
-    """A study of a function, whose texts several people labelled."""
+    """A study of a function, whose texts several people labelled, or that answers with two fields."""
     codes, prompts = kind.plan.codes, range(kind.plan.prompts)
     places = {text: at for at, text in enumerate(texts)}
     rows = [
         {"text": text, **{f"coder{at}": codes[by] for at, by in enumerate(study.coders[place])}}
         for text, place in places.items()
     ]
+    items: dict[str, Any] = {
+        "coders": [f"coder{at}" for at in range(kind.plan.coders)],
+        "gold": {"coders": "majority"},
+    }
+    task = _task(kind)
+    if kind.fields:
+        filled, empty = kind.fields
+        rows = [{"text": text, filled: codes[study.gold[place]]} for text, place in places.items()]
+        items, task = {}, {"held": False, "fields": {filled: {**task, "gold": filled}, empty: task}}
 
     def answer(text: str, prompt: str) -> str:
         number = next(at for at in prompts if f"Question {at}:" in prompt)
-        return codes[int(study.labels[places[text], number, 0])]
+        label = codes[int(study.labels[places[text], number, 0])]
+        return json.dumps(dict(zip(kind.fields, (label, "?"), strict=True))) if kind.fields else label
 
     asked = {f"p{at}": f"Question {at}: which label fits best?" for at in prompts}
     first = asked.pop("p0")
     document = {
         "name": "planted",
-        "task": _task(kind),
-        "items": {
-            "source": rows,
-            "text": "{{ text }}",
-            "coders": [f"coder{at}" for at in range(kind.plan.coders)],
-            "gold": {"coders": "majority"},
-        },
+        "task": task,
+        "items": {"source": rows, "text": "{{ text }}", **items},
         "prompt": {"instruction": first},
         "variants": [{"use": "instructions", "texts": asked}],
         "models": [{"name": "m", "use": "function"}],

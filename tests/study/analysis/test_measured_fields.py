@@ -243,3 +243,12 @@ def test_what_a_task_with_fields_cannot_have_is_one_error(
         asked[name] = {**asked[name], **value} if name == "items" else value
     with pytest.raises(QuaverError, match=says):
         Study.open(asked, folder=tmp_path, functions={"m": _answer})
+
+
+def test_fields_that_evaluators_read_are_fields_of_the_task(tmp_path: Path) -> None:
+    asked = _asked() | {"task": {"labels": ["pos", "neg"]}, "measures": []}
+    asked["items"] = {name: value for name, value in asked["items"].items() if name != "gold"}
+    asked["evaluators"] = [{"use": "json_field", "name": name, "field": name} for name in ("tone", "topic")]
+    with pytest.raises(QuaverError, match="different fields") as caught:
+        Study.open(asked, folder=tmp_path, functions={"m": _answer})
+    assert "task: {fields: {tone: " in (caught.value.fix or "")

@@ -246,6 +246,21 @@ class StudySpec(Part):
                 raise PlacedError(f"the name {name!r} is given twice", fix="give each a `name` of its own")
         return given
 
+    @field_validator("evaluators")
+    @classmethod
+    def _one_variable(cls, given: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Two fields of an answer are two variables, and each has a verdict of its own."""
+        read = dict.fromkeys(
+            str(one.options.get("field", "label")) for one in given if one.use == "json_field"
+        )
+        if len(read) > 1:
+            raise PlacedError(
+                "these evaluators read different fields of an answer",
+                expected="one field, or a task that declares its fields",
+                fix=f"write `task: {{fields: {{{', '.join(f'{name}: {{labels: …}}' for name in read)}}}}}`",
+            )
+        return given
+
     @field_validator("decoding", mode="before")
     @classmethod
     def _grids(cls, given: Any) -> Any:
