@@ -79,14 +79,8 @@ def _roles(file: TableFile, random: Random) -> dict[str, Any]:
     def one() -> str | None:
         return random.choice(file.columns) if file.columns and random.random() < 0.15 else None
 
-    return {
-        "item": one(),
-        "label": one(),
-        "gold": one(),
-        "text": one(),
-        "repeat": one(),
-        "variant": tuple(filter(None, [one()])),
-    }
+    roles = ("item", "label", "gold", "text", "repeat", "variant")
+    return {role: column for role in roles if (column := one())}
 
 
 def _names_the_file(error: QuaverError, file: TableFile) -> None:

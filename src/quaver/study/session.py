@@ -355,7 +355,8 @@ class Study:
             name: A registered measure, such as ``inter_pss``.
             **options: ``by``, ``evaluator``, ``field`` and the measure's own, as the study file takes them.
                 What the study file says of this measure holds for what you leave out; where it names the
-                measure more than once, it is taken as often.
+                measure more than once, it is taken as often. ``conclusion`` takes a ``formula`` and an
+                ``effect``, with the other options of ``conclusions``, for one that the file does not name.
 
         Returns:
             An estimate for each cell.
@@ -368,30 +369,6 @@ class Study:
         from quaver.study.analysis.measured_fields import MeasuredFields  # loads measures
 
         return Estimates(MeasuredFields(self.source).measure(name, options))
-
-    @guarded
-    def conclude(self, formula: str, effect: str, **options: Any) -> Estimates:
-        """Draw a conclusion from the labels that the study file does not name, under every prompt.
-
-        ``study.conclude("share(favor) ~ party", "party[left] > party[right]")``: where people labelled a
-        designed sample, the first estimates are about the true labels, whatever the model gets wrong.
-
-        Args:
-            formula: A label's share, or numeric labels, by columns of the items.
-            effect: The claim.
-            **options: ``regression``, ``weights``, ``missing`` and ``group``, as under ``conclusions``.
-
-        Returns:
-            The estimates of `quaver.measures.conclusion`.
-
-        Raises:
-            SpecError: There is no such option, or not with this value.
-            MeasureError: Formula or effect cannot be read, or the annotations do not allow it.
-        """
-        from quaver.study.analysis.measured_study import MeasuredStudy  # loads measures
-
-        given = {"formula": formula, "effect": effect, **options}
-        return Estimates(MeasuredStudy(self.source).conclusion(given))
 
     @guarded
     def estimates(

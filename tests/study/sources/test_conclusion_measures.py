@@ -93,6 +93,18 @@ WEIGHTED = (
 )
 
 
+def test_a_conclusion_that_the_file_does_not_name_is_drawn_as_if_it_did(tmp_path: Path) -> None:
+    study = opened(tmp_path)
+    study.run()
+    named = [one for one in study.estimates(["conclusions"]) if one.cell.get("conclusion") == "age"]
+    asked = study.measure("conclusion", formula="share(positive) ~ age", effect="age > 0")
+    assert [(one.measure, one.value, one.low, one.high) for one in asked] == [
+        (one.measure, one.value, one.low, one.high) for one in named
+    ]
+    with pytest.raises(QuaverError, match="effect"):
+        study.measure("conclusion", formula="share(positive) ~ age")
+
+
 def test_weights_and_a_multinomial_regression_are_drawn_under_every_prompt(tmp_path: Path) -> None:
     study = opened(tmp_path, WEIGHTED)
     study.run()

@@ -113,7 +113,7 @@ def smollm2() -> LlamaCpp:
             "cannot go on from a plain text",
             "variants: frame=plain",
         ),
-        (replace(VARIANT, schema="{}"), "cannot be held to a JSON schema", "prompt.schema"),
+        (replace(VARIANT, schema="{}"), "cannot be held to a JSON schema", "task.held"),
     ],
 )
 def test_a_prompt_that_a_model_cannot_take(variant: Variant, problem: str, where: str) -> None:

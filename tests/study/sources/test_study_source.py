@@ -102,7 +102,7 @@ def _asked(home: Path) -> Study:
             "id": "id",
             "text": "{{ text }}",
             "gold": "truth",
-            "group": ["party"],
+            "groups": ["party"],
         },
         "prompt": {"instruction": "Is this positive or negative?"},
         "variants": [{"use": "instructions", "texts": {"short": "Positive or negative?"}}],
@@ -221,7 +221,7 @@ def test_what_a_source_stores_is_what_it_counts(studies: dict[str, Study], kind:
 def test_no_source_is_half_made() -> None:
     """Every concrete source has all of the protocol, and nobody makes a study of another class."""
     kinds = [one for one in _below(StudySource) if not inspect.isabstract(one)]
-    assert {one.__name__ for one in kinds} == {"StudyFile", "Labels", "Answers", "Bundle"}
+    assert {one.__name__ for one in kinds} == {"StudyFile", "Labels", "Answers", "Bundle", "FieldSource"}
     assert not Study.__subclasses__()
 
 

@@ -180,6 +180,8 @@ class MeasuredStudy:
 
     def measure(self, name: str, options: Mapping[str, Any]) -> list[Estimate]:
         """One measure, with some options (``by``, ``evaluator``, its own) in place of the study file's."""
+        if name == "conclusion" and "formula" in options:
+            return self._conclusion(options)
         study, found = self.study, list[Estimate]()
         asked = [measurement(study, one, self.frame) for one in measures_of(study.spec, name, options)]
         for one in told_apart(asked):
@@ -204,8 +206,8 @@ class MeasuredStudy:
             made += taken(self.study, one, self._of(one)) if known is None else known
         return self._doubted(made)
 
-    def conclusion(self, given: Mapping[str, Any]) -> list[Estimate]:
-        """A conclusion that the study's file does not name (see `Study.conclude`)."""
+    def _conclusion(self, given: Mapping[str, Any]) -> list[Estimate]:
+        """A conclusion that the study's file does not name."""
         asked = read_part(ConclusionSpec, given, Positions(None, {}), ("conclusion",))
         spec = self.study.spec.model_copy(update={"conclusions": (asked,)})
         (one,) = Conclusions(spec, Positions(None, {}), self.experiment).measurements()

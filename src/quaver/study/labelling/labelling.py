@@ -344,7 +344,8 @@ class Labelling:
             errors = "a regression of these labels takes their errors for truth"
             return f"{errors}; --error 5% draws a sample for people to label, by which both are corrected"
         study, label = str(self.study.source.positions.path), self.study.experiment.labels.codes[0]
-        return f'quaver.Study.open({study!r}).conclude("share({label}) ~ COLUMN", "COLUMN > 0")'
+        claim = f'formula="share({label}) ~ COLUMN", effect="COLUMN > 0"'
+        return f'quaver.Study.open({study!r}).measure("conclusion", {claim})'
 
     @property
     def _corrects(self) -> bool:
