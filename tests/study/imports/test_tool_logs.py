@@ -192,3 +192,11 @@ def test_a_log_that_unpacks_to_more_than_is_read_is_one_error(
     monkeypatch.setattr("quaver.study.imports.tool_logs.MOST_BYTES", 1000)
     with pytest.raises(ItemError, match="more than 1,000 bytes"):
         log_in(path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "cp1252", "utf-8-sig"])
+def test_a_table_in_another_encoding_is_no_damaged_log(tmp_path: Path, encoding: str) -> None:
+    text = "".join(f'{{"item": {at}, "label": "{label}"}}\n' for at, label in enumerate(["très", "peu"]))
+    (tmp_path / "labels.jsonl").write_bytes(text.encode(encoding))
+    study, _ = import_annotations(tmp_path / "labels.jsonl", encoding=encoding)
+    assert study.annotations()["label"].to_list() == ["très", "peu"]

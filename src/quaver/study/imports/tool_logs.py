@@ -43,9 +43,8 @@ def log_in(file: Path) -> ToolLog | None:
             return None
         if ending != ".jsonl":
             return None
-        with file.open(encoding="utf-8") as opened:
-            first = next((line for line in opened if line.strip()), "")
-            known = _kind_of_lines(first)
+        with file.open("rb") as opened:  # a table may be in any encoding, which its own reader knows
+            known = _kind_of_lines(next((line for line in opened if line.strip()), b""))
             if known is None:
                 return None
             opened.seek(0)
@@ -195,7 +194,7 @@ _LINES: Final[tuple[tuple[frozenset[str], str, Callable[[Record], Iterator[Recor
 """The keys of a line by which a log is known, whose it is, and what reads it."""
 
 
-def _kind_of_lines(first: str) -> tuple[str, Callable[[Record], Iterator[Record]]] | None:
+def _kind_of_lines(first: bytes) -> tuple[str, Callable[[Record], Iterator[Record]]] | None:
     try:
         line = json.loads(first)
     except ValueError:
