@@ -93,7 +93,7 @@ def test_a_pattern_without_names_is_one_error(pattern: str) -> None:
     [
         ({"item": ("query", "dok")}, UnknownName, "did you mean 'doc'"),
         ({"name": "{query}/graded/{_}.txt"}, QuaverError, "column of this name"),
-        ({"columns": ("query", "label")}, ItemError, "differ in length"),
+        ({"columns": ("query", "label")}, ItemError, "name as many columns"),
         ({"columns": ("query", "query", "doc", "label")}, ItemError, "two columns are named"),
         ({}, ItemError, "b_graded_0.txt:3: label"),
     ],

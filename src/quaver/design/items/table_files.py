@@ -219,12 +219,13 @@ def _records(reader: Any, path: Path, columns: Sequence[str] = ()) -> Iterator[R
             if not cells or (len(cells) > 1 and not any(cells)):  # an empty line, or a sheet's empty row
                 continue
             if len(cells) != len(header):
+                named = "name as many columns as there are cells, those to leave out as _"
                 raise ItemError(
-                    "a row and the header differ in length",
+                    f"a row and the {'columns that are named' if columns else 'header'} differ in length",
                     where=f"{path.name}:{reader.line_num}",
                     expected=count(len(header), "cell"),
                     found=count(len(cells), "cell"),
-                    fix="quote texts that hold the separator or a line break",
+                    fix=named if columns else "quote texts that hold the separator or a line break",
                 )
             if len(shared) < _SHARED:
                 cells = [shared.setdefault(cell, cell) for cell in cells]
