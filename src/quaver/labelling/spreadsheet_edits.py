@@ -202,8 +202,9 @@ def _edited_xlsx(archive: zipfile.ZipFile, addition: Addition) -> dict[str, byte
     parts = _sheet_parts(archive)
     name, scan = _table_of(archive, parts, addition.sheet)
     rows = scan.tables[0][1] if scan.tables else []
-    edits = _xlsx_edits(rows, scan.prefix, addition)
-    changed = {parts[name]: _with(archive.read(parts[name]), edits)}
+    content = archive.read(parts[name])
+    edits = _xlsx_edits(content, rows, scan.prefix, addition)
+    changed = {parts[name]: _with(content, edits)}
     if addition.notes:
         changed |= _new_sheet(archive, parts, *addition.notes)
     return changed
@@ -239,7 +240,9 @@ def _sheet_parts(archive: zipfile.ZipFile) -> dict[str, str]:
     return {name: targets[key] for name, key in keys.items()}
 
 
-def _xlsx_edits(rows: Sequence[_Place], prefix: str, addition: Addition) -> list[tuple[int, int, bytes]]:
+def _xlsx_edits(
+    content: bytes, rows: Sequence[_Place], prefix: str, addition: Addition
+) -> list[tuple[int, int, bytes]]:
     """Replacements in the part of a sheet: from where, to where, by what."""
     first, header = _width(rows) + 1, _header(rows)
     edits = []
@@ -247,15 +250,15 @@ def _xlsx_edits(rows: Sequence[_Place], prefix: str, addition: Addition) -> list
         cells = addition.heads if row.number == header else addition.rows.get(row.number)
         if cells is None:
             continue
-        new = [
-            _xlsx_cell(f"{letters(first + index)}{row.number}", cell, prefix)
-            for index, cell in enumerate(cells)
-        ]
-        taken = range(first, first + len(new))
         later = [cell for cell in row.cells if cell.number >= first]  # empty ones, which have a format alone
-        for cell in later:
-            if cell.number in taken:
-                edits.append((cell.start, cell.end, b""))
+        formatted = {cell.number: cell for cell in later}
+        new = []
+        for column, cell in enumerate(cells, first):
+            there = formatted.get(column)
+            style = _attribute(content, there or row, b"s")
+            new.append(_xlsx_cell(f"{letters(column)}{row.number}", cell, prefix, style))
+            if there:
+                edits.append((there.start, there.end, b""))
         at = later[0].start if later else _row_end(row)
         text = "".join(new).encode()
         if row.empty:
@@ -265,19 +268,25 @@ def _xlsx_edits(rows: Sequence[_Place], prefix: str, addition: Addition) -> list
     return edits
 
 
+def _attribute(content: bytes, place: _Place, name: bytes) -> str:
+    """An attribute of a cell or a row, such as its format, as it is written in the start tag."""
+    found = re.search(rb"\s" + name + rb"""\s*=\s*("[^"]*"|'[^']*')""", content[place.start : place.head])
+    return f" {name.decode()}={found[1].decode()}" if found else ""
+
+
 def _row_end(row: _Place) -> int:
     """The place behind a row's last cell."""
     return row.cells[-1].end if row.cells else row.head
 
 
-def _xlsx_cell(place: str, cell: Cell, prefix: str) -> str:
-    if cell is None:
-        return ""
+def _xlsx_cell(place: str, cell: Cell, prefix: str, style: str) -> str:
     p = prefix
+    if cell is None:
+        return f'<{p}c r="{place}"{style}/>' if style else ""
     if not isinstance(cell, str):
-        return f'<{p}c r="{place}"><{p}v>{cell!r}</{p}v></{p}c>'
+        return f'<{p}c r="{place}"{style}><{p}v>{cell!r}</{p}v></{p}c>'
     text = f'<{p}t xml:space="preserve">{_written(cell)}</{p}t>'
-    return f'<{p}c r="{place}" t="inlineStr"><{p}is>{text}</{p}is></{p}c>'
+    return f'<{p}c r="{place}"{style} t="inlineStr"><{p}is>{text}</{p}is></{p}c>'
 
 
 def _new_sheet(
@@ -296,7 +305,9 @@ def _new_sheet(
     kind = f'<q:Override xmlns:q="{_PACKAGE}/content-types" PartName="/{part}" ContentType="{_SHEET_TYPE}"/>'
     lines = []
     for at, row in enumerate(rows, 1):
-        cells = "".join(_xlsx_cell(f"{letters(index)}{at}", cell, "") for index, cell in enumerate(row, 1))
+        cells = "".join(
+            _xlsx_cell(f"{letters(index)}{at}", cell, "", "") for index, cell in enumerate(row, 1)
+        )
         lines.append(f'<row r="{at}">{cells}</row>')
     whole = f'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<worksheet xmlns="{main}"><cols>'
     whole += '<col min="1" max="1" width="28" customWidth="1"/><col min="2" max="2" width="100" '
@@ -387,30 +398,38 @@ def _ods_head(content: bytes, row: _Place, times: int) -> bytes:
 
 
 def _ods_row(content: bytes, row: _Place, first: int, cells: Sequence[Cell]) -> bytes:
-    """A row with new cells from a column on, in place of the empty ones that stand there."""
+    """A row with new cells from a column on, in the format of the empty ones that stand there."""
     head = _ods_head(content, row, 1)
     head = head[:-2] + b">" if row.empty else head
-    before = [cell for cell in row.cells if cell.number < first]
-    parts = [content[cell.start : cell.end] for cell in before]
-    if before and (over := before[-1].number + before[-1].times - first) > 0:  # an empty one stands for many
-        parts[-1] = _repeated(parts[-1], before[-1].times - over)
-    elif (lacking := first - _behind(before)) > 0:
+    behind = first + len(cells)
+    parts = [_ods_part(content, cell, 1, first) for cell in row.cells]
+    if (lacking := first - _behind(row.cells)) > 0:
         parts.append(f'<table:table-cell table:number-columns-repeated="{lacking}"/>'.encode())
-    parts += [_ods_cell(cell).encode() for cell in cells]
+    for column, cell in enumerate(cells, first):
+        there = next((one for one in row.cells if one.number <= column < one.number + one.times), None)
+        style = _attribute(content, there, b"table:style-name") if there else ""
+        parts.append(_ods_cell(cell, style).encode())
+    parts += [_ods_part(content, cell, behind, _behind(row.cells)) for cell in row.cells]
     return b"".join([head, *parts, b"</table:table-row>"])
 
 
-def _repeated(cell: bytes, times: int) -> bytes:
-    return re.sub(rb'(number-columns-repeated=")\d+', rb"\g<1>%d" % times, cell, count=1)
+def _ods_part(content: bytes, cell: _Place, first: int, behind: int) -> bytes:
+    """What a cell, which may stand for many, holds of some columns."""
+    text = content[cell.start : cell.end]
+    times = min(behind, cell.number + cell.times) - max(first, cell.number)
+    if times == cell.times:
+        return text
+    repeated = re.sub(rb'(number-columns-repeated=")\d+', rb"\g<1>%d" % times, text, count=1)
+    return repeated if times > 0 else b""
 
 
-def _ods_cell(cell: Cell) -> str:
+def _ods_cell(cell: Cell, style: str = "") -> str:
     if cell is None:
-        return "<table:table-cell/>"
+        return f"<table:table-cell{style}/>"
     if not isinstance(cell, str):
-        return f'<table:table-cell office:value-type="float" office:value="{cell!r}"/>'
+        return f'<table:table-cell{style} office:value-type="float" office:value="{cell!r}"/>'
     lines = "".join(f"<text:p>{_SPACES.sub(_spaces, _written(line))}</text:p>" for line in cell.split("\n"))
-    return f'<table:table-cell office:value-type="string">{lines}</table:table-cell>'
+    return f'<table:table-cell{style} office:value-type="string">{lines}</table:table-cell>'
 
 
 _SPACES = re.compile("^ +| {2,}")

@@ -218,6 +218,12 @@ def test_drawn_items_that_came_with_a_gold_label_count_and_coders_get_the_others
     sheets = [row for path in found.files for row in csv.DictReader(path.open(encoding="utf-8-sig"))]
     given = {row["item"] for row in sheets if "item" in row}  # beside them is the list of codes
     assert given == {*drawn["item"]} - {*known["item"]}
+    status = study.gold.status()
+    dealt = {"ada": 0, "ben": 0} | {
+        name: sum(row.get("coder") == name for row in sheets) for name in ("ada", "ben")
+    }
+    assert {name: status.coders[name] for name in dealt} == {name: (n, 0) for name, n in dealt.items()}
+    assert f": {known.height} labelled" in str(status), "the table's own labels stand on no sheet"
 
 
 def test_the_design_is_simple_where_strata_save_nothing(tmp_path: Path) -> None:

@@ -90,7 +90,9 @@ class GoldStatus(Rows):
                 f"{self.drawn:,} of {self.population:,} items drawn in {rounds}, {self.design} sampling{by}; "
                 f"{self.labelled:,} have a gold label."
             ]
-        lines += [f"  {name}: {b:,} of {a:,} labelled" for name, (a, b) in self.coders.items()]
+        for name, (given, labelled) in self.coders.items():
+            of = f" of {given:,}" if given else ""
+            lines.append(f"  {name}: {labelled:,}{of} labelled")
         if self.agreement is not None:
             percent = self.agreement.details.get("percent")
             share = "" if percent is None else f"; {percent:.0%} of the pairs of labels agree"
@@ -112,13 +114,14 @@ def gold_status(state: GoldState, labels: LabelSet) -> GoldStatus:
     counts = Counter(done["coder"].to_list())
     given: Counter[str] = Counter()
     design, draw = state.design, state.draw
+    known = {*state.coded.filter(source=OWN_TABLE)["item"]}  # which stand on no sheet
     drawn = 0
     if design is not None and draw is not None:
         drawn = int(draw["drawn"].sum())
         for about in design["rounds"]:
             items = draw.filter(pl.col("round") == about["round"])["item"].to_list()
             for coder, own in assigned(items, about["coders"], about["overlap"], design["seed"]).items():
-                given[coder] += len(own)
+                given[coder] += len({*own} - known)
     table = ratings(state.coded)
     twice, agreement = coder_agreement(table, labels)
     return GoldStatus(

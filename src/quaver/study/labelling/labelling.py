@@ -282,7 +282,8 @@ class Labelling:
         by_hand = int((table["labelled_by"] == PERSON).sum())
         given = int(table["label"].is_not_null().sum())
         state = f"{given:,} of {count(table.height, 'text')} have a label, {by_hand:,} of them from a person"
-        state += f"; {people:,} need a person." if people else "; none needs a person any more."
+        needs = "1 needs" if people == 1 else f"{people:,} need" if people else "none needs"
+        state += f"; {needs} a person{'' if people else ' any more'}."
         error, then = self.error, self.options["then"]
         names = [str(self.source.path) if self.source else "FILE", "--check", str(self.check.folder)]
         names += ["--then", then] if isinstance(then, str) else []

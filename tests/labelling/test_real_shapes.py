@@ -1,0 +1,321 @@
+"""Spreadsheets as people keep them come back unharmed: each cell, its format, and all that stands around."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable
+from datetime import datetime, time
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import xlsxwriter
+from tests.spreadsheets import replaced, write_ods
+
+from quaver.design.items.spreadsheet_parts import letters
+from quaver.design.items.table_files import read_rows
+from quaver.labelling.labelled_file import TableFile, write_labelled
+
+HEADS = ("label (Q)", "agreement", "needs a person")
+LABEL = "=cmd|x"
+TEXTS = [
+    *("=1+1", "+44 20 7946", "-5 degrees", "@mention", "'quoted", '=HYPERLINK("x")'),
+    *("هذا نص", "שלום \u200fabc", "日本語 😀", "two\nlines\tand  spaces", " led by a space"),
+]
+HEAD = ("id", "text", "day", "number")
+
+Shape = Callable[[Any, Any], None]
+
+
+def plain(book: Any, sheet: Any) -> None:
+    """Long numbers, texts that look like formulas, dates, and a format for each."""
+    bold = book.add_format({"bold": True, "bg_color": "#ddeeff", "border": 1})
+    day, money = (book.add_format({"num_format": form}) for form in ("dd.mm.yyyy hh:mm", "#,##0.00 €"))
+    sheet.write_row(0, 0, HEAD, bold)
+    for row, text in enumerate(TEXTS, 1):
+        sheet.write_number(row, 0, 9007199254740000 + row)
+        sheet.write_string(row, 1, text)
+        sheet.write_datetime(row, 2, datetime(2023, 1, row, 13, 5), day)
+        sheet.write_number(row, 3, row * 1.005, money)
+
+
+def empty_cells_with_formats(book: Any, sheet: Any) -> None:
+    plain(book, sheet)
+    yellow, red = (book.add_format({"bg_color": colour}) for colour in ("yellow", "red"))
+    for row in range(len(TEXTS) + 1):
+        sheet.write_blank(row, 4, None, yellow)
+        sheet.write_blank(row, 6, None, red)
+        sheet.write_blank(row, 9, None, yellow)
+
+
+def rows_with_formats(book: Any, sheet: Any) -> None:
+    plain(book, sheet)
+    sheet.set_row(2, 40, book.add_format({"italic": True, "bg_color": "lime"}))
+    sheet.set_row(3, None, None, {"hidden": True})
+
+
+def merged(book: Any, sheet: Any) -> None:
+    plain(book, sheet)
+    other = book.add_worksheet("front page")
+    other.merge_range("A1:F3", "What this is", book.add_format({"align": "center", "font_size": 20}))
+
+
+def formulas(book: Any, sheet: Any) -> None:
+    plain(book, sheet)
+    for row in range(1, len(TEXTS) + 1):
+        sheet.write_formula(row, 4, f"=D{row + 1}*2", None, row * 2.01)
+    sheet.write(0, 4, "double")
+    sheet.write_array_formula(1, 5, 1, 5, "{=SUM(A1:A2)}", None, 3)
+    sheet.write(0, 5, "sum")
+
+
+def columns(book: Any, sheet: Any) -> None:
+    plain(book, sheet)
+    sheet.set_column("B:B", 60)
+    sheet.set_column("C:C", 12, None, {"hidden": True})
+    sheet.set_column("D:D", 9, None, {"level": 1})
+    sheet.freeze_panes(1, 1)
+    sheet.autofilter(0, 0, len(TEXTS), 3)
+
+
+def rules(book: Any, sheet: Any) -> None:
+    plain(book, sheet)
+    sheet.conditional_format("D2:D12", {"type": "3_color_scale"})
+    sheet.conditional_format(
+        "A2:D12", {"type": "formula", "criteria": "=$D2>5", "format": book.add_format({"bold": 1})}
+    )
+    sheet.data_validation("D2:D12", {"validate": "list", "source": ["a", "b"]})
+    sheet.write_comment("B3", "look again")
+    sheet.write_url("B4", "https://example.org/?a=1&b=2", string="a link")
+
+
+def right_to_left(book: Any, sheet: Any) -> None:
+    plain(book, sheet)
+    sheet.right_to_left()
+    sheet.protect("secret")
+
+
+def rich(book: Any, sheet: Any) -> None:
+    plain(book, sheet)
+    sheet.write_rich_string("B2", "a ", book.add_format({"bold": 1}), "bold", " word")
+    chart = book.add_chart({"type": "line"})
+    chart.add_series({"values": "=data!$D$2:$D$9"})
+    sheet.insert_chart("J2", chart)
+
+
+def a_table(book: Any, sheet: Any) -> None:
+    plain(book, sheet)
+    sheet.add_table(0, 0, len(TEXTS), 3, {"columns": [{"header": one} for one in HEAD]})
+
+
+def gaps(book: Any, sheet: Any) -> None:
+    """Empty rows between, and cells of other kinds."""
+    plain(book, sheet)
+    sheet.write_row(len(TEXTS) + 8, 0, [1, "behind a gap", True, "#N/A"])
+    sheet.write_string(len(TEXTS) + 9, 1, "at night")
+    sheet.write_datetime(len(TEXTS) + 9, 2, time(23, 59), book.add_format({"num_format": "hh:mm"}))
+
+
+SHAPES: list[Shape] = [
+    *(plain, empty_cells_with_formats, rows_with_formats, merged, formulas, columns),
+    *(rules, right_to_left, rich, a_table, gaps),
+]
+
+
+@pytest.mark.parametrize(
+    ("shape", "options"),
+    [
+        *((shape, {}) for shape in SHAPES),
+        *((plain, {option: True}) for option in ("constant_memory", "date_1904", "use_zip64")),
+    ],
+)
+@pytest.mark.parametrize("several", [False, True])
+def test_a_workbook_comes_back_unharmed(
+    shape: Shape, options: dict[str, bool], several: bool, tmp_path: Path
+) -> None:
+    source = tmp_path / "t.xlsx"
+    with xlsxwriter.Workbook(str(source), {**options, "strings_to_formulas": False}) as book:
+        if several:
+            other = book.add_worksheet("الملاحظات")
+            other.write_row(0, 0, ["see", "data"], book.add_format({"bg_color": "silver"}))
+            other.write_formula(1, 0, "=SUM(data!D2:D9)", None, 36.18)
+        shape(book, book.add_worksheet("data"))
+    target, numbers = labelled(source)
+    was, now = parts(source), parts(target)
+    new = {*now} - {*was}
+    assert len(new) == 1, "the sheet of notes"
+    own = f"xl/worksheets/sheet{2 if several else 1}.xml"
+    named = {"xl/workbook.xml", "xl/_rels/workbook.xml.rels", "[Content_Types].xml", own}
+    assert all(now[name] == was[name] for name in was if name not in named)
+    before, after = ElementTree.fromstring(was[own]), ElementTree.fromstring(now[own])
+    assert around(before) == around(after)
+    old, found = xlsx_cells(before), xlsx_cells(after)
+    added = found.keys() - {place for place, (value, _) in old.items() if value}
+    assert {place: cell for place, cell in found.items() if place not in added} == {
+        place: cell for place, cell in old.items() if place not in added
+    }
+    for place in added & old.keys():
+        assert found[place][1] == old[place][1], "an empty cell keeps its format"
+    width = max(column for (_, column), (value, _) in old.items() if value)
+    for number in numbers:
+        value, _ = found[number, width + 1]
+        assert value == f"inlineStr:{LABEL}", number
+
+
+def labelled(source: Path, sheet: str = "data") -> tuple[Path, list[int]]:
+    """The labelled copy of a spreadsheet, and the rows that have a label in it."""
+    target = source.with_stem("labelled")
+    numbers = [row.number for row in read_rows(source, sheet=sheet)]
+    cells = dict.fromkeys(numbers, (LABEL, 0.75, None))
+    write_labelled(
+        TableFile(source, sheet=sheet), target, HEADS, cells, ("How labelled", [("Made", "today")])
+    )
+    return target, numbers
+
+
+def parts(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def around(sheet: ElementTree.Element) -> list[bytes]:
+    """All of a sheet but its cells: columns, merged areas, rules, views; and each row's own attributes."""
+    found = []
+    for part in sheet:
+        if part.tag.endswith("}sheetData"):
+            found += [repr(sorted(row.attrib.items())).encode() for row in part]
+        else:
+            found.append(ElementTree.tostring(part))
+    return found
+
+
+def xlsx_cells(sheet: ElementTree.Element) -> dict[tuple[int, int], tuple[str, str | None]]:
+    """What each cell holds, with its formula, and its format."""
+    found = {}
+    for cell in sheet.iterfind("{*}sheetData/{*}row/{*}c"):
+        place = cell.attrib["r"]
+        column = next(at for at in range(1, 50) if letters(at) == place.rstrip("0123456789"))
+        row = int(place[len(letters(column)) :])
+        inside = "|".join(f"{part.tag.rpartition('}')[2]}:{''.join(part.itertext())}" for part in cell)
+        kind = cell.get("t", "n")
+        value = (
+            f"{kind}:{''.join(cell.itertext())}"
+            if kind == "inlineStr"
+            else f"{kind}:{inside}"
+            if inside
+            else ""
+        )
+        found[row, column] = value, cell.get("s")
+    return found
+
+
+# ------------------------------------------------------------------------- .ods
+
+_SPACES = "urn:oasis:names:tc:opendocument:xmlns"
+_ODS = f"""<?xml version="1.0" encoding="UTF-8"?>
+<office:document-content xmlns:office="{_SPACES}:office:1.0" xmlns:table="{_SPACES}:table:1.0"
+ xmlns:text="{_SPACES}:text:1.0" xmlns:style="{_SPACES}:style:1.0"
+ xmlns:calcext="urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0">
+<office:automatic-styles><style:style style:name="ce1" style:family="table-cell"/></office:automatic-styles>
+<office:body><office:spreadsheet>
+<table:table table:name="front">
+<table:table-column table:number-columns-repeated="6"/>
+<table:table-row><table:table-cell table:number-columns-spanned="3" table:number-rows-spanned="1"
+ office:value-type="string"><text:p>What this is</text:p></table:table-cell>
+<table:covered-table-cell table:number-columns-repeated="2"/></table:table-row>
+</table:table>
+<table:table table:name="data" table:style-name="ta1">
+<table:table-column table:style-name="co1"/><table:table-column table:visibility="collapse"/>
+<table:table-column table:number-columns-repeated="16382" table:default-cell-style-name="ce9"/>
+<table:table-header-rows><table:table-row table:style-name="ro1">{{head}}
+<table:table-cell table:style-name="ce2" table:number-columns-repeated="2"/>
+<table:table-cell table:style-name="ce3" table:number-columns-repeated="5"/></table:table-row>
+</table:table-header-rows>
+<table:table-row table:style-name="ro2">
+<table:table-cell office:value-type="float" office:value="9007199254740001"/>
+<table:table-cell office:value-type="string" table:style-name="ce4"><text:p>=1+1</text:p></table:table-cell>
+<table:table-cell office:value-type="date" office:date-value="2023-01-01T13:05:00"/>
+<table:table-cell table:formula="of:=[.A2]*2" office:value-type="float" office:value="2.5"/>
+<table:table-cell table:style-name="ce5" table:number-columns-repeated="16380"/></table:table-row>
+<table:table-row><table:table-cell office:value-type="float" office:value="2"/>
+<table:table-cell office:value-type="string"><text:p>שלום <text:s text:c="3"/>abc</text:p>
+<text:p>two</text:p></table:table-cell>
+<table:table-cell office:value-type="percentage" office:value="0.25"/><table:table-cell/></table:table-row>
+<table:table-row table:number-rows-repeated="3" table:style-name="ro3">
+<table:table-cell table:style-name="ce6" table:number-columns-repeated="9"/></table:table-row>
+<table:table-row><table:table-cell office:value-type="float" office:value="3"/>
+<table:table-cell office:value-type="string"><text:p>behind a gap</text:p></table:table-cell>
+<table:table-cell office:value-type="boolean" office:boolean-value="true" table:style-name="ce7"/>
+</table:table-row>
+<table:table-row table:number-rows-repeated="2">
+<table:table-cell office:value-type="float" office:value="4"/>
+<table:table-cell office:value-type="string"><text:p>twice the same</text:p></table:table-cell>
+</table:table-row>
+<table:table-row table:number-rows-repeated="1048567">
+<table:table-cell table:number-columns-repeated="16384"/></table:table-row>
+<calcext:conditional-formats><calcext:conditional-format calcext:target-range-address="data.D2:data.D9"/>
+</calcext:conditional-formats>
+</table:table></office:spreadsheet></office:body></office:document-content>"""
+
+
+def test_an_ods_file_comes_back_unharmed(tmp_path: Path) -> None:
+    head = "".join(
+        f'<table:table-cell office:value-type="string"><text:p>{name}</text:p></table:table-cell>'
+        for name in HEAD
+    )
+    source = replaced(
+        write_ods(tmp_path / "t.ods", []), "content.xml", _ODS.format(head=head).replace("\n", "").encode()
+    )
+    target, numbers = labelled(source)
+    was, now = parts(source), parts(target)
+    assert [name for name in was if was[name] != now[name]] == ["content.xml"]
+    before, after = (ElementTree.fromstring(one["content.xml"]) for one in (was, now))
+    old, new = ods_tables(before), ods_tables(after)
+    assert [*new] == ["front", "data", "How labelled"]
+    assert new["front"] == old["front"]
+    rows, found = old["data"], new["data"]
+    assert len(rows) == len(found)
+    for number, (row, there) in enumerate(zip(rows, found, strict=True), 1):
+        added = [LABEL, "0.75", ""] if number in numbers else [*HEADS] if number == 1 else None
+        assert there[:4] == row[:4]
+        assert there[7:] == row[7:], "what stands behind the new columns"
+        assert [style for _, style in there] == [style for _, style in row], "formats of empty cells"
+        assert [value for value, _ in there[4:7]] == (added or [value for value, _ in row[4:7]])
+    assert numbers == [2, 3, 7, 8, 9]
+    assert kept(before) == kept(after)[: len(kept(before))]
+
+
+def ods_tables(content: ElementTree.Element) -> dict[str, list[list[tuple[str, str]]]]:
+    """The first ten rows of each table, and the first twelve cells of each, with their formats."""
+    space = f"{{{_SPACES}:table:1.0}}"
+    found = {}
+    for table in content.iter(f"{space}table"):
+        rows = []
+        for row in table.iter(f"{space}table-row"):
+            cells = []
+            for cell in row:
+                values = [
+                    f"{key}={value}"
+                    for key, value in cell.attrib.items()
+                    if "repeated" not in key and "style-name" not in key
+                ]
+                number = cell.get(f"{{{_SPACES}:office:1.0}}value")
+                text = "\n".join("".join(part.itertext()) for part in cell) or number or ""
+                plain = {"string", "float"} >= {
+                    value.rpartition("=")[2] for value in values if "value-type" in value
+                }
+                style = cell.get(f"{space}style-name", "")
+                cells += [(text if plain else f"{text} {values}", style)] * int(
+                    cell.get(f"{space}number-columns-repeated", 1)
+                )
+            cells += [("", "")] * (12 - len(cells))
+            rows += [cells[:12]] * min(10, int(row.get(f"{space}number-rows-repeated", 1)))
+        found[table.get(f"{space}name", "")] = rows[:10]
+    return found
+
+
+def kept(content: ElementTree.Element) -> list[str]:
+    """Columns, rules, and the rows' own attributes where they stand for one row."""
+    names = ("table-column", "conditional-format", "style")
+    return [repr(sorted(one.attrib.items())) for one in content.iter() if one.tag.rpartition("}")[2] in names]
