@@ -25,8 +25,9 @@ def command(
 ) -> None:
     """Make a study of labels that you already have.
 
-    Reads promptstability's files, a column for each coder, any long table, several tables at once, and logs
-    of inspect-ai, lm-evaluation-harness and batches. Columns that you do not name are detected and shown.
+    Reads any long table, a column for each coder, several tables at once, promptstability's files, and logs
+    of inspect-ai, lm-evaluation-harness, promptfoo, Label Studio and batches. Columns that you do not name
+    are detected and shown.
 
     Options:
       file: A CSV, Excel, ODS, JSON Lines or Parquet file, a log, or a pattern in quotes.

@@ -43,12 +43,15 @@ def rows_of_files(files: Sequence[Path], options: ImportOptions, taken: list[Dec
     said_by = parts_of_name(options["name"], "this name") if options["name"] is not None else None
     read = (options["encoding"], options["separator"], options["sheet"], options["columns"])
     rows: list[Row] = []
+    fields: dict[str, None] = {}
+    is_log = False
     for file in files:
         log = log_in(file)
         own = log.rows if log else read_table(file, *read)
-        if log and not rows:
-            with_roles(own, options)
+        if log and not is_log:
+            is_log = True
             taken.append(Decision("log", file.name, f"of {log.tool}"))
+        fields.update(dict.fromkeys(log.fields if log else ()))
         if said_by and log and log.tool in BATCHES:
             for row in own:
                 row.update(said_by(row.text("item")))
@@ -57,6 +60,8 @@ def rows_of_files(files: Sequence[Path], options: ImportOptions, taken: list[Dec
         if rows and rows[0].keys() != own[0].keys():
             _align(rows, own, {*own[0], *rows[0]} if log else {*options["coders"]}, file)
         rows += own
+    if is_log:
+        with_roles(rows, list(fields), options, taken)
     return rows
 
 

@@ -38,7 +38,7 @@ class ImportOptions(TypedDict, total=False):
         ignore: Columns that play no role, whatever they are called.
         labels: The label set, in order; those that occur, if left out.
         unlabelled: What the file has where there is no label.
-        level: Level of measurement.
+        level: Level of measurement; nominal, unless another tool's scores are numbers.
         name: What the files' paths say, from the end: ``{model}/graded_{variant}.txt``. In a file of batch
             results it is what their ids say.
         columns: The columns' names, where the file has no header; ``_`` leaves a column out.
@@ -75,7 +75,7 @@ class ImportOptions(TypedDict, total=False):
     labels: Annotated[Sequence[str], Option('The label set, in order: a,b,"c, d". By default all found.', ())]
     unlabelled: Annotated[Sequence[str], Option("The cells that mean “no label”, such as N/A.", ())]
     level: Annotated[
-        Literal["nominal", "ordinal", "interval", "ratio"], Option("Level of measurement.", "nominal")
+        Literal["nominal", "ordinal", "interval", "ratio"] | None, Option("Level of measurement.")
     ]
     name: Annotated[str | None, Option("What the files' paths say: {model}/graded_{variant}.txt.")]
     columns: Annotated[Sequence[str], Option("The columns' names, where there is no header.", ())]

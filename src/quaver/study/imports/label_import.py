@@ -93,7 +93,10 @@ def import_annotations(
     source = f"imported{files[0].suffix.lower()}" if is_copied else "imported.csv"
     document = {
         "name": home.name if len(files) > 1 else path.stem,
-        "task": {"labels": label_set, **({} if given["level"] == "nominal" else {"level": given["level"]})},
+        "task": {
+            "labels": label_set,
+            **({} if given["level"] in (None, "nominal") else {"level": given["level"]}),
+        },
         "annotations": _annotations(source, columns, also, {**reading, "unlabelled": unlabelled}),
         **({"evaluators": list(given["evaluators"]) or ["first_label"]} if "raw" in columns else {}),
         "measures": _measures(table, columns),

@@ -1,20 +1,31 @@
-"""Logs of other tools as tables: inspect-ai, lm-evaluation-harness, and providers' batch results."""
+"""Logs of other tools as tables: whose a file is, and which of its columns play which role."""
 
 from __future__ import annotations
 
+import csv
 import json
+import math
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from quaver.core.input_budget import MOST_BYTES, InputBudget, parsed_json, read_file
+from quaver.core.label_values import Decision
 from quaver.design.items.text_lines import Row
-from quaver.errors import ItemError
+from quaver.errors import ItemError, QuaverError
 from quaver.study.imports.import_options import ImportOptions
 from quaver.study.imports.label_columns import MOST_LABELS
+from quaver.study.imports.label_studio import (
+    OWN_COLUMNS,
+    fields_of_records,
+    fields_of_tasks,
+    rows_of_records,
+    rows_of_tasks,
+)
+from quaver.study.imports.promptfoo_results import rows_of_results
 
-Record = Mapping[str, Any]
+Record: TypeAlias = Mapping[str, Any]
 
 
 class ToolLog(NamedTuple):
@@ -24,23 +35,26 @@ class ToolLog(NamedTuple):
         tool: Who wrote it.
         rows: A row an answer, with the columns ``item``, ``text``, ``variant``, ``model``, ``repeat``,
             ``answer``, ``gold`` and ``score``, as far as the tool keeps them.
+        fields: The columns of labels, where the tool keeps labels.
     """
 
     tool: str
     rows: list[Row]
+    fields: Sequence[str] = ()
 
 
 def log_in(file: Path) -> ToolLog | None:
-    """What a file holds, if it is a log of a tool that is known; None for any other file."""
+    """What a file holds, if it is a log of a tool that is known; None for any other table."""
     ending = file.suffix.lower()
+    if not file.is_file():
+        return None
     try:
         if ending == ".eval":
             return ToolLog("inspect-ai", _rows(file, _inspect(_unpacked(file))))
         if ending == ".json":
-            document = parsed_json(read_file(file))
-            if isinstance(document, dict) and "eval" in document and "samples" in document:
-                return ToolLog("inspect-ai", _rows(file, _inspect(document)))
-            return None
+            return _log_of_document(file, parsed_json(read_file(file)))
+        if ending in (".csv", ".tsv"):
+            return _log_of_table(file, "\t" if ending == ".tsv" else ",")
         if ending != ".jsonl":
             return None
         with file.open("rb") as opened:  # a table may be in any encoding, which its own reader knows
@@ -49,8 +63,7 @@ def log_in(file: Path) -> ToolLog | None:
                 return None
             opened.seek(0)
             tool, read = known
-            records = (json.loads(line) for line in opened if line.strip())
-            return ToolLog(tool, _rows(file, (row for one in records for row in read(one))))
+            return ToolLog(tool, _rows(file, read(json.loads(line) for line in opened if line.strip())))
     except (OSError, zipfile.BadZipFile) as error:
         raise ItemError("this log cannot be read", where=str(file), found=str(error)) from None
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
@@ -60,6 +73,37 @@ def log_in(file: Path) -> ToolLog | None:
             found=f"{type(error).__name__}: {error}"[:200],
             fix="export a table with an item, a prompt and an answer a row, and import that",
         ) from None
+
+
+def _log_of_document(file: Path, document: Any) -> ToolLog:
+    """The log in a file that is one JSON document."""
+    first = document[0] if isinstance(document, list) and document else document
+    keys = first.keys() if isinstance(first, dict) else frozenset[str]()
+    if first is document and keys >= {"eval", "samples"}:
+        return ToolLog("inspect-ai", _rows(file, _inspect(document)))
+    if first is document and "results" in keys and "results" in document["results"]:
+        return ToolLog("promptfoo", _rows(file, rows_of_results(document["results"]["results"])))
+    if first is not document and keys >= {"annotations", "data"}:
+        return ToolLog(LABEL_STUDIO, _rows(file, rows_of_tasks(document)), fields_of_tasks(document))
+    if first is not document and keys >= OWN_COLUMNS:
+        return ToolLog(LABEL_STUDIO, _rows(file, rows_of_records(document)), fields_of_records(document))
+    raise ItemError(
+        "this is no log that Quaver knows",
+        where=str(file),
+        expected="a log of inspect-ai, results of promptfoo, or an export of Label Studio",
+        found=f"JSON with {', '.join(list(keys)[:8])}" if keys else f"JSON: {type(first).__name__}",
+        fix="save a table with an item, a prompt and an answer a row as CSV or JSON Lines",
+    )
+
+
+def _log_of_table(file: Path, separator: str) -> ToolLog | None:
+    """The export of Label Studio in a file of cells, by its header; None for any other table."""
+    with file.open(encoding="utf-8", errors="replace", newline="") as opened:
+        if not set(next(csv.reader(opened, delimiter=separator), ())) >= OWN_COLUMNS:
+            return None
+        opened.seek(0)
+        records = list(csv.DictReader(opened, delimiter=separator))
+        return ToolLog(LABEL_STUDIO, _rows(file, rows_of_records(records)), fields_of_records(records))
 
 
 def _rows(file: Path, found: Iterable[Record]) -> list[Row]:
@@ -73,20 +117,56 @@ def _rows(file: Path, found: Iterable[Record]) -> list[Row]:
     return rows
 
 
-def with_roles(rows: list[Row], given: ImportOptions) -> None:
-    """Say which of a log's columns are what, as far as the user has not.
+def with_roles(
+    rows: Sequence[Row], fields: Sequence[str], given: ImportOptions, taken: list[Decision]
+) -> None:
+    """Say which columns of all logs are what, as far as the user has not.
 
     Answers are read by evaluators where the true labels are few; where they are open texts or unknown, the
-    label is the score that the tool gave.
+    label is the score that the tool gave. Scores that are numbers have a level.
     """
-    if given["raw"] or given["label"]:
-        return
-    true, scores = ({row.text(name) for row in rows} - {""} for name in ("gold", "score"))
-    is_open = not given["labels"] and not 2 <= len(true) <= MOST_LABELS
-    if is_open and 2 <= len(scores) <= MOST_LABELS:
-        given["label"], given["ignore"] = "score", [*given["ignore"], "gold"]
-    else:
-        given["raw"] = "answer"
+    columns = rows[0].keys()
+    if not given["raw"] and not given["label"]:
+        if fields or "answer" not in columns:
+            given["label"] = _only(fields)
+        else:
+            true, scores = ({row.text(name) for row in rows} - {""} for name in ("gold", "score"))
+            is_open = not given["labels"] and not 2 <= len(true) <= MOST_LABELS
+            if is_open and (2 <= len(scores) <= MOST_LABELS or _level(scores) != "nominal"):
+                given["label"], given["ignore"] = "score", [*given["ignore"], *columns & {"gold"}]
+            else:
+                given["raw"] = "answer"
+    true_label = f"{given['label']} (ground truth)"
+    if true_label in columns and not given["gold"]:
+        given["gold"] = true_label
+    if given["label"] in columns and given["level"] is None:
+        given["level"] = _level({row.text(given["label"]) for row in rows} - {""})
+        if given["level"] != "nominal":
+            taken.append(Decision("level", given["label"], f"numbers: {given['level']}"))
+
+
+def _only(fields: Sequence[str]) -> str:
+    """The one thing that was labelled."""
+    if len(fields) != 1:
+        raise QuaverError(
+            "one field of an export is imported at a time",
+            where="label",
+            expected="the name of what was labelled",
+            found=", ".join(fields) or "no column of which it is plain",
+            fix=f"name it: --label {fields[0] if fields else 'COLUMN'}",
+        )
+    return fields[0]
+
+
+def _level(values: Collection[str]) -> Literal["nominal", "ordinal", "interval"]:
+    """The level of these labels: whole numbers are ordered, others have distances, two labels neither."""
+    try:
+        numbers = {float(value) for value in values}
+    except ValueError:
+        return "nominal"
+    if len(numbers) < 3 or not all(map(math.isfinite, numbers)):
+        return "nominal"
+    return "ordinal" if all(map(float.is_integer, numbers)) and len(numbers) <= 11 else "interval"
 
 
 def _unpacked(file: Path) -> dict[str, Any]:
@@ -150,7 +230,12 @@ def _is_plain(cell: object) -> bool:
     return isinstance(cell, str | int | float)
 
 
-def _harness(line: Record) -> Iterator[Record]:
+def _harness(lines: Iterable[Record]) -> Iterator[Record]:
+    for line in lines:
+        yield from _harness_line(line)
+
+
+def _harness_line(line: Record) -> Iterator[Record]:
     """A row a repeat; of a choice by likelihood, the likeliest choice is the answer."""
     document = {name: cell for name, cell in line["doc"].items() if _is_plain(cell)}
     asked = list(line["arguments"].values()) if isinstance(line["arguments"], dict) else line["arguments"]
@@ -170,31 +255,36 @@ def _harness(line: Record) -> Iterator[Record]:
     yield row | {"repeat": 0, "answer": choices[likely].strip(), "gold": gold.strip()}
 
 
-def _openai_batch(line: Record) -> Iterator[Record]:
-    body = (line.get("response") or {}).get("body") or {}
-    choices = body.get("choices") or [{"message": {"content": ""}}]
-    for repeat, choice in enumerate(choices):
-        answer = choice["message"]["content"] or ""
-        yield {"item": line["custom_id"], "model": body.get("model"), "repeat": repeat, "answer": answer}
+def _openai_batch(lines: Iterable[Record]) -> Iterator[Record]:
+    for line in lines:
+        body = (line.get("response") or {}).get("body") or {}
+        choices = body.get("choices") or [{"message": {"content": ""}}]
+        for repeat, choice in enumerate(choices):
+            answer = choice["message"]["content"] or ""
+            yield {"item": line["custom_id"], "model": body.get("model"), "repeat": repeat, "answer": answer}
 
 
-def _anthropic_batch(line: Record) -> Iterator[Record]:
-    message = line["result"].get("message") or {"content": (), "model": None}
-    answer = "".join(part["text"] for part in message["content"] if part["type"] == "text")
-    yield {"item": line["custom_id"], "model": message["model"], "repeat": 0, "answer": answer}
+def _anthropic_batch(lines: Iterable[Record]) -> Iterator[Record]:
+    for line in lines:
+        message = line["result"].get("message") or {"content": (), "model": None}
+        answer = "".join(part["text"] for part in message["content"] if part["type"] == "text")
+        yield {"item": line["custom_id"], "model": message["model"], "repeat": 0, "answer": answer}
 
 
 BATCHES: Final = ("OpenAI batch", "Anthropic batch")
 """Logs in which a text that the user chose names each call."""
-_LINES: Final[tuple[tuple[frozenset[str], str, Callable[[Record], Iterator[Record]]], ...]] = (
+LABEL_STUDIO: Final = "Label Studio"
+_Reader: TypeAlias = Callable[[Iterable[Record]], Iterator[Record]]
+_LINES: Final[tuple[tuple[frozenset[str], str, _Reader], ...]] = (
     (frozenset(("doc_id", "doc", "resps", "target")), "lm-evaluation-harness", _harness),
     (frozenset(("custom_id", "response")), "OpenAI batch", _openai_batch),
     (frozenset(("custom_id", "result")), "Anthropic batch", _anthropic_batch),
+    (frozenset(("promptIdx", "testIdx", "vars", "prompt")), "promptfoo", rows_of_results),
 )
 """The keys of a line by which a log is known, whose it is, and what reads it."""
 
 
-def _kind_of_lines(first: bytes) -> tuple[str, Callable[[Record], Iterator[Record]]] | None:
+def _kind_of_lines(first: bytes) -> tuple[str, _Reader] | None:
     try:
         line = json.loads(first)
     except ValueError:

@@ -1,0 +1,94 @@
+"""Exports of Label Studio, JSON, JSON_MIN and CSV, as rows of labels, a row an annotation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from quaver.core.label_values import SEPARATOR
+
+OWN_COLUMNS: Final = frozenset(("annotation_id", "annotator", "created_at", "updated_at", "lead_time"))
+"""What each row of JSON_MIN and CSV has, whatever was labelled; the item is its ``id``."""
+
+
+def rows_of_tasks(tasks: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The rows of a JSON export: people's annotations, and predictions by the model's version.
+
+    Annotations that were skipped are left out; one that is marked as ground truth is the true label.
+    """
+    for task in tasks:
+        shared = _plain(task["data"]) | {"id": task["id"]}
+        given = [one for one in task["annotations"] if not one.get("was_cancelled")]
+        for one in given:
+            if one.get("ground_truth"):
+                shared |= {f"{name} (ground truth)": label for name, label in _labels(one).items()}
+        for one in given:
+            if not one.get("ground_truth"):
+                yield shared | {"annotator": _who(one["completed_by"])} | _labels(one)
+        for one in task.get("predictions") or ():
+            if isinstance(one, dict):  # an export without predictions lists their numbers
+                yield shared | {"annotator": one.get("model_version") or "model"} | _labels(one)
+
+
+def fields_of_tasks(tasks: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What was labelled, by the names of its controls."""
+    every = (one for task in tasks for one in task["annotations"])
+    return list(dict.fromkeys(name for one in every for name in _labels(one)))
+
+
+def rows_of_records(records: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The rows of JSON_MIN and CSV, without Label Studio's notes on an annotation."""
+    for one in records:
+        row = {name: _value(cell) for name, cell in one.items() if name not in OWN_COLUMNS}
+        yield row | {"annotator": one["annotator"]}
+
+
+def fields_of_records(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The columns of labels: those between the item and the coder, as JSON_MIN writes them.
+
+    CSV sorts its columns. There they are those of which coders give one item several values.
+    """
+    names = list(dict.fromkeys(name for one in records for name in one))
+    if names.index("annotator") > names.index("id"):
+        return names[names.index("id") + 1 : names.index("annotator")]
+    first: dict[str, Mapping[str, Any]] = {}
+    varying: set[str] = set()
+    for one in records:
+        known = first.setdefault(one["id"], one)
+        varying.update(name for name in one.keys() - OWN_COLUMNS if one[name] != known[name])
+    return [name for name in names if name in varying]
+
+
+def _labels(annotation: Mapping[str, Any]) -> dict[str, Any]:
+    """The labels of one annotation, by control."""
+    return {
+        one["from_name"]: _value([{**one["value"]}]) for one in annotation["result"] if one.get("from_name")
+    }
+
+
+def _value(cell: Any) -> Any:
+    """A control's value: the choices, a rating, a number; in CSV it is written as JSON."""
+    if isinstance(cell, str) and cell.startswith(("[{", '["', '{"')):
+        try:
+            cell = json.loads(cell)
+        except ValueError:
+            return cell
+    if isinstance(cell, list) and len(cell) == 1:
+        cell = cell[0]
+    if isinstance(cell, dict):
+        cell = cell[next(iter(cell))] if len(cell) == 1 else json.dumps(cell)
+    if isinstance(cell, list):
+        cell = (
+            SEPARATOR.join(map(str, cell)) if all(isinstance(one, str) for one in cell) else json.dumps(cell)
+        )
+    return cell
+
+
+def _who(coder: Any) -> str:
+    """A coder's number, or address."""
+    return str(coder.get("email") or coder.get("id")) if isinstance(coder, dict) else str(coder)
+
+
+def _plain(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: cell for name, cell in data.items() if isinstance(cell, str | int | float)}

@@ -1,0 +1,127 @@
+"""Exports of Label Studio become studies of coders, in each of its formats."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quaver.errors import QuaverError
+from quaver.study.imports.label_import import import_annotations
+
+_WHEN = "2026-01-01T10:00:00.000000Z"
+CODED = {1: "pnpn", 2: "pnnn", 3: "ppnn"}
+"""What three coders say of four texts: positive or negative."""
+LABELS = {"p": "positive", "n": "negative"}
+
+
+def choice(label: str) -> dict[str, Any]:
+    """A result as the labelling page writes it."""
+    return {"value": {"choices": [label]}, "from_name": "sentiment", "to_name": "text", "type": "choices"}
+
+
+def rating(stars: int) -> dict[str, Any]:
+    """A result of a control of stars."""
+    return {"value": {"rating": stars}, "from_name": "strength", "to_name": "text", "type": "rating"}
+
+
+def tasks(*, rated: bool = False) -> list[dict[str, Any]]:
+    """A JSON export."""
+    found: list[dict[str, Any]] = []
+    for item in range(4):
+        given = [
+            {
+                "id": 10 * item + coder,
+                "completed_by": coder,
+                "was_cancelled": False,
+                "ground_truth": False,
+                "result": [choice(LABELS[said[item]]), *([rating(1 + item)] if rated else [])],
+            }
+            for coder, said in CODED.items()
+        ]
+        found.append(
+            {"id": 100 + item, "annotations": given, "predictions": [], "data": {"text": f"t{item}"}}
+        )
+    return found
+
+
+def records() -> list[dict[str, Any]]:
+    """A JSON_MIN export, as label-studio-sdk 2.1.2 writes it."""
+    return [
+        {
+            "text": f"t{item}",
+            "id": 100 + item,
+            "sentiment": LABELS[said[item]],
+            "annotator": coder,
+            "annotation_id": 10 * item + coder,
+            "created_at": _WHEN,
+            "updated_at": _WHEN,
+            "lead_time": 3.2,
+        }
+        for item in range(4)
+        for coder, said in CODED.items()
+    ]
+
+
+def written(path: Path, found: list[dict[str, Any]]) -> Path:
+    """A file as Label Studio writes it: CSV has its columns in the alphabet's order."""
+    if path.suffix == ".json":
+        path.write_text(json.dumps(found))
+        return path
+    with path.open("w", newline="") as opened:
+        writer = csv.DictWriter(
+            opened,
+            sorted(found[0]),
+            quoting=csv.QUOTE_NONNUMERIC,
+            delimiter="\t" if path.suffix == ".tsv" else ",",
+        )
+        writer.writeheader()
+        writer.writerows(found)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("full.json", tasks()), ("min.json", records()), ("a.csv", records()), ("a.tsv", records())],
+)
+def test_each_format_is_the_same_study(tmp_path: Path, name: str, found: list[dict[str, Any]]) -> None:
+    study, taken = import_annotations(written(tmp_path / name, found))
+    assert ("log", "of Label Studio") in {(one.role, one.why) for one in taken}
+    said = {(row["item"], row["model"]): row["label"] for row in study.annotations().iter_rows(named=True)}
+    assert said == {
+        (str(100 + item), str(coder)): LABELS[labels[item]]
+        for coder, labels in CODED.items()
+        for item in range(4)
+    }
+    assert study.experiment.items[0].fields["text"] == "t0"
+    assert not {"lead_time", "created_at"} & set(study.annotations().columns)
+
+
+def test_one_of_several_controls_is_named_and_stars_are_ordered(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.json", tasks(rated=True))
+    with pytest.raises(QuaverError, match="one field of an export") as caught:
+        import_annotations(path)
+    assert caught.value.found == "sentiment, strength"
+    study, _ = import_annotations(path, label="strength")
+    assert study.experiment.labels.level == "ordinal"
+    assert study.experiment.labels.codes == ("1", "2", "3", "4")
+    nominal, _ = import_annotations(path, tmp_path / "nominal", label="strength", level="nominal")
+    assert nominal.experiment.labels.level == "nominal"
+
+
+def test_skipped_predicted_and_true_labels_go_where_they_belong(tmp_path: Path) -> None:
+    found = tasks()
+    found[0]["annotations"][0]["was_cancelled"] = True
+    for item, task in enumerate(found):
+        task["annotations"].append(
+            {"completed_by": {"id": 9, "email": "e"}, "ground_truth": True, "result": [choice("positive")]}
+        )
+        said = choice(LABELS["pnnp"[item]])
+        task["predictions"] = [{"model_version": "v1", "result": [said], "score": 0.9}]
+    study, _ = import_annotations(written(tmp_path / "a.json", found))
+    frame = study.annotations()
+    assert set(frame["gold"]) == {"positive"}
+    assert frame.group_by("model").len().sort("model").rows() == [("1", 3), ("2", 4), ("3", 4), ("v1", 4)]
