@@ -505,6 +505,7 @@ def test_repeats_that_are_shared_are_one_request_with_an_answer_each() -> None:
     ("preset", "variable", "value", "url"),
     [
         ("openai", "OPENAI_BASE_URL", "http://127.0.0.1:8123/v1/", "http://127.0.0.1:8123/v1"),
+        ("anthropic", "ANTHROPIC_BASE_URL", "http://127.0.0.1:8123", "http://127.0.0.1:8123/v1"),
         ("ollama", "OLLAMA_HOST", "models.example", "http://models.example:11434/v1"),
         ("ollama", "OLLAMA_HOST", "0.0.0.0:9000", "http://127.0.0.1:9000/v1"),
         ("ollama", "OLLAMA_HOST", "https://models.example", "https://models.example:443/v1"),

@@ -21,6 +21,7 @@ _STUDY = {
     [
         ("openai/gpt-4o-mini", ("gpt-4o-mini", "openai_compatible", "openai", "gpt-4o-mini")),
         ("google/gemini-2.5-flash", ("gemini-2.5-flash", "openai_compatible", "gemini", "gemini-2.5-flash")),
+        ("anthropic/claude-haiku-4-5", ("claude-haiku-4-5", "anthropic", None, "claude-haiku-4-5")),
         ("ollama/llama3.2:1b", ("llama3.2:1b", "openai_compatible", "ollama", "llama3.2:1b")),
         ("openrouter/meta/llama-3", ("llama-3", "openai_compatible", "openrouter", "meta/llama-3")),
         ("llamacpp/models/a.gguf", ("a", "llamacpp", None, "models/a.gguf")),
@@ -36,7 +37,8 @@ def test_a_string_names_engine_and_model(text: str, made: tuple[str, ...]) -> No
 
 
 def test_every_provider_is_a_preset() -> None:
-    assert set(_PRESETS.values()) == set(PRESETS)
+    """Anthropic's models are asked by its own protocol."""
+    assert {*_PRESETS.values(), "anthropic"} == set(PRESETS)
 
 
 @pytest.mark.parametrize(

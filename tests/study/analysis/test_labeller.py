@@ -105,6 +105,31 @@ def test_texts_of_many_callers_are_asked_about_together(study: Study, labeller: 
     assert [one[0].label for one in asyncio.run(together())] == found
 
 
+def test_as_many_texts_as_wait_are_asked_about_together(study: Study) -> None:
+    """However many threads there are: a thousand that are awaited make two rounds, not one for each few."""
+    rounds = []
+    with study.labeller() as labeller:
+        whole = labeller._labelled
+
+        def counted(rows: Any) -> Any:
+            rounds.append(len(rows))
+            return whole(rows)
+
+        labeller._labelled = counted  # type: ignore[method-assign]
+
+        async def together() -> list[Any]:
+            waiting = [asyncio.ensure_future(labeller.label([f"good {n}"])) for n in range(1000)]
+            await asyncio.sleep(0)
+            waiting[-1].cancel()
+            return await asyncio.gather(*waiting, return_exceptions=True)
+
+        found = asyncio.run(together())
+    assert [one[0].label for one in found[:-1]] == ["yes"] * 999
+    assert isinstance(found[-1], asyncio.CancelledError)
+    assert len(rounds) <= 5
+    assert sum(rounds) in (999, 1000)
+
+
 def test_rows_with_the_columns_of_the_text_will_do(labeller: Labeller) -> None:
     assert labeller([{"post": "good", "other": 1}])[0].label == "yes"
     assert labeller([]) == []

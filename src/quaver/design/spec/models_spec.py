@@ -20,7 +20,6 @@ from quaver.errors import UnknownName
 _PRESETS: Final[Mapping[str, str]] = {
     "openai": "openai",
     "azure": "azure",
-    "anthropic": "anthropic",
     "google": "gemini",
     "gemini": "gemini",
     "mistral": "mistral",
@@ -41,13 +40,14 @@ _PRESETS: Final[Mapping[str, str]] = {
 """The preset of ``openai_compatible`` by the provider's name here and in other tools."""
 
 _ENGINES: Final[Mapping[str, str]] = {
+    "anthropic": "anthropic",
     "llamacpp": "llamacpp",
     "hf": "transformers",
     "transformers": "transformers",
     "gpt4all": "gpt4all",
     "inspect": "inspect",
 }
-"""The engine that loads the model itself, or that knows more providers."""
+"""The engine that loads the model itself, that has a protocol of its own, or that knows more providers."""
 
 PROVIDERS: Final = (*_PRESETS, *_ENGINES)
 """What may stand before the first slash."""

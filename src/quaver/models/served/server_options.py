@@ -100,7 +100,9 @@ def address_of(given: str | None, preset: str | None, usual: str) -> str:
     found = os.environ.get(variable, "").strip().rstrip("/") if variable and not given else ""
     if not found:
         return checked_url(given or usual, preset)
-    if preset == "azure":
+    if preset == "anthropic":  # its own clients leave out the version, OpenAI's have it in the address
+        found = found.removesuffix("/v1") + ("/v1" if usual.endswith("/v1") else "")
+    elif preset == "azure":
         found = found if found.endswith("/v1") else f"{found}/openai/v1"
     elif preset == "ollama":
         found = _of_ollama(found)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -138,24 +139,22 @@ class Labeller:
             ItemError: A text is empty, or a row lacks a column.
             ModelError: The model cannot be asked.
         """
-        batch = _Batch([self._fields(text, at) for at, text in enumerate(texts)])
-        if not batch.rows:
-            return []
-        with _span(len(batch.rows)):
-            with self._open_or_not:
-                if self._is_closed:
-                    raise QuaverError(
-                        "this labeller is closed", where=self._study.where, fix="make another one"
-                    )
-                self._waiting.put(batch)
-            batch.done.wait()
-        if batch.error is not None:
-            raise batch.error
-        return batch.found
+        with _span(len(texts)):
+            return self._awaited(texts).result()
 
     async def label(self, texts: Sequence[str | Mapping[str, Any]]) -> list[LabelledText]:
         """The same, without holding up the event loop."""
-        return await asyncio.to_thread(self, texts)
+        with _span(len(texts)):
+            return await asyncio.wrap_future(self._awaited(texts))
+
+    def _awaited(self, texts: Sequence[str | Mapping[str, Any]]) -> Future[list[LabelledText]]:
+        """Have texts wait for their turn."""
+        batch = _Batch([self._fields(text, at) for at, text in enumerate(texts)], Future())
+        with self._open_or_not:
+            if self._is_closed:
+                raise QuaverError("this labeller is closed", where=self._study.where, fix="make another one")
+            self._waiting.put(batch)
+        return batch.found
 
     def __enter__(self) -> Labeller:
         return self
@@ -212,16 +211,15 @@ class Labeller:
                 while (more := self._waiting.get_nowait()) is not None:
                     batches.append(more)
                 self._waiting.put(None)  # it was closed meanwhile
-            self._answer(batches)
+            self._answer([one for one in batches if one.found.set_running_or_notify_cancel()])
 
     def _answer(self, batches: Sequence[_Batch]) -> None:
         rows = [row for batch in batches for row in batch.rows]
         try:
-            found = self._labelled(rows)
+            found = self._labelled(rows) if rows else []
         except Exception as error:
             for batch in batches:
-                batch.error = error
-                batch.done.set()
+                batch.found.set_exception(error)
             return
         self._seen[0] += len(found)
         self._seen[1] += sum(not one.accepted for one in found)
@@ -230,9 +228,8 @@ class Labeller:
             _LOG.warning("%s The promise holds for texts like those of the study.", self.drift)
         at = 0
         for batch in batches:
-            batch.found = found[at : at + len(batch.rows)]
+            batch.found.set_result(found[at : at + len(batch.rows)])
             at += len(batch.rows)
-            batch.done.set()
 
     def _labelled(self, rows: Sequence[Mapping[str, Any]]) -> list[LabelledText]:
         """Ask about texts, read the answers, and take the most frequent labels."""
@@ -277,14 +274,11 @@ class Labeller:
         )
 
 
-class _Batch:
-    """Texts that somebody waits for."""
+class _Batch(NamedTuple):
+    """Texts that somebody waits for, and what comes of them."""
 
-    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        self.rows = rows
-        self.found: list[LabelledText] = []
-        self.error: BaseException | None = None
-        self.done = threading.Event()
+    rows: Sequence[Mapping[str, Any]]
+    found: Future[list[LabelledText]]
 
 
 def _rule(study: StudyFile) -> tuple[float | None, float]:

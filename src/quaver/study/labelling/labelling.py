@@ -56,6 +56,9 @@ _APART: Final = "texts that needed a person"
 _TO_LABEL: Final = "to-label"
 """The beginning of the names of sheets of texts that need a person."""
 
+_ENDS: Final = {"money": "the budget is spent", "batches": "calls are out in batches, answered within a day"}
+"""What may end a run before all texts have been asked about."""
+
 _CONFIDENCE: Final = 0.95
 _TO_DISAGREE: Final = 5
 """Prompts that are asked at least where their disagreement says which texts are doubtful."""
@@ -468,8 +471,8 @@ def label(data: Any, *, yes: bool = False, **options: Unpack[LabelOptions]) -> L
                 "not all texts have been asked about",
                 where=str(study.folder),
                 expected="a run that goes to its end",
-                found=f"a run that ended: {ended}",
-                fix="call it again; what was asked is kept",
+                found=_ENDS.get(ended, f"a run that ended: {ended}"),
+                fix=f"call it again{', with a larger budget' * (ended == 'money')}; what was asked is kept",
             )
     return work.labelled()
 

@@ -1,0 +1,162 @@
+"""Labels behind a server: at the address that the environment has, in batches, within one budget."""
+
+from __future__ import annotations
+
+import csv
+import random
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.batches.anthropic_provider import AnthropicProvider, message
+from tests.batches.farm import Behaviour, Farm
+from tests.batches.openai_provider import OpenAIProvider, completion
+from tests.batches.reaching import reaching
+
+import quaver
+from quaver.errors import QuaverError, StoreError
+from quaver.testing.local_engines import JsonServer
+
+LABELS = ("favor", "against", "none")
+KEYS = {"openai": "sk-test-provider-1", "anthropic": "sk-ant-test-1"}
+
+
+def truth(prompt: str) -> str:
+    """The label between the marks; one prompt reads one text in ten differently."""
+    found, number = re.search("@(.*?)@", prompt), re.search(r"Text (\d+)", prompt)
+    assert found is not None
+    assert number is not None
+    if int(number[1]) % 10 == 3 and "Choose" in prompt:
+        return next(label for label in LABELS if label != found[1])
+    return found[1]
+
+
+def asked(body: dict[str, Any]) -> str:
+    """All messages of a request."""
+    parts = [one["content"] for one in body["messages"]]
+    return "\n".join(
+        part if isinstance(part, str) else "".join(one["text"] for one in part) for part in parts
+    )
+
+
+@pytest.fixture
+def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A hundred and twenty texts, thirty of them labelled by hand."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    draw = random.Random(2)
+    rows = []
+    for n in range(120):
+        label = draw.choice(LABELS)
+        rows.append((f"k{n}", f"Text {n}, tone @{label}@", label if n % 4 == 0 else ""))
+    path = tmp_path / "texts.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("id", "tweet", "stance"), *rows])
+    return path
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[str, list[str]]]:
+    """A server of OpenAI's and of Anthropic's protocol, and the paths at which it was asked."""
+    paths: list[str] = []
+
+    def reply(path: str, body: dict[str, Any] | None) -> Any:
+        if body is None:
+            return {"data": [{"id": "m"}], "version": "1"}
+        paths.append(path)
+        made: Callable[[str], dict[str, Any]] = message if path.endswith("/messages") else completion
+        return made(truth(asked(body)))
+
+    with ExitStack() as stack:
+        one = JsonServer(reply)
+        stack.callback(one.close)
+        yield one.url, paths
+
+
+def labelled(path: Path, **options: Any) -> quaver.Labelled:
+    return quaver.label(path, **{"gold": "stance", "prompts": 2, "n": 40, "repeats": 1, **options})
+
+
+@pytest.mark.parametrize(
+    ("variable", "address", "model", "path"),
+    [
+        ("OPENAI_BASE_URL", "{}/v1", "openai/gpt-5-mini", "/v1/chat/completions"),
+        ("ANTHROPIC_BASE_URL", "{}", "anthropic/claude-haiku-4-5", "/v1/messages"),
+        ("ANTHROPIC_BASE_URL", "{}/v1", "anthropic/claude-haiku-4-5", "/v1/messages"),
+        ("OLLAMA_HOST", "{}", "ollama/llama3.2", "/v1/chat/completions"),
+        ("", "{}/v1", "my-model", "/v1/chat/completions"),
+    ],
+)
+def test_labels_come_from_the_server_that_the_environment_or_an_option_names(
+    texts: Path,
+    server: tuple[str, list[str]],
+    variable: str,
+    address: str,
+    model: str,
+    path: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    url, paths = server
+    given: dict[str, Any] = {"model": model, "yes": True}
+    if variable:
+        host = url.removeprefix("http://") if variable == "OLLAMA_HOST" else url
+        monkeypatch.setenv(variable, address.format(host))
+    else:
+        given["base_url"] = address.format(url)
+    found = labelled(texts, votes=1, **given)
+    assert found.table["label"].null_count() == 0
+    assert {*paths} == {path}
+    assert (len(paths), len(labelled(texts, votes=1, **given).table)) == (len(paths), 120)
+
+
+@pytest.mark.parametrize(("provider", "model"), [("openai", "gpt-5-mini"), ("anthropic", "claude-haiku-4-5")])
+def test_all_texts_can_be_asked_in_batches(
+    texts: Path, server: tuple[str, list[str]], provider: str, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the name that `--model` takes, from the check to the labels."""
+    now = [1_800_000_000.0]
+    farm = Farm(lambda: now[0], random.Random(1), Behaviour())
+    made: Any = (
+        OpenAIProvider(farm, lambda body: completion(truth(asked(body))))
+        if provider == "openai"
+        else AnthropicProvider(farm, lambda body: message(truth(asked(body))))
+    )
+    monkeypatch.setenv(f"{provider.upper()}_API_KEY", KEYS[provider])
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server[0]}/v1")  # where its models are listed
+    monkeypatch.setattr("time.time", lambda: now[0])
+    with reaching(made):
+        for _ in range(2):  # the check, and then all texts
+            with pytest.raises(StoreError, match="out in batches"):
+                labelled(texts, model=f"{provider}/{model}", votes=1, batch=True, yes=True)
+            now[0] += 43_200.0
+        found = labelled(texts, model=f"{provider}/{model}", votes=1, batch=True, yes=True)
+    assert found.table["label"].null_count() == 0
+    assert [len(job.lines) for job in farm.jobs] == [116, 62]
+    assert {*farm.billed.values()} == {1}
+    assert server[1] == []
+
+
+def test_one_budget_is_kept_over_the_check_and_all_texts(texts: Path, server: tuple[str, list[str]]) -> None:
+    """A token costs a cent here, and an answer 21."""
+    url, paths = server
+    quaver.check(texts, gold="stance", prompts=2, n=40, repeats=1, model="m", base_url=f"{url}/v1")
+    first = len(paths)
+    study = Path("texts-check/study.yaml")
+    text = study.read_text(encoding="utf-8")
+    priced = text.replace("  - {", '  - {"price": {"input": 10000, "output": 10000}, ', 1)
+    study.write_text(priced, encoding="utf-8")
+    assert priced != text
+    of_check = 0.21 * first
+    with pytest.raises(StoreError, match="budget"):
+        quaver.label(texts, check="texts-check", votes=2, budget=of_check + 0.21 * 30)
+    assert 0 < len(paths) - first <= 30, "what the check cost counts"
+    with pytest.raises(QuaverError, match="budget"):
+        quaver.label(texts, check="texts-check", votes=2, budget=of_check / 2)
+    assert len(paths) - first <= 30, "nothing is left of it"
+    found = quaver.label(texts, check="texts-check", votes=2, budget=of_check + 0.21 * 200)
+    assert found.table["label"].null_count() == 0
+    assert len(paths) == 240
