@@ -126,15 +126,29 @@ def labels_of(count: int) -> LabelSet:
     return LabelSet(tuple(Label(f"c{code:02}", f"c{code:02}") for code in range(count)))
 
 
-# Prompts: each gives a text's own label with a chance of its own, the others by chance.
-KINDS: Mapping[str, Callable[[np.random.Generator, int], np.ndarray]] = {
-    "near normal": lambda rng, size: np.clip(rng.normal(0.8, 0.06, size), 0, 1),
-    "a seventh broken": lambda rng, size: np.where(
-        rng.random(size) < 1 / 7, 0.05, np.clip(rng.normal(0.85, 0.03, size), 0, 1)
+# Prompts: each gives a text's own label with a chance of its own, the others by chance. A population of
+# prompts has kinds; the mean over prompts like those tried is over the kinds that occur among them.
+Faithful = Callable[[np.random.Generator, np.ndarray], np.ndarray]
+
+
+def _of_a_long_tail(rng: np.random.Generator, kinds: np.ndarray) -> np.ndarray:
+    return scipy.special.expit(2.0 + 0.5 * rng.standard_t(2, kinds.size))
+
+
+KINDS: Mapping[str, tuple[float, Faithful]] = {
+    "near normal": (0.0, lambda rng, kinds: np.clip(rng.normal(0.8, 0.06, kinds.size), 0, 1)),
+    "a seventh broken": (
+        1 / 7,
+        lambda rng, kinds: np.where(kinds, 0.05, np.clip(rng.normal(0.85, 0.03, kinds.size), 0, 1)),
     ),
-    "two kinds": lambda rng, size: np.where(rng.random(size) < 0.5, 0.55, 0.9) + rng.normal(0, 0.02, size),
-    "skewed": lambda rng, size: 0.9 - 0.9 * rng.beta(0.5, 4, size),
+    "two kinds": (
+        1 / 2,
+        lambda rng, kinds: np.where(kinds, 0.55, 0.9) + rng.normal(0, 0.02, kinds.size),
+    ),
+    "skewed": (0.0, lambda rng, kinds: 0.9 - 0.9 * rng.beta(0.5, 4, kinds.size)),
+    "of a long tail": (0.0, _of_a_long_tail),
 }
+"""The share of the second kind, and how faithful prompts of the kinds are."""
 THREE = 3
 SHARES = np.array([0.5, 0.3, 0.2])
 
@@ -147,12 +161,12 @@ def of_prompts(rng: np.random.Generator, faithful: np.ndarray, items: int) -> tu
 
 
 @cache
-def prompted_truth(kind: str, prompts: int, name: str) -> float:
-    """The mean over sets of as many prompts, of endless items."""
+def prompted_truth(kind: str, prompts: int, name: str, second: float) -> float:
+    """The mean over sets of as many prompts, so many of the second kind, of endless items."""
     rng = np.random.default_rng(20_261_126)
     found = []
     for _ in range(2000 if name == "inter_pss" else 400):
-        faithful = KINDS[kind](rng, prompts)
+        faithful = KINDS[kind][1](rng, rng.random(prompts) < second)
         if name == "accuracy":
             found.append(float((faithful + (1 - faithful) / THREE).mean()))
         elif name == "sensitivity":
@@ -163,12 +177,18 @@ def prompted_truth(kind: str, prompts: int, name: str) -> float:
     return float(np.mean(found))
 
 
-def prompted(rng: np.random.Generator, kind: str, prompts: int, name: str) -> tuple[Estimate, float]:
-    """A study of some prompts, for the mean over prompts like these."""
-    codes, gold = of_prompts(rng, KINDS[kind](rng, prompts), 150)
+def prompted(
+    rng: np.random.Generator, kind: str, prompts: int, name: str, tried: bool
+) -> tuple[Estimate, float]:
+    """A study of some prompts, for the mean over prompts of the kinds tried, or of every kind."""
+    share, faithful = KINDS[kind]
+    second = rng.random(prompts) < share
+    codes, gold = of_prompts(rng, faithful(rng, second), 150)
     frame = frame_of(codes, gold=gold_of(gold))
     one = MEASURES[name](frame, labels=labels_of(THREE), estimand="population")[0]
-    return one, prompted_truth(kind, prompts, name)
+    if tried and (second.all() or not second.any()):
+        share = float(second.all())
+    return one, prompted_truth(kind, prompts, name, share)
 
 
 # A rare label: each of five prompts gives a text another label than its own at 2%.
@@ -221,8 +241,11 @@ SETTINGS: dict[str, Callable[[np.random.Generator], tuple[Estimate, float]]] = {
         for name in ("accuracy", "sensitivity", "inter_pss")
     },
     **{
-        f"{prompts} prompts, {kind}: {name}": partial(prompted, kind=kind, prompts=prompts, name=name)
-        for kind in KINDS
+        f"{prompts} prompts, {kind}{'' if tried else ', untried kinds too'}: {name}": partial(
+            prompted, kind=kind, prompts=prompts, name=name, tried=tried
+        )
+        for kind, (second, _) in KINDS.items()
+        for tried in ([True, False] if second else [True])
         for prompts in (5, 8)
         for name in ("accuracy", "sensitivity", "inter_pss")
     },

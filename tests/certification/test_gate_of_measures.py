@@ -38,6 +38,30 @@ def test_the_truth_of_an_effect_that_is_none_is_none(effect: float, exact: bool)
     assert (of_effect == [0.0, 0.0]) is exact
 
 
+def test_prompts_like_those_tried_are_broken_only_where_one_of_those_is() -> None:
+    """With nine of ten answers of a broken prompt guessed, two thirds of these are wrong: 60% of answers."""
+    measure = certified_measures()["accuracy"]
+    population = Population(items=60, variants=3, agreement=1 - 1e-9, broken=0.4)
+    truth, found = (work(Work("a cell", population, (measure,), at, 24, 20, 1)) for at in (-1, 0))
+    (line,) = (
+        one
+        for one in gate.lines_of("a cell", [truth, found], {"accuracy": measure}, population)
+        if one.estimand == "population"
+    )
+    (every,), (working,) = (
+        [value for key, (value, _) in truth[name].items() if '"population"' in key]
+        for name in ("truth", "unbroken")
+    )
+    tried = [population.prompts(seed).kept.min() < 0.5 for seed in range(200)]
+    assert sum(tried) / 200 == pytest.approx(1 - 0.6**3, abs=0.1)
+    assert every == pytest.approx(1 - 0.4 * 0.6, abs=0.06)
+    assert working > 0.99
+    assert found["unbroken"]
+    assert every < line.truth < working
+    assert line.coverage is not None
+    assert line.coverage > 0.9
+
+
 def test_open_lines_get_as_many_replications_again() -> None:
     measure = certified_measures()["accuracy"]
     populations = {"a": Population(items=30, variants=3), "b": Population(items=30, variants=3)}

@@ -10,6 +10,7 @@ from scipy import stats
 from quaver.core import registry
 from quaver.errors import MeasureError
 from quaver.estimation.declaration import Measure, registered
+from quaver.estimation.estimands import _Spread
 from quaver.estimation.intervals import effective
 from quaver.measures import (
     accuracy,
@@ -131,6 +132,22 @@ def test_an_interval_holds_where_a_kind_of_prompt_was_tried_and_what_it_may_be_w
         assert low <= truth <= high
         held.append(found.low <= truth <= found.high)
     assert sum(held) <= 4 if not broken else all(held)
+
+
+def test_of_skewed_prompts_the_end_towards_the_tail_is_further_away() -> None:
+    """Of 1, 1, 1, 1, 0 the skewness is -1.5: the lower end is 1 + 1.5 · 2.776 / (3 √5) times as far."""
+    assert _Spread(0.1, 5, -1.5).reach(0.95) == (pytest.approx(1.6208, abs=1e-4), 1.0)
+    assert _Spread(0.1, 5, 1.5).reach(0.95) == (1.0, pytest.approx(1.6208, abs=1e-4))
+    assert _Spread(0.1, 5, -0.9).reach(0.95) == (1.0, 1.0)
+    rng = np.random.default_rng(3)
+    right = rng.random((400, 5)) < np.array([0.9, 0.9, 0.9, 0.9, 0.5])
+    frame = answers(items=400).with_columns(
+        label=pl.when(pl.Series(right.ravel())).then("gold").otherwise(pl.lit("z"))
+    )
+    (one,) = accuracy(frame, estimand="population", **FAST)
+    prompts = effective(one.value, one.details["standard_error_prompts"] ** 2, 4, ends=(0.0, 1.0))
+    assert one.low < prompts.low - 0.3 * (one.value - prompts.low)
+    assert one.high < 1.0
 
 
 def test_prompts_that_are_all_alike_add_little() -> None:

@@ -23,7 +23,7 @@ from quaver.core.line_file import LineFile
 from quaver.core.replaced_file import replace_text
 from tools.certifying.certified_measures import Certified, certified_measures
 from tools.certifying.population import Population, Row, covering_array
-from tools.certifying.replications import Work, read_found, work
+from tools.certifying.replications import UNBROKEN, Work, read_found, work
 
 FACTORS: Mapping[str, Sequence[Any]] = {
     "items": (30, 100, 300, 1000),
@@ -219,11 +219,17 @@ def lines_of(
 ) -> list[Line]:
     """The lines of one population, from the documents of its work."""
     groups = population.items // population.group_size
-    truth: dict[str, float] = {}
+    documents = list(documents)
+    truth, works = (
+        {key: value[0] for one in documents if "truth" in one for key, value in one.get(name, {}).items()}
+        for name in ("truth", UNBROKEN)
+    )
     found: dict[str, dict[int, Said]] = {}
     for one in documents:
-        truth.update({key: value[0] for key, value in one.get("truth", {}).items()})
         for key, at, said in read_found(one):
+            if key in works:  # prompts like those tried: none is broken where none of those was
+                own = works if at in one[UNBROKEN] else truth
+                said = said._replace(truth=own.get(key))
             found.setdefault(key, {})[at] = said
     taken: dict[tuple[str, str], set[int]] = {}  # not every replication of every measure and estimand
     for key, some in found.items():

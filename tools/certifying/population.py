@@ -173,13 +173,24 @@ class Population:
         bias = rng.normal(0, 1, (*size, len(self.shares))) * self.label_sd
         shares = np.exp(bias) * np.asarray(self.shares)
         noise = self.noise * rng.random(size[1]) if self.noisy else np.zeros(size[1])
-        noise = np.where(rng.random(size[1]) < self.broken, _BROKEN, noise)
+        noise = np.where(self._broken(seed, size[1]), _BROKEN, noise)
         return Prompts(
             agreement=special.logit(self.agreement) + self.prompt_sd * rng.normal(0, 1, size),
             kept=np.broadcast_to(1 - noise, size),
             shares=shares / shares.sum(-1, keepdims=True),
             missing=np.full(size, self.missing),
         )
+
+    def _broken(self, seed: int, variants: int) -> NDArray[np.bool_]:
+        """Which prompts of a drawn set are broken."""
+        return np.asarray(np.random.default_rng([seed, 4]).random(variants) < self.broken)
+
+    def of_kinds_tried(self, seed: int) -> Population:
+        """The population of prompts of the kinds that a drawn set has: without broken ones where it has none.
+
+        Prompts like those tried are of these; no answer to a prompt that works tells of others.
+        """
+        return self if self._broken(seed, self.variants).any() else replace(self, broken=0.0)
 
     def fixed_prompts(self, seed: int) -> Prompts:
         """A set of prompts of which exactly the share ``noisy`` is noisy: one at least, not the original."""

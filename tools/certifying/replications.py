@@ -24,6 +24,8 @@ _TRUTH_TIMES = 16
 _SETS, _SET_ITEMS = 60, 2**8
 """How many sets of prompts the mean over prompts is taken of, and of how many items each."""
 _NEXT_ITEMS = 2**11
+UNBROKEN = "unbroken"
+"""In a document of results: the truths without broken prompts, or the replications that drew none."""
 _LARGE = 9000
 """Items × prompts of what counts as a large study."""
 
@@ -93,22 +95,24 @@ class _Worker:
             truth |= {key: one.value for key, one in found}
         if not self._task.population.effect:
             truth |= self._nulls(truth)
-        population: dict[str, list[float]] = {}
-        if self._of("population"):
-            for at in range(_SETS):
-                fresh = self._seed("set", at)
-                for floored in (False, True):
-                    some = [one for one in self._of("population") if one.floored is floored]
-                    size = _SET_ITEMS * (16 if floored else 1)
-                    for key, one in self._estimates(fresh, "population", size, only=some):
-                        if one.value is not None:
-                            population.setdefault(key, []).append(one.value)
-        means = {
-            key: [float(np.mean(some)), float(np.std(some) / len(some) ** 0.5)]
-            for key, some in population.items()
-        }
+        fixed = {key: [value, 0.0] for key, value in truth.items() if value is not None}
+        population = self._task.population
+        works = self._over_sets(replace(population, broken=0.0)) if population.broken else {}
+        return {"truth": {**fixed, **self._over_sets(population)}, UNBROKEN: works}
+
+    def _over_sets(self, population: Population) -> dict[str, list[float]]:
+        """The means over sets of prompts, with their standard errors."""
+        found: dict[str, list[float]] = {}
+        for at in range(_SETS if self._of("population") else 0):
+            fresh = self._seed("set", at)
+            for floored in (False, True):
+                some = [one for one in self._of("population") if one.floored is floored]
+                size = _SET_ITEMS * (16 if floored else 1)
+                for key, one in self._estimates(fresh, "population", size, only=some, of=population):
+                    if one.value is not None:
+                        found.setdefault(key, []).append(one.value)
         return {
-            "truth": {**{key: [value, 0.0] for key, value in truth.items() if value is not None}, **means}
+            key: [float(np.mean(some)), float(np.std(some) / len(some) ** 0.5)] for key, some in found.items()
         }
 
     def _nulls(self, truth: Iterable[str]) -> dict[str, float | None]:
@@ -122,10 +126,13 @@ class _Worker:
         return found
 
     def replications(self) -> dict[str, Any]:
-        """What each replication said."""
+        """What each replication said, and those in which no prompt that was drawn is broken."""
         found: dict[str, dict[str, list[Any]]] = {}
         kinds: dict[str, int] = {}
+        population, works = self._task.population, []
         for at in range(self._task.start, self._task.start + self._task.studies):
+            if population.of_kinds_tried(self._seed("prompts", at)) != population:
+                works.append(at)
             for key, said in self._replication(at):
                 # Seven digits are enough, and each kind of warning stands there once.
                 numbers: list[Any] = [float(f"{one:.7g}") if isinstance(one, float) else one for one in said]
@@ -133,7 +140,7 @@ class _Worker:
                     kinds.setdefault(one, len(kinds)) for one in said.warnings
                 ]
                 found.setdefault(key, {})[str(at)] = numbers
-        return {"found": found, "kinds": list(kinds)}
+        return {"found": found, "kinds": list(kinds), UNBROKEN: works}
 
     def _replication(self, at: int) -> Iterator[tuple[str, Said]]:
         seed = self._seed("study", at)
@@ -152,10 +159,11 @@ class _Worker:
 
     def _coming(self, seed: int, of: Sequence[Certified]) -> Iterator[tuple[str, float | None]]:
         """What the next prompt gives; of a number that a set of prompts has, what the next set gives."""
+        like = self._task.population.of_kinds_tried(seed)
         for sets, variants in ((True, None), (False, 1)):
             some = [one for one in of if getattr(one.function, "of_a_set", False) is sets]
             fresh = self._seed("next set", seed) if sets else seed
-            found = self._estimates(fresh, "next", _NEXT_ITEMS, variants=variants, only=some)
+            found = self._estimates(fresh, "next", _NEXT_ITEMS, variants=variants, only=some, of=like)
             yield from ((key, one.value) for key, one in found)
 
     def _of(self, estimand: str, at: int | None = None) -> list[Certified]:
@@ -186,13 +194,16 @@ class _Worker:
         *,
         variants: int | None = None,
         only: Iterable[Certified] | None = None,
+        of: Population | None = None,
     ) -> Iterator[tuple[str, Estimate]]:
         """The estimates of the measures that have an estimand, of one study."""
+        whole = of or self._task.population
         frames: dict[tuple[int, int], tuple[Population, pl.DataFrame]] = {}
         for certified in self._of(estimand) if only is None else only:
             shape = (certified.models, certified.evaluators)
             if shape not in frames:
-                frames[shape] = self._drawn(shape, fresh, large, drawn, variants)
+                shaped = replace(whole, models=certified.models, evaluators=certified.evaluators)
+                frames[shape] = shaped, self._drawn(shaped, fresh, large, drawn, variants)
             population, frame = frames[shape]
             given = {"resamples": 0, **options}
             if large is None and certified.estimands:
@@ -201,9 +212,8 @@ class _Worker:
                 yield key_of(certified, estimand, one), one
 
     def _drawn(
-        self, shape: tuple[int, int], fresh: int | None, large: int | None, seed: int, variants: int | None
-    ) -> tuple[Population, pl.DataFrame]:
-        population = replace(self._task.population, models=shape[0], evaluators=shape[1])
+        self, population: Population, fresh: int | None, large: int | None, seed: int, variants: int | None
+    ) -> pl.DataFrame:
         prompts: Prompts
         if fresh is None:
             prompts = population.fixed_prompts(self._seed("prompts", -1))
@@ -212,8 +222,8 @@ class _Worker:
         else:
             prompts = population.prompts(derive(fresh, "next") % 2**31, variants)
         if large is None:
-            return population, study(population, prompts, seed)
-        return population, large_study(population, prompts, self._seed("truth", fresh or 0), large)
+            return study(population, prompts, seed)
+        return large_study(population, prompts, self._seed("truth", fresh or 0), large)
 
     def _taken(
         self, certified: Certified, frame: pl.DataFrame, population: Population, options: Mapping[str, Any]

@@ -20,16 +20,22 @@ An interval for the ``"next"`` prompt is one of prediction. Where the number is 
 (Q + 1) V_prompts, since one prompt's own value varies Q times as much as the mean of Q does. Where it is one
 that a set of prompts has (how far they agree, say) it takes 2 V_prompts, and is for the next set of as many.
 
-All of this takes the prompts tried for a sample in which every kind of prompt that matters occurs. Of Q
-prompts that work, the jackknife sees no trace of a seventh that do not, and no interval from their answers
-could. So beside the interval stands how many such prompts may be of a kind not tried, 1 − α^(1/Q), and for a
-mean within a range an interval that holds whatever these do.
+Prompts like these are prompts of the kinds that were tried. Of Q prompts that work, the jackknife sees no
+trace of a seventh that do not, and no interval from their answers could: they are the answers of a study in
+which every prompt works. So beside the interval stands how many prompts may be of a kind not tried,
+1 − α^(1/Q), and for a mean within a range an interval that holds whatever these do.
+
+Where the prompts tried are skewed, one much worse than the others say, the mean lies towards the tail more
+often than Student's interval says. Where the skewness γ of their pseudo-values is beyond ±1, the end on that
+side is 1 + |γ| t / (3 √Q) times as far away: Johnson's correction, without the part that would bring the
+other end nearer.
 
 ``docs/measures-agreement.md`` says how often these intervals cover what they claim, by simulation.
 
 Sources: Efron & Stein (1981), The jackknife estimate of variance, Annals of Statistics 9, 586-596; crossed
 units: Owen (2007), The pigeonhole bootstrap, Annals of Applied Statistics 1, 386-411, section 3; intervals of
-sums: Zou & Donner (2008), Statistics in Medicine 27, 1693-1702.
+sums: Zou & Donner (2008), Statistics in Medicine 27, 1693-1702; skewed prompts: Johnson (1978), Modified t
+tests and confidence intervals for asymmetrical populations, Journal of the ASA 73, 536-544.
 """
 
 from __future__ import annotations
@@ -38,8 +44,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
+import scipy
 
 from quaver.core.records import AND_PROMPT, Estimand, Estimate, IntervalWarning
 from quaver.errors import MeasureError
@@ -59,6 +67,9 @@ _MANY_UNITS = 20_000
 _FLOOR = 0.5
 _FLOOR_OF_A_SET = 1.5
 """What is left of the prompts' variance at least when the interaction is taken out; of a set, over Q."""
+
+_SKEWED = 1.0
+"""The skewness of prompts beyond which an interval reaches further towards their tail."""
 
 _Key = tuple[str, tuple[tuple[str, str], ...]]
 
@@ -111,6 +122,25 @@ def _scoped(one: Estimate) -> Estimate:
     return replace(one, method=f"{one.method}, {one.scope}")
 
 
+class _Spread(NamedTuple):
+    """How prompts differ: the variance that they contribute, from how many parts, and their skewness.
+
+    The variance is NaN of fewer than two parts.
+    """
+
+    variance: float
+    parts: int
+    skewness: float = 0.0
+
+    def reach(self, level: float) -> tuple[float, float]:
+        """How many times as far away the lower and the upper end are, for the prompts' skewness."""
+        if abs(self.skewness) <= _SKEWED:
+            return 1.0, 1.0
+        t = -float(scipy.special.stdtrit(self.parts - 1, (1 - level) / 2))
+        further = 1 + abs(self.skewness) * t / (3 * self.parts**0.5)
+        return (further, 1.0) if self.skewness < 0 else (1.0, further)
+
+
 class _Without:
     """A measure with each part of the prompts left out in turn.
 
@@ -139,8 +169,8 @@ class _Without:
         """Without how many parts of the prompts, one at a time, an estimate has a value."""
         return len(self._left.get(_key(one), ()))
 
-    def prompts_variance(self, one: Estimate, *, of_a_set: bool) -> tuple[float, int]:
-        """The variance that prompts contribute to an estimate, and from how many parts; NaN of too few.
+    def spread(self, one: Estimate, *, of_a_set: bool) -> _Spread:
+        """How the prompts behind an estimate differ.
 
         A prompt that the estimate is not about, one of another level of a factor say, does not count.
         """
@@ -150,21 +180,24 @@ class _Without:
         left = about if len(about) > 1 else left
         parts = len(left)
         if parts < 2:
-            return float("nan"), parts
+            return _Spread(float("nan"), parts)
         values = np.array([other.value for other in left], np.float64)
-        variance = (parts - 1) / parts * float(((values - values.mean()) ** 2).sum())
+        off = values.mean() - values  # a low prompt leaves a high value when it is left out
+        squares = float((off**2).sum())
+        skewness = float((off**3).mean() / (squares / parts) ** 1.5) if squares > 1e-24 else 0.0
+        spread = _Spread((parts - 1) / parts * squares, parts, skewness)
         kept = [other.draws for other in left if other.draws is not None]
         if len(kept) < parts:
-            return variance, parts
+            return spread
         both = np.stack([other.jackknife for other in kept])
         both = both[:, np.isfinite(both).all(0)]
         groups = both.shape[1]
         if groups < 2:
-            return variance, parts
+            return spread
         apart = both - both.mean(1, keepdims=True) - both.mean(0) + both.mean()
         interaction = (parts - 1) / parts * (groups - 1) / groups * float((apart**2).sum())
         least = _FLOOR_OF_A_SET / max(parts, 3) if of_a_set else _FLOOR
-        return max(variance * least, variance - interaction), parts
+        return spread._replace(variance=max(spread.variance * least, spread.variance - interaction))
 
 
 def _key(one: Estimate) -> _Key:
@@ -194,12 +227,12 @@ class _Crossed:
         self, one: Estimate, without: _Without, prompts: Prompts, estimand: Estimand, of_a_set: bool
     ) -> None:
         self._one = one
-        self._prompts, self._parts = without.prompts_variance(one, of_a_set=of_a_set)
+        self._spread = without.spread(one, of_a_set=of_a_set)
         names = prompts.names(one)
         self._left, self._needed = without.parts(one), max(2, len(set(names.values())))
         self._count = len(names)
         if self._left == self._needed:  # those that it is about
-            self._count = round(self._count * self._parts / self._left)
+            self._count = round(self._count * self._spread.parts / self._left)
         self._estimand, self._of_a_set = estimand, of_a_set
         self._kept: Kept | None = one.draws
 
@@ -238,7 +271,7 @@ class _Crossed:
         details = {
             **one.details,
             "standard_error_items": items**0.5,
-            "standard_error_prompts": self._prompts**0.5,
+            "standard_error_prompts": self._spread.variance**0.5,
             "fixed": tuple(fixed),
             **self._untried(at, kept.ends),
         }
@@ -274,12 +307,13 @@ class _Crossed:
 
     def _crossed(self, kept: Kept, point: float, items: Interval, times: int, level: float) -> Interval:
         """The interval over items and, so many times, over prompts."""
-        variance = times * self._prompts
+        variance = times * self._spread.variance
         if not variance > (1e-12 * max(1.0, abs(point))) ** 2:
             return items
-        prompts = effective(point, variance, self._parts - 1, level, kept.ends, kept.step)
-        low = point - float(np.hypot(max(0.0, point - items.low), max(0.0, point - prompts.low)))
-        high = point + float(np.hypot(max(0.0, items.high - point), max(0.0, prompts.high - point)))
+        prompts = effective(point, variance, self._spread.parts - 1, level, kept.ends, kept.step)
+        lower, upper = self._spread.reach(level)
+        low = point - float(np.hypot(max(0.0, point - items.low), lower * max(0.0, point - prompts.low)))
+        high = point + float(np.hypot(max(0.0, items.high - point), upper * max(0.0, prompts.high - point)))
         least, most = kept.ends or (-np.inf, np.inf)
         return Interval(max(low, min(least, items.low)), min(high, max(most, items.high)))
 

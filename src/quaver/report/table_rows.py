@@ -179,6 +179,10 @@ def estimates_table(estimates: Sequence[Estimate], mark: Callable[[str], str | M
         verdict = one.details.get("verdict")
         noted = [escape(str(said)) for said in (verdict, one.reason) if said]
         noted += dict.fromkeys(escape(mark(warning)) for warning in one.warnings)
+        if untried := one.details.get("untried_at_most"):
+            noted.append(
+                escape(f"up to {untried:.0%} of prompts may be of kinds not tried, and do not count")
+            )
         cells = [one.measure if c == "measure" else cell_in_words(one, c) for c in columns]
         adjusted = [_p_value(one)] if tested else []
         holds = [one.scope.removeprefix("for ")] if scoped else []

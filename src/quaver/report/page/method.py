@@ -153,6 +153,9 @@ def _scopes(known: Iterable[Estimate]) -> list[str]:
     for estimand, words in _OTHERS.items():
         if estimand in by:
             whose = f"those of {enumeration(map(in_words, by[estimand]))} are " if found else ""
+            others = max((one.details.get("untried_at_most", 0.0) for one in known), default=0.0)
+            share = f", of the kinds that were tried (up to {others:.0%} of all prompts may be of others)"
+            words += share if others else ""
             found.append(f"{whose}over the {units} and the prompts and hold for {words}")
     return found
 
