@@ -193,6 +193,19 @@ def test_two_prompts_flip_where_their_labels_differ(study: ViewedStudy, frame: p
     assert {study.index.ids[int(row)] for row in view.rows} == wanted
 
 
+def test_the_items_of_a_drawn_sample_are_found(tmp_path: Path) -> None:
+    folder = collected(tmp_path)
+    study = index(folder)
+    with pytest.raises(QueryError, match="no gold sample"):
+        study.view(Asked("is:drawn"))
+    own = quaver.Study.open(folder)
+    own.gold.draw(n=5)
+    draw = own.gold.state.draw
+    assert draw is not None
+    view = study.view(Asked("is:drawn"))
+    assert {study.index.ids[int(row)] for row in view.rows} == {*draw.filter("drawn")["item"]}
+
+
 @pytest.mark.parametrize(
     ("query", "at", "fix"),
     [

@@ -9,11 +9,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from quaver.core.number_format import short_name
+from quaver.study.sources.gold_files import GoldFiles
 from quaver.view.query_language import Both, Either, Negated, Query, QueryError, Term, Value, Words
 from quaver.view.query_scope import (
     Block,
@@ -315,6 +317,15 @@ class Fields:
                 raise QueryError("nobody has looked at this study before", value.at)
             return self._where("item", self.scope.changed)
 
+        def is_drawn(value: Value) -> Condition:
+            draw = GoldFiles(Path(design.folder)).state().draw
+            if draw is None:
+                raise QueryError("no gold sample has been drawn", value.at)
+            drawn = np.zeros(design.items, bool)
+            places = map(self.index.ids.find, draw.filter("drawn")["item"])
+            drawn[[place for place in places if place is not None]] = True
+            return self._where("item", drawn)
+
         def has_flag(flag: int) -> Callable[[Value], Condition]:
             return answers(lambda block: (block.plane("flags", "uint8") & flag) > 0)
 
@@ -340,6 +351,7 @@ class Fields:
                 "flipped": lambda _: self._where("item", statistics.labels > 1),
                 "marked": lambda _: self._marked_with("mark", lambda _: True),
                 "changed": is_changed,
+                "drawn": is_drawn,
             },
         )
 
