@@ -22,6 +22,18 @@ from quaver.testing.requests import TEXTS, ask, bits, one, request
 pytestmark = needs("hf")
 
 
+def _device() -> str:
+    """Where there is a GPU, the models run there."""
+    try:
+        import torch
+    except ImportError:  # every test is skipped
+        return "cpu"
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+DEVICE = _device()
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_tiny(tmp_path_factory.mktemp("tiny"))
@@ -29,13 +41,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def model(folder: Path) -> Iterator[Transformers]:
-    made = Transformers(model=str(folder), device="cpu")
+    made = Transformers(model=str(folder), device=DEVICE)
     yield made
     made.close()
 
 
 def fast(folder: Path, **more: Any) -> Transformers:
-    return Transformers(model=str(folder), mode="fast", device="cpu", **more)
+    return Transformers(model=str(folder), mode="fast", device=DEVICE, **more)
 
 
 def drawn(text: str = TEXTS[0], repeats: tuple[int, ...] = (0,), **more: Any) -> Request:
@@ -52,7 +64,7 @@ def logprobs_of(network: Any, tokens: list[int]) -> Any:
     import torch
 
     with torch.no_grad():
-        return network(torch.tensor([tokens])).logits[0].double().log_softmax(-1).numpy()
+        return network(torch.tensor([tokens], device=DEVICE)).logits[0].double().log_softmax(-1).cpu().numpy()
 
 
 @pytest.mark.parametrize("architecture", ["llama", "mistral"])
@@ -63,11 +75,13 @@ def test_greedy_answers_are_those_of_the_librarys_own_generate(
     import torch
 
     folder = make_tiny(tmp_path, architecture=architecture)
-    model = Transformers(model=str(folder), mode=mode, device="cpu")
+    model = Transformers(model=str(folder), mode=mode, device=DEVICE)
     asked = [request(text, max_tokens=12, logprobs=3) for text in (*TEXTS, "a", "b" * 90)]
     for asked_one, (response,) in zip(asked, ask(model, *asked), strict=True):
         tokens, network = reference(model, asked_one)
-        made = network.generate(torch.tensor([tokens]), max_new_tokens=12, do_sample=False, pad_token_id=0)
+        made = network.generate(
+            torch.tensor([tokens], device=DEVICE), max_new_tokens=12, do_sample=False, pad_token_id=0
+        )
         assert response.text == model._words.text(made[0, len(tokens) :].tolist())
         exact = logprobs_of(network, made[0].tolist())[len(tokens) - 1 :]
         for place, token in enumerate(response.tokens):
@@ -79,7 +93,7 @@ def test_what_is_beside_an_answer_does_not_change_it(tmp_path: Path, architectur
     folder = make_tiny(tmp_path, architecture=architecture)
     asked = [drawn(text, (0, 1, 2), logprobs=4) for text in (TEXTS[0], "x", TEXTS[2] * 2)]
     asked += [request(text, max_tokens=5, logprobs=4) for text in TEXTS]
-    alone = ask(Transformers(model=str(folder), device="cpu"), *asked)
+    alone = ask(Transformers(model=str(folder), device=DEVICE), *asked)
     together = ask(fast(folder), *asked)
     pairs = ask(fast(folder, batch=2), *asked[::-1])[::-1]
     for other in (together, pairs):
@@ -163,7 +177,7 @@ def test_a_repetition_penalty_is_heeded(model: Transformers) -> None:
 
 
 def test_an_answer_stays_within_the_context(folder: Path) -> None:
-    narrow = Transformers(model=str(folder), context=120, device="cpu")
+    narrow = Transformers(model=str(folder), context=120, device=DEVICE)
     asked = request("x", max_tokens=500)
     response = one(narrow, asked)
     if response.finish == "length":
@@ -185,7 +199,7 @@ def test_a_plain_prompt_goes_without_the_template(model: Transformers) -> None:
 def test_a_model_without_a_template_says_what_to_do(tmp_path: Path) -> None:
     folder = make_tiny(tmp_path, template=None)
     with pytest.raises(ModelError, match="chat template") as caught:
-        one(Transformers(model=str(folder), device="cpu"), request())
+        one(Transformers(model=str(folder), device=DEVICE), request())
     assert "plain" in str(caught.value)
 
 
@@ -193,7 +207,7 @@ def test_a_template_that_refuses_a_system_message_says_so(tmp_path: Path) -> Non
     refusing = "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}x"
     folder = make_tiny(tmp_path, template=refusing)
     with pytest.raises(ModelError, match="chat template"):
-        one(Transformers(model=str(folder), device="cpu"), request(system="Be brief."))
+        one(Transformers(model=str(folder), device=DEVICE), request(system="Be brief."))
 
 
 def test_the_weights_decide_the_identity(folder: Path, tmp_path: Path) -> None:
@@ -212,7 +226,7 @@ def test_a_name_on_the_hub_is_loaded_from_what_is_here_already(
     (kept / "refs" / "main").write_text(commit)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    model = Transformers(model="someone/tiny", device="cpu")
+    model = Transformers(model="someone/tiny", device=DEVICE)
     assert f"hub:someone/tiny@{commit}" in model.identity()
     assert one(model, request()).finish in ("stop", "length")
 
@@ -234,7 +248,7 @@ def test_damaged_weights_are_one_error(tmp_path: Path) -> None:
     folder = make_tiny(tmp_path)
     (folder / "model.safetensors").write_bytes(b"no weights")
     with pytest.raises(ModelError, match="transformers cannot load"):
-        one(Transformers(model=str(folder), device="cpu"), request())
+        one(Transformers(model=str(folder), device=DEVICE), request())
 
 
 def test_the_embedded_models_file_says_here_what_it_says_in_llama_cpp() -> None:
@@ -243,7 +257,7 @@ def test_the_embedded_models_file_says_here_what_it_says_in_llama_cpp() -> None:
         one._replace(prompt=Prompt((Message("plain", "The capital of France is"),), "", ""))
         for one in asked[:1]
     ]
-    here = ask(Transformers(model="smollm2-135m-instruct", device="cpu"), *asked)
+    here = ask(Transformers(model="smollm2-135m-instruct", device=DEVICE), *asked)
     there = ask(LlamaCpp(model="smollm2-135m-instruct", context=256), *asked)
     assert here[-1][0].text == there[-1][0].text == " Paris"
     for (found,), (expected,) in zip(here, there, strict=True):
