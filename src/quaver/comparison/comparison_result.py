@@ -71,6 +71,8 @@ class Comparison(Rows):
         notes: What a reader must know besides.
         look: Which of many looks at the same baseline this is; None where it is judged by itself.
         round: After which round it ended, where the second study was asked in rounds.
+        repeats: How much more often labels differ between the sides than between repeats of one side (see
+            `beyond_repeats`); one for each pair of studies of which both have repeats.
     """
 
     before: str
@@ -86,6 +88,13 @@ class Comparison(Rows):
     notes: Sequence[str] = ()
     look: LookAt | None = None
     round: RoundAt | None = None
+    repeats: Sequence[Estimate] = ()
+
+    @property
+    def beside(self) -> list[str]:
+        """What a reader must know beside the verdicts: of repeats, of many looks, and of rounds."""
+        lines = [worded("repeats", one) for one in self.repeats]
+        return [*lines, *(one.sentence for one in (self.look, self.round) if one is not None)]
 
     @property
     def held(self) -> bool:
@@ -207,6 +216,7 @@ class Comparison(Rows):
             "losses": [
                 one.estimate.document() | one.document() | {"subject": one.subject} for one in self.losses
             ],
+            "repeats": [one.document() for one in self.repeats],
             "notes": list(self.notes),
             "held": self.held,
             "outcome": self.outcome,

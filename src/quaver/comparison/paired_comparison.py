@@ -18,6 +18,7 @@ from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.difference_verdict import MARGIN, verdict_on
 from quaver.comparison.flipped_items import Changes, flips_of
 from quaver.comparison.kept_looks import Looks, judged_differences
+from quaver.comparison.second_run import beyond_repeats
 from quaver.core.arguments import guarded
 from quaver.core.records import Estimate
 from quaver.errors import QuaverError
@@ -206,6 +207,7 @@ def compared(
     tail = resampling.tail / len(task.pairs)
     gone = [one for pair in task.pairs for one in lost_classes(pair.judged, pair.labels, pair.place, tail)]
     shared = shared or look is not None
+    repeats = [beyond_repeats(pair.judged, pair.group, resampling) for pair in task.pairs]
     return Comparison(
         task.before,
         task.after,
@@ -219,6 +221,7 @@ def compared(
         losses=[*gone, *(verdict_on(one, margin) for one in lost)],
         must_see=judging.must_see,
         look=look,
+        repeats=[one for one in repeats if one is not None],
     )
 
 
