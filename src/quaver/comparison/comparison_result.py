@@ -92,9 +92,9 @@ class Comparison(Rows):
 
     @property
     def beside(self) -> list[str]:
-        """What a reader must know beside the verdicts: of repeats, of many looks, and of rounds."""
-        lines = [worded("repeats", one) for one in self.repeats]
-        return [*lines, *(one.sentence for one in (self.look, self.round) if one is not None)]
+        """What a reader must know beside the verdicts: of many looks, of rounds, and of repeats."""
+        lines = [one.sentence for one in (self.look, self.round) if one is not None]
+        return [*lines, *(worded("repeats", one) for one in self.repeats)]
 
     @property
     def held(self) -> bool:
