@@ -14,7 +14,7 @@ from quaver.core.records import Estimate
 from quaver.report.charts.effect_charts import label_share_chart, shares_shown
 from quaver.report.charts.figures import figures
 from quaver.report.charts.forest import Forest, Mark, draw_forest
-from quaver.report.charts.plane import inline_svg, svg_text, titled
+from quaver.report.charts.plane import Plane, Spot, draw_plane, inline_svg, svg_text, titled
 from quaver.report.charts.scores import MOST_ROWS, accuracy_chart, score_chart
 from quaver.report.charts.theme import finished, fitted, text_width
 from quaver.report.estimate_index import Results
@@ -206,3 +206,27 @@ def test_charts_call_factors_by_their_words(make: Any) -> None:
     assert "output" in shown
     assert "option order" in shown
     assert not re.search("factor_output|option_order", shown)
+
+
+def test_names_of_points_lie_on_no_other_name_and_in_their_panel() -> None:
+    spots = [Spot(0.3 + 0.05 * (n % 4), 0.5 + 0.1 * (n // 4), name=f"{n} and 2 others") for n in range(12)]
+    picture = ET.fromstring(svg_text(draw_plane(Plane(spots, "across", "up"), width=420)))
+    boxes = []
+    for mark in picture.iter("{http://www.w3.org/2000/svg}text"):
+        if mark.text and mark.text.endswith("others"):
+            x, y = (float(one) for one in re.findall(r"-?[\d.]+", mark.get("transform", ""))[:2])
+            wide = text_width(mark.text)
+            boxes.append((x if mark.get("text-anchor") == "start" else x - wide, y, wide))
+    assert len(boxes) == 12
+    assert all(0 <= y <= 250 for _, y, _ in boxes)
+    for at, (x, y, wide) in enumerate(boxes):
+        for other, high, width in boxes[:at]:
+            assert x + wide < other + 1 or other + width < x + 1 or abs(y - high) > 11
+
+
+def test_the_bands_of_several_series_have_edges() -> None:
+    spots = [Spot(x, 0.5, 0.2, 0.8 + x / 10, series=name) for x in (0.0, 1.0) for name in ("a", "b")]
+    one = svg_text(draw_plane(Plane(spots[::2], "across", "up", joined=True)))
+    both = svg_text(draw_plane(Plane(spots, "across", "up", joined=True)))
+    assert one.count("stroke-dasharray") == 0
+    assert both.count("stroke-dasharray") == 4

@@ -183,7 +183,8 @@ def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any
         )
     )
     if any(row["name"] for row in own):
-        layers.append(_names(base, y, x_ends))
+        placed = Layer(inline(_placed(own, x_ends, y_ends, width))).encode(x=x, color=COLOUR)
+        layers.append(_names(placed, x_ends, y_ends))
     guides = ", ".join(guide.text for guide in plane.guides if guide.text)
     drawn = alt.layer(*layers).properties(width=width, height=_HEIGHT)
     if not guides and not any(spot.panel for spot in plane.spots):
@@ -191,13 +192,44 @@ def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any
     return drawn.properties(title=panel_heading(plane.names.get(panel, panel), guides, width))
 
 
-def _names(base: Any, y: Any, x_ends: tuple[float, float]) -> Any:
+_ABOVE, _LINE = 8, 14
+_ASIDE = (0, -2 * _ABOVE, _LINE, -2 * _ABOVE - _LINE, 2 * _LINE, -2 * _ABOVE - 2 * _LINE, 3 * _LINE)
+"""How far above its usual place a name may stand, in pixels, in the order in which they are tried."""
+
+
+def _placed(
+    own: Sequence[dict[str, Any]], x_ends: _Ends, y_ends: _Ends, width: float
+) -> list[dict[str, Any]]:
+    """Each point with ``up``: where its name stands, so that it lies on no other name and in the panel."""
+    across, up = width / (x_ends[1] - x_ends[0]), _HEIGHT / (y_ends[1] - y_ends[0])
+    taken: list[tuple[float, float, float]] = []
+    found = []
+    for row in sorted(own, key=lambda one: (-one["y"], one["x"])):
+        wide, at = text_width(row["name"]), (row["x"] - x_ends[0]) * across
+        start = at + 6 if row["x"] <= sum(x_ends) / 2 else at - 6 - wide
+        usual = (row["y"] - y_ends[0]) * up + _ABOVE
+        heights = [usual + step for step in _ASIDE if _LINE / 2 <= usual + step <= _HEIGHT - _LINE / 2]
+        free = (
+            high
+            for high in heights
+            if not any(
+                start < end and begin < start + wide and abs(high - other) < _LINE
+                for begin, end, other in taken
+            )
+        )
+        high = next(free, usual)
+        taken += [(start, start + wide, high)] if row["name"] else []
+        found.append(row | {"up": y_ends[0] + high / up})
+    return found
+
+
+def _names(placed: Any, x_ends: _Ends, y_ends: _Ends) -> Any:
     """Each point's name, on the side where there is room for it."""
     middle = sum(x_ends) / 2
     left, right = (
-        base.transform_filter(f"datum.x {sign} {middle}")
-        .mark_text(align=align, dx=dx, dy=-8, fontSize=TEXT, aria=False)
-        .encode(y=y, text="name:N")
+        placed.transform_filter(f"datum.x {sign} {middle}")
+        .mark_text(align=align, dx=dx, fontSize=TEXT, aria=False)
+        .encode(y=alt.Y("up:Q", scale=scale(*y_ends)), text="name:N")
         for sign, align, dx in (("<=", "left", 6), (">", "right", -6))
     )
     return alt.layer(left, right)
@@ -244,7 +276,13 @@ def _intervals(
             level = alt.Y("y:Q", scale=scale(*y_ends))
             bars.append(known.mark_rule(strokeWidth=1.2, aria=aria).encode(**across, y=level))
         return bars
-    return [known.mark_area(opacity=0.16, aria=aria).encode(fill=INKED, **between)]
+    several = len({spot.series for spot in plane.spots}) > 1
+    band = known.mark_area(fillOpacity=0.07 if several else 0.16, aria=aria).encode(fill=INKED, **between)
+    if not several:
+        return [band]
+    edge = known.mark_line(strokeWidth=0.8, strokeDash=[2, 2], opacity=0.8, aria=False)
+    ends = (alt.Y(f"{end}:Q", scale=scale(*y_ends)) for end in ("low", "high"))
+    return [band, *(edge.encode(y=end) for end in ends)]  # where bands overlap, their edges tell them apart
 
 
 def _guides(
