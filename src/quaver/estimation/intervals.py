@@ -8,7 +8,7 @@ of units that differ from the rest, and says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -170,6 +170,21 @@ def ends_of(one: Estimate) -> tuple[float, float, float] | None:
     if one.value is None or one.low is None or one.high is None:
         return None
     return one.value, one.low, one.high
+
+
+def no_narrower(
+    whole: Estimate, parts: Sequence[Estimate], within: Interval | tuple[float, float]
+) -> Estimate:
+    """A mean whose interval is no narrower than those of its parts make it (`of_mean`).
+
+    A class of three items that are all right says little of a fourth, and nothing to the variance of the mean
+    over classes; its own interval, by an exact bound, does.
+    """
+    known = [ends for one in parts if (ends := ends_of(one))]
+    if whole.low is None or whole.high is None or not known:
+        return whole
+    low, high = of_mean(known)
+    return replace(whole, low=max(within[0], min(whole.low, low)), high=min(within[1], max(whole.high, high)))
 
 
 def percentile(values: Floats, tail: float) -> Interval | None:

@@ -94,9 +94,21 @@ def test_the_unanswered_as_a_class_of_their_own():
     assert [one.value for one in f1(whole, missing="category")[:2]] == [one.value for one in f1(whole)[:2]]
 
 
-def test_labels_without_gold_lower_the_macro_f1_and_not_the_one_of_labels_that_have_it() -> None:
-    frame = pl.DataFrame({"item": [1, 2, 3, 4], "label": list("aabc"), "gold": list("aabb")})
-    macro = f1(frame)[0]
-    assert macro.value == pytest.approx((1 + 2 / 3 + 0) / 3)  # c is given, and nobody's gold label
-    assert macro.details["with_gold"] == 2
-    assert macro.details["macro_with_gold"] == pytest.approx((1 + 2 / 3) / 2)
+def test_labels_without_gold_lower_the_macro_f1_and_not_the_one_of_frequent_labels() -> None:
+    """Of 12 a all, of 10 b 8 and of 2 c none are right, and d is nobody's gold label."""
+    frame = pl.DataFrame(
+        {
+            "item": range(24),
+            "label": ["a"] * 12 + ["b"] * 8 + ["d"] * 2 + ["b"] * 2,
+            "gold": ["a"] * 12 + ["b"] * 10 + ["c"] * 2,
+        }
+    )
+    macro, *_ = f1(frame)
+    assert macro.value == pytest.approx((1 + 16 / 20 + 0 + 0) / 4)
+    assert macro.details["with_gold"] == 3
+    frequent = macro.details["frequent"]
+    assert frequent["labels"] == ["a", "b"]
+    assert frequent["value"] == pytest.approx((1 + 16 / 20) / 2)
+    assert macro.low < macro.value < frequent["low"] < frequent["value"] < frequent["high"] <= 1
+    assert "of the 2 labels that 10 items or more have (a, b), macro F1 is 0.900" in macro.warnings[-1]
+    assert "frequent" not in f1(frame.head(20))[0].details

@@ -14,11 +14,14 @@ from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import label_counts
-from quaver.estimation.intervals import ends_of, mean_within, of_mean
+from quaver.estimation.intervals import ends_of, mean_within, no_narrower, of_mean
 from quaver.estimation.means import differing, none_goes_far, share_of
 from quaver.estimation.reading import Judged, Reading, judge, treatment
-from quaver.estimation.statistic import FEW_DIFFERING, Cell, Statistic
+from quaver.estimation.statistic import FEW_DIFFERING, FEW_RARE, Cell, Statistic
 from quaver.measures.variation.label_shares import ASKING
+
+_FREQUENT, _NAMED = 2 * FEW_RARE, 8
+"""Labels that so many items have count as frequent; so many are named in a warning."""
 
 _TEXTBOOK = "Manning, Raghavan & Schütze (2008), Introduction to Information Retrieval, section 8.3"
 
@@ -59,12 +62,12 @@ def f1(reading: Reading, *, missing: Missing) -> Iterator[Estimate]:
     and is never right has F1 = 0. Undefined where no item has a gold label or nothing was answered.
     Intervals resample items.
 
-    In the details of ``f1_macro``: ``majority``, the macro F1 of always giving the most frequent gold label;
-    ``with_gold``, how many labels some item has as its gold label, and ``macro_with_gold``, the mean over
-    these. Where a label set is long and items are few, labels without one lower ``f1_macro`` far below what
-    it is of many items, and no interval can know; ``macro_with_gold`` is then the number that can be had: of
-    the labels that occur. In a label's: ``precision``, ``recall`` (where they have a denominator), ``gold``
-    and ``given`` (counts).
+    In the details of ``f1_macro``: ``majority``, the macro F1 of always giving the most frequent gold label,
+    and ``with_gold``, how many labels some item has as its gold label. Where a label set is long and items
+    are few, labels without one lower ``f1_macro`` far below what it is of many items, and no interval can
+    know. What can be had is the mean over the labels that ten items or more have: ``frequent``, with its
+    ``labels``, ``value``, ``low`` and ``high``; a warning says it. In a label's details: ``precision``,
+    ``recall`` (where they have a denominator), ``gold`` and ``given`` (counts), ``gold_items``.
 
     Args:
         missing: An answer without a label counts against its gold label (FN) and for no other
@@ -99,7 +102,8 @@ def f1(reading: Reading, *, missing: Missing) -> Iterator[Estimate]:
             reason=judged.reason,
         )
         macro, *rest = map(cell.estimated, _f1(found, cell, judged, apart=apart))
-        yield _with_rare(macro, [one for one in rest if one.measure.endswith("_label")])
+        labels = [one for one in rest if one.measure.endswith("_label")]
+        yield _of_frequent(_with_rare(macro, labels), labels)
         yield from rest
 
 
@@ -244,10 +248,25 @@ def _with_rare(macro: Estimate, labels: Sequence[Estimate]) -> Estimate:
     """
     known = [one for one in labels if one.value is not None]
     few = any(one.details.get("differing", FEW_DIFFERING) < FEW_DIFFERING for one in known)
-    if macro.low is None or macro.high is None or not few:
+    return no_narrower(macro, known, (0.0, 1.0)) if few else macro
+
+
+def _of_frequent(macro: Estimate, labels: Sequence[Estimate]) -> Estimate:
+    """The macro F1 with that of the labels that many items have, where others have too few."""
+    known = [ends for one in labels if (ends := ends_of(one)) and one.details["gold_items"] >= _FREQUENT]
+    if not known or all(one.details["gold_items"] >= FEW_RARE for one in labels):
         return macro
-    low, high = of_mean([ends for one in known if (ends := ends_of(one))])
-    return replace(macro, low=max(0.0, min(macro.low, low)), high=min(1.0, max(macro.high, high)))
+    names = [one.cell["label"] for one in labels if one.details["gold_items"] >= _FREQUENT]
+    value, (low, high) = float(np.mean([value for value, _, _ in known])), of_mean(known)
+    low, high = max(0.0, low), min(1.0, high)
+    shown = ", ".join([*names[:_NAMED], *(["…"] if len(names) > _NAMED else [])])
+    said = (
+        f"of the {len(names)} labels that {_FREQUENT} items or more have ({shown}), macro F1 is {value:.3f} "
+        f"[{low:.3f}, {high:.3f}]"
+    )
+    frequent = {"labels": names, "value": value, "low": low, "high": high}
+    details = {**macro.details, "frequent": frequent}
+    return replace(macro, details=details, warnings=(*macro.warnings, said))
 
 
 def _f1(found: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Iterator[Statistic]:
@@ -270,16 +289,10 @@ def _f1(found: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Iterato
     plain = replace(found, differing=differing(own, cell.units))
     share = float(sums[:, 2].max() / sums[:, 2].sum())
     shared = {"labels": int((sums[:, 1:].sum(1) > 0).sum()), "answers": int(sums[:, 2].sum())}
-    some = sums[sums[:, 2] > 0]
-    own_f1 = 2 * some[:, 0] / some[:, 1:].sum(1)
-    shared_macro = {
-        **shared,
-        "majority": 2 * share / (1 + share) / len(some),
-        "with_gold": len(some),
-        "macro_with_gold": float(own_f1.mean()),
-    }
+    with_gold = int((sums[:, 2] > 0).sum())
+    majority = 2 * share / (1 + share) / with_gold
     macro = replace(plain, part="_macro", rarest=rarest, many_groups=True)
-    yield replace(macro, details=shared_macro)
+    yield replace(macro, details={**shared, "majority": majority, "with_gold": with_gold})
     stray = (*found.warnings, *none_goes_far(own, "item", cell.resampling.confidence_level))
     yield replace(plain, part="_micro", column=1, details=shared, warnings=stray)
     for at, (label, (hits, given, gold)) in enumerate(zip(labels, sums.tolist(), strict=True)):
@@ -296,6 +309,7 @@ def _f1(found: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Iterato
             details={
                 "given": int(given),
                 "gold": int(gold),
+                "gold_items": having[at],
                 **({"precision": hits / given} if given else {}),
                 **({"recall": hits / gold} if gold else {}),
             },

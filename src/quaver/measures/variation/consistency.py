@@ -24,7 +24,7 @@ from quaver.estimation.arrangement import Columns
 from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.cells import Frame, Missing, cells, guarded
 from quaver.estimation.declaration import measure
-from quaver.estimation.intervals import Interval, effective
+from quaver.estimation.intervals import Interval, no_narrower
 from quaver.estimation.means import none_goes_far
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import FEW_RARE, Cell, Statistic, never_labelled
@@ -39,12 +39,6 @@ from quaver.measures.variation.item_sensitivity import (
     unequal,
     unlabelled,
 )
-
-_BORROWED = 5
-"""How many items of all classes each class's variance counts beside its own."""
-
-_ROUNDING = 1e-9
-"""Variances that differ by less are one."""
 
 _PAIRED = 300
 """Of more items in a class than these, the pairs among this many, evenly spread, are kept."""
@@ -115,31 +109,9 @@ def consistency(
             statistics = islice(statistics, 1)
         whole, *each = map(cell.estimated, statistics)
         if not pairing["pooled"]:
-            whole = _over_classes(whole, each, cell.resampling.confidence_level)
+            whole = no_narrower(whole, each, (0.0, 1.0))
         found += [whole, *(each if classes else ())]
     return unequal(found)
-
-
-def _over_classes(whole: Estimate, each: Sequence[Estimate], confidence_level: float) -> Estimate:
-    """The mean of the classes, with an interval in which no small class is taken for a certain one.
-
-    Three items that are all alike have no variance, and say little of a fourth. Each class's variance an
-    item is therefore drawn towards that of all classes, as if it had ``_BORROWED`` items more.
-    """
-    own = whole.details.get("standard_error")
-    classes = [one for one in each if one.value is not None]
-    if own is None or not classes:
-        return whole
-    n = np.array([one.n for one in classes], np.float64)
-    item = n * np.array([one.details.get("standard_error", 0.0) for one in classes]) ** 2
-    drawn = (n * item + _BORROWED * (n @ item) / n.sum()) / (n + _BORROWED) / n
-    variance = float(drawn.sum()) / len(classes) ** 2
-    if variance <= own**2 * (1 + _ROUNDING):
-        return whole
-    freedom = float(drawn.sum() ** 2 / (drawn**2 / (n - 1 + _BORROWED)).sum())
-    low, high = effective(whole.value or 0.0, variance, freedom, confidence_level, (0.0, 1.0))
-    details = {**whole.details, "standard_error": variance**0.5, "freedom": freedom}
-    return replace(whole, low=low, high=high, details=details)
 
 
 def _consistency(cell: Cell, missing: Missing, pairing: Mapping[str, bool]) -> Iterator[Statistic]:
@@ -205,7 +177,7 @@ def _few_deviating(cell: Cell, counts: Floats, gold: NDArray[np.int32]) -> tuple
         few.append(cell.units.touched(np.asarray(others > 0)))
         share = np.where(total > 0, others / np.where(total > 0, total, 1), np.nan)
         far = far or none_goes_far(share, "item of a class", cell.resampling.confidence_level)
-    if min(few) >= 2 * FEW_RARE:
+    if min(few) >= FEW_RARE:
         return far
     unit = cell.units.name
     return (
