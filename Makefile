@@ -143,7 +143,7 @@ tex:
 	  || echo "pdflatex is not installed: the tables' LaTeX will not be compiled"
 
 # The extras that the default environment has, and those that heavy.lock adds: all but vllm.
-LIGHT := --extra local --extra pandas --extra stats --extra view
+LIGHT := --extra local --extra pandas --extra start --extra stats --extra view
 MORE := $(LIGHT) --extra embeddings --extra gpt4all --extra hf --extra inspect --extra ray --extra testing
 
 # After a change of the dependencies in pyproject.toml. No address is recorded.

@@ -21,6 +21,7 @@ from quaver.errors import QuaverError, on_the_command_line
 
 GROUPS = {
     "Start": (
+        "start",
         "check",
         "label",
         "demo",
@@ -66,7 +67,7 @@ GROUPS = {
 
 COMMANDS = tuple(chain.from_iterable(GROUPS.values()))
 EVERYDAY = (
-    *("check", "label", "demo", "init", "import", "plan", "run", "status"),
+    *("start", "check", "label", "demo", "init", "import", "plan", "run", "status"),
     *("report", "view", "compare", "gold", "bundle", "verify"),
 )
 """What ``quaver --help`` shows; ``quaver help --all`` shows every command."""

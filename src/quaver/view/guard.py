@@ -30,6 +30,7 @@ _HEADERS: Final[Mapping[bytes, bytes]] = {
     b"cache-control": b"no-store",
 }
 _SAFE = ("GET", "HEAD")
+_SOCKET = "web socket"
 
 
 class Guard:
@@ -40,10 +41,14 @@ class Guard:
         token: The first part of the path.
         port: Where the server listens.
         reports: The paths of reports inside the application, by the first part of their own addresses.
+        sockets: Whether the page may open a web socket.
     """
 
-    def __init__(self, app: App, token: str, port: int, reports: Mapping[str, str]) -> None:
+    def __init__(
+        self, app: App, token: str, port: int, reports: Mapping[str, str], *, sockets: bool = False
+    ) -> None:
         self._app, self._token = app, token.encode()
+        self._kinds = ("http", "websocket") if sockets else ("http",)
         self._reports = {ticket.encode(): path for ticket, path in reports.items()}
         self._hosts = {f"{host}:{port}".encode() for host in ("127.0.0.1", "localhost")}
 
@@ -53,7 +58,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         rest = self._rest(scope)
-        if scope["type"] != "http" or rest is None:
+        if rest is None:
             await _refuse(scope, send)
             return
         inside = {**scope, "path": rest, "raw_path": rest.encode(), "root_path": ""}
@@ -66,8 +71,14 @@ class Guard:
 
         await self._app(inside, receive, sent)
 
+    def opens(self, scope: Scope) -> bool:
+        """Whether it lets a request through."""
+        return scope["type"] == "lifespan" or self._rest(scope) is not None
+
     def _rest(self, scope: Scope) -> str | None:
         """The path without the token; None where nothing may be answered."""
+        if scope["type"] not in self._kinds:
+            return None
         first, slash, rest = scope.get("path", "").removeprefix("/").partition("/")
         given = first.encode("utf-8", "surrogatepass")
         inside = f"/{rest}" if compare_digest(given, self._token) else None
@@ -79,7 +90,8 @@ class Guard:
         headers: dict[bytes, list[bytes]] = {}
         for name, value in scope.get("headers", ()):
             headers.setdefault(name.lower(), []).append(value)
-        allowed = self._is_own(headers, scope.get("method", ""), bool(rest))
+        method = scope.get("method", "") if scope["type"] == "http" else _SOCKET
+        allowed = self._is_own(headers, method, bool(rest))
         return inside if allowed and slash else None
 
     def _is_own(self, headers: Mapping[bytes, list[bytes]], method: str, inner: bool) -> bool:
@@ -93,6 +105,8 @@ class Guard:
             opened = method == "GET" and headers.get(b"sec-fetch-mode") == [b"navigate"] and not inner
             if not opened:
                 return False
+        if method == _SOCKET:  # which a browser opens from any site, and says from which
+            return len(origins) == 1
         return method in _SAFE or (method in ("POST", "DELETE") and headers.get(MARK) == [b"1"])
 
 

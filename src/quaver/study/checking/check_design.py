@@ -27,6 +27,7 @@ from quaver.errors import ItemError, QuaverError, Unavailable
 from quaver.models.local.weights import find_weights
 from quaver.study.checking.check_file import CheckDesign, check_file, study_text, write_check_file
 from quaver.study.checking.check_options import BUNDLED, CheckOptions
+from quaver.study.checking.coding_sheet import coding_sheet
 from quaver.study.checking.text_table import TextTable, check_rows, read_text_table
 from quaver.study.forecasts.forecast import Forecast
 from quaver.study.imports.label_columns import Table
@@ -200,6 +201,8 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
     written = {name: value for name, value in kinds.items() if value is not None}
     home, source, found = _read(data, given["to"], written)
     rows = Table(source, found)
+    book = coding_sheet(Path(given["codebook"])) if given["codebook"] else {}
+    given["labels"] = given["labels"] or tuple(book)
     table = read_text_table(rows, given)
     check_rows(rows, table.text)
     instruction, prompts = given["instruction"], given["prompts"]
@@ -220,6 +223,7 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
         budget=given["budget"],
         seed=given["seed"],
         written=written,
+        definitions=book,
     )
     file = home / "study.yaml"
     write_check_file(file, check_file(file, source, table, design), replaces=replaces)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from quaver.core.replaced_file import writing
 from quaver.design.items.item_data import column_template
 from quaver.design.spec.json_schema import MODELINE, write_with_schema
 from quaver.errors import QuaverError
+from quaver.study.checking.coding_sheet import DEFINED
 from quaver.study.checking.text_table import TextTable
 
 _SEAL = "# Unchanged since `quaver check` wrote it: "
@@ -39,6 +40,7 @@ class CheckDesign:
         budget: US dollars at most.
         seed: Of the sample, and of every draw.
         written: How the file of texts is written, where that had to be said.
+        definitions: What labels mean, where a coding sheet says so.
     """
 
     name: str
@@ -55,6 +57,7 @@ class CheckDesign:
     budget: float | None
     seed: int
     written: Mapping[str, str]
+    definitions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def prompts(self) -> int:
@@ -74,13 +77,16 @@ def study_text(
     """A commented study file for a table of texts."""
     lines = ["prompt:", "  # The model sees the text, this instruction, and the list of labels."]
     lines += [] if design.is_own else ["  # A plain default: say here what the labels mean."]
-    prompt = "\n".join([*lines, f"  instruction: {_yaml(next(iter(design.instructions.values())))}"])
+    lines += [f"  instruction: {_yaml(next(iter(design.instructions.values())))}"]
+    defined = {label: meaning for label in table.labels if (meaning := design.definitions.get(label))}
+    lines += [f"  postfix: {_yaml(DEFINED)}"] if defined else []
+    labels = [{"code": one, "definition": defined[one]} if one in defined else one for one in table.labels]
     parts = [
         _head(first, study, source, table.taken, design),
         f"name: {_yaml(design.name)}\nseed: {design.seed}",
-        f"task:\n  labels: {_yaml(table.labels)}",
+        f"task:\n  labels: {_yaml(labels)}",
         _items(path, source, table, design),
-        prompt,
+        "\n".join(lines),
         *_variants(table, design),
         f"models:\n  - {_yaml(design.model)}",
         _decoding(design),

@@ -18,6 +18,8 @@ class CheckOptions(TypedDict, total=False):
     Attributes:
         text: The column of texts; recognised by its name or its length, if left out.
         labels: The labels to choose from; those in the column of true labels, if left out.
+        codebook: A table of the labels with their definitions, which the prompt then shows: the columns
+            ``label``, ``definition`` and, if you like, ``example``. In place of ``labels``.
         model: ``provider/model`` (``openai/gpt-5-mini``, ``ollama/llama3.2``), the path of a GGUF file, the
             bundled model by default; or your own function ``annotate(text, prompt)`` or ``annotate(text)``.
         base_url: The address of the model's server, where it is not the provider's own. Left out, that in
@@ -28,6 +30,7 @@ class CheckOptions(TypedDict, total=False):
         group: The column that says which texts belong together (author, thread): every interval then allows
             for their being alike.
         compare: Columns whose groups of texts are compared (party, language).
+        ignore: Columns that are nothing of all this, though they look like it.
         instruction: What to ask about each text. A plain default asks which label fits best.
         n: How many texts to ask about: they are drawn at random. Where others have true labels, up to twice
             as many of these are asked about too, for the figures about correctness alone.
@@ -47,6 +50,7 @@ class CheckOptions(TypedDict, total=False):
 
     text: Annotated[str | None, Option("The column of texts.")]
     labels: Annotated[Sequence[str], Option('The labels to choose from: "favor, against, none".', ())]
+    codebook: Annotated[str | Path | None, Option("A table of the labels with their definitions.")]
     model: Annotated[
         Any, Option("PROVIDER/MODEL (openai/gpt-5-mini, ollama/llama3.2) or a .gguf file.", BUNDLED)
     ]
@@ -56,6 +60,7 @@ class CheckOptions(TypedDict, total=False):
     id: Annotated[str | None, Option("The column of unique ids.")]
     group: Annotated[str | None, Option("The column of texts that belong together: author.")]
     compare: Annotated[Sequence[str], Option("Compare the texts by these columns: party,language.", ())]
+    ignore: Annotated[Sequence[str], Option("Columns to leave out of account.", ())]
     instruction: Annotated[str | None, Option("What to ask about each text.")]
     n: Annotated[int, Option("Ask about this many texts, and those with true labels.", 50, least=1)]
     prompts: Annotated[int, Option("Ask with this many prompts.", 10, least=1)]

@@ -66,6 +66,7 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
     coders, group, gold = tuple(given.get("coders", ())), given.get("group"), given.get("gold")
     text, item = given.get("text"), given.get("id")
     _check_distinct(table, [text, item, group, gold, *compare, *coders])
+    table.ignore(given.get("ignore", ()))
     roles = [("text", text), ("id", item), ("group", group), ("gold", gold)]
     roles += [("compare", column) for column in compare] + [("coders", column) for column in coders]
     for role, column in roles:
@@ -328,3 +329,23 @@ def check_rows(table: Table, text: str) -> None:
                 found="an empty cell",
                 fix="remove the row",
             )
+
+
+_GARBLED = re.compile("\ufffd|Ã[\u0080-\u00bf]|â€")
+"""What UTF-8 becomes where it is read as something else."""
+
+
+def doubts_about(table: Table, text: str | None, gold: str | None) -> list[str]:
+    """What a person should know of a table before its texts are asked about, a sentence each."""
+    found, rows = [], len(table.rows)
+    if text:
+        counts = table.counts(text)
+        if empty := counts.get("", 0):
+            found.append(f"{empty:,} of {rows:,} rows have no text: remove them from the table.")
+        if twice := rows - empty - sum(1 for one in counts if one):
+            found.append(f"{twice:,} rows repeat the text of another row.")
+        if garbled := sum(bool(_GARBLED.search(one)) for one in counts):
+            found.append(f"{garbled:,} texts have signs of a wrong encoding: save the table as UTF-8.")
+    if gold and (without := table.counts(gold).get("", 0)):
+        found.append(f"{rows - without:,} of {rows:,} rows have a hand label; accuracy is measured on these.")
+    return found

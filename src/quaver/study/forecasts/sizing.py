@@ -105,6 +105,15 @@ def _checked_width(width: float) -> float:
     return width
 
 
+def assumed_width(items: int) -> float:
+    """The width of a 95% interval of a share, from end to end, in the widest case: 2 · 1.96 √(0.25 / n).
+
+    >>> round(assumed_width(385), 2)
+    0.1
+    """
+    return 2 * _Z * sqrt(0.25 / max(1, items))
+
+
 def assumed_sizes(measure: str, width: float, labels: int) -> Sizing:
     """What it takes before anything is answered, from assumptions that are stated.
 

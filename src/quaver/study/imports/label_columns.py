@@ -83,6 +83,13 @@ class Table:
         self.taken.append(Decision(role, column, why))
         return column
 
+    def ignore(self, columns: Sequence[str]) -> None:
+        """Take no notice of some columns."""
+        for name in columns:
+            if name not in self.columns:
+                raise UnknownName("column", name, self.columns, where=f"{self.path.name}: --ignore")
+        self.used.update(columns)
+
     def free(self) -> list[str]:
         """The columns that play no role yet."""
         return [column for column in self.columns if column not in self.used]
@@ -110,10 +117,7 @@ def is_called(role: str, column: str) -> bool:
 
 def roles_of(table: Table, given: ImportOptions) -> dict[str, Any]:
     """The columns by role, as the study file names them."""
-    table.used.update(given["ignore"])
-    for name in given["ignore"]:
-        if name not in table.columns:
-            raise UnknownName("column", name, table.columns, where=f"{table.path.name}: --ignore")
+    table.ignore(given["ignore"])
     named: dict[str, Any] = {**given}
     played: dict[str, Any] = {
         role: table.take(role, name, "named") for role in _SINGLE if (name := named[role])

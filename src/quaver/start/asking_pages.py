@@ -1,0 +1,240 @@
+"""The fourth and the fifth step: what will be asked and what it takes; how far it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from nicegui import ui
+
+from quaver.core.number_format import count, duration
+from quaver.core.options import with_defaults
+from quaver.start.asking_process import last_answers
+from quaver.start.page_frame import (
+    StepPage,
+    facts_table,
+    heading,
+    main_button,
+    other_button,
+    words,
+)
+from quaver.study.checking.check_design import MOST, left_to_ask, spends
+from quaver.study.checking.check_options import CheckOptions
+from quaver.study.collection.study_status import StudyStatus
+from quaver.study.forecasts.forecast import Forecast
+from quaver.study.forecasts.sizing import assumed_width
+
+_SECONDS: Final = 1.0
+"""Between two looks at a run."""
+
+_CONDITIONS: Final = 30
+
+
+class _Planned(NamedTuple):
+    plan: Forecast
+    spends: bool
+    taken: list[tuple[str, str, str]]
+
+
+async def plan(page: StepPage) -> None:
+    """The fourth step."""
+    begun = page.begun
+    await page.do(lambda: begun.table)
+    given = with_defaults(CheckOptions, begun.options)
+    rows = len(begun.table.rows)
+    page.title(
+        "What will be asked?",
+        "Each text is asked about in other words, with the labels in another order, and again.",
+    )
+
+    async def show() -> None:
+        planned = await page.do(_plan, page)
+        shown.clear()
+        if planned is None:
+            return
+        with shown:
+            _show_plan(page, planned)
+        page.retell(begun.command())
+
+    async def change(**options: Any) -> None:
+        begun.give(**options)
+        await show()
+
+    with ui.element("div").classes("qv-sliders"):
+        most = min(rows, 1000)
+        _slider("Texts", min(given["n"], most), 1, most, lambda value: change(n=value))
+        _slider("Prompts", given["prompts"], 1, 2 * MOST, lambda value: change(prompts=value))
+        _slider("Times each", given["repeats"] or 2, 1, 5, lambda value: change(repeats=value))
+        budget = ui.number(
+            label="Spend at most, in US dollars", value=given["budget"], min=0.01, format="%.2f"
+        )
+        budget.props("outlined dense").on("change", lambda: change(budget=budget.value or None))
+    shown = ui.element("div")
+    page.command(begun.command())
+    await show()
+
+
+def _slider(label: str, value: int, least: int, most: int, change: Any) -> None:
+    with ui.element("div").classes("slider"):
+        title = words("p", f"{label}: {value:,}")
+        slider = ui.slider(min=least, max=max(least + 1, most), value=value)
+        slider.props["aria-label"] = label
+        slider.on_value_change(lambda event: setattr(title, "text", f"{label}: {int(event.value):,}"))
+        slider.on("change", lambda: change(int(slider.value)))
+
+
+def _plan(page: StepPage) -> _Planned:
+    prepared = page.begun.prepared()
+    study = prepared.study
+    taken = [(one.role, one.column, one.why) for one in prepared.taken]
+    return _Planned(left_to_ask(study), spends(study), taken)
+
+
+def cost_of(found: Forecast, money: bool) -> str:
+    """What is left costs, in words."""
+    if not money:
+        return "free"
+    return " and ".join("an unknown price" if one.cost is None else str(one.cost) for one in found.models)
+
+
+def _show_plan(page: StepPage, planned: _Planned) -> None:
+    found = planned.plan
+    left = found.calls - found.stored
+    known = page.begun.found.known
+    hand = min(known, found.items)
+    rows = [
+        (
+            "Questions",
+            f"{found.items:,} texts × {count(found.variants, 'prompt')}, again: {found.calls:,} answers",
+        ),
+        ("Answered already", f"{found.stored:,}"),
+        ("Price of the rest", cost_of(found, planned.spends)),
+        ("Time", "known after the first answers" if found.seconds is None else duration(found.seconds)),
+        (
+            "Expected width",
+            f"{assumed_width(found.items):.2f} at most, of a share’s 95% interval",
+        ),
+    ]
+    if hand:
+        rows.append(("With a hand label", f"{hand:,} texts: for accuracy {assumed_width(hand):.2f} at most"))
+    facts_table(("what", "how much"), rows)
+    with ui.expansion("What each part was taken for, and why"):
+        facts_table(("taken for", "what", "why"), planned.taken)
+
+    async def ask() -> None:
+        page.site.asking.begin(page.begun.folder)
+        page.go("run")
+
+    if not left:
+        main_button("All is answered: see the verdict", lambda: page.go("verdict"))
+        return
+    price = f", and spend {cost_of(found, True)}" if planned.spends else ""
+    main_button(f"Ask {left:,} times{price}", ask)
+
+
+class RunPanel:
+    """How far a study is, kept up to date.
+
+    Args:
+        page: The page that it is on.
+        path: The study.
+        ended: What is done once all is answered.
+    """
+
+    def __init__(self, page: StepPage, path: Path, ended: Any) -> None:
+        self.page, self.path, self.ended = page, path, ended
+        self._state: tuple[Any, ...] = ()
+
+    async def build(self) -> None:
+        """Show it, and begin to look."""
+        with ui.element("section").classes("qv-run"):
+            self.bar = ui.linear_progress(0, show_value=False).props('aria-label="Answered"')
+            self.line = words("p", "").classes("qv-progress").props('role="status"')
+            self.buttons = ui.row()
+            self.tables = ui.element("div")
+        await self.look()
+        ui.timer(_SECONDS, self.look)
+
+    async def look(self) -> None:
+        """Look once."""
+        found = await self.page.do(self._found)
+        if found is None:
+            return
+        status, runs, failure, answers = found
+        self.bar.value = status.answered / max(1, status.total)
+        self.line.text = _line(status, runs)
+        state = (runs, status.answered, status.errors, failure)
+        if state == self._state:
+            return
+        if state[:1] != self._state[:1] or status.answered == status.total or failure:
+            self._show_buttons(status, runs, failure)
+        self._state = state
+        self.tables.clear()
+        with self.tables:
+            _show_tables(status, answers)
+
+    def _found(self) -> tuple[StudyStatus, bool, str, Any]:
+        study = self.page.site.here.study(self.path)
+        status = study.status()
+        runs = status.process is not None or self.page.site.asking.runs(self.path)
+        return status, runs, self.page.site.asking.failure(self.path), last_answers(study)
+
+    def _show_buttons(self, status: StudyStatus, runs: bool, failure: str) -> None:
+        asking, here = self.page.site.asking, self.page.site.here
+        self.buttons.clear()
+        with self.buttons:
+            if failure:
+                words("pre", failure).classes("qv-doubt")
+            if runs:
+                other_button("Pause", lambda: asking.pause(self.path, here.study(self.path)))
+            elif status.answered < status.total:
+                main_button("Go on asking", lambda: asking.begin(self.path))
+            else:
+                self.ended()
+            if status.errors and not runs:
+                other_button(
+                    f"Ask again for the {status.errors:,} that failed",
+                    lambda: asking.begin(self.path, retry_errors=True),
+                )
+
+
+def _line(status: StudyStatus, runs: bool) -> str:
+    parts = [f"{status.answered:,} of {status.total:,} answers"]
+    if status.money:
+        parts.append(f"${status.money:,.4f} spent")
+    if runs:
+        parts.append(f"{status.rate:,.1f} a second" if status.rate else "beginning")
+        if status.left is not None:
+            parts.append(f"about {duration(status.left)} left")
+    elif status.answered < status.total:
+        parts.append("paused")
+    return ", ".join(parts)
+
+
+def _show_tables(status: StudyStatus, answers: list[dict[str, Any]]) -> None:
+    if status.by_kind:
+        facts_table(("failed", "why"), [(number, kind) for kind, number in status.by_kind.most_common(10)])
+    for warning in status.warnings:
+        words("p", warning).classes("qv-doubt")
+    if answers:
+        heading("The latest answers", 2)
+        facts_table(("text", "answer"), [(_short(one["text"]), _short(one["answer"])) for one in answers])
+    with ui.expansion("By model and prompt"):
+        rows = [
+            (one["model"], one["variant"], f"{one['answered']:,} of {one['wanted']:,}")
+            for one in status.rows()
+        ]
+        facts_table(("model", "prompt", "answered"), rows[:_CONDITIONS])
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 120 else f"{text[:120]}…"
+
+
+async def asked(page: StepPage) -> None:
+    """The fifth step."""
+    folder = page.begun.folder
+    page.title("Asking", "You can close this page: asking goes on. Nothing that is answered is asked again.")
+    panel = RunPanel(page, folder, lambda: main_button("See the verdict", lambda: page.go("verdict")))
+    await panel.build()
+    page.command(f"quaver run {folder.name}", f"quaver status {folder.name}")

@@ -1,0 +1,77 @@
+"""A study that is asked in a process of its own, which neither a closed browser nor a busy page disturbs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, Final
+
+from quaver._secrets import without_keys
+from quaver.collect.store.disk_reserve import who_collects
+from quaver.design.prompts.rendering import PromptWriter
+from quaver.study.session import Study
+
+_MOST: Final = 2000
+"""Characters of what a process said last."""
+
+
+class AskingProcesses:
+    """The processes that this program began, by the study's path."""
+
+    def __init__(self) -> None:
+        self._begun: dict[Path, tuple[subprocess.Popen[bytes], IO[bytes]]] = {}
+
+    def begin(self, path: Path, *, retry_errors: bool = False) -> None:
+        """Ask what is left of a study, unless that is being done."""
+        if self.runs(path):
+            return
+        command = [sys.executable, "-m", "quaver", "run", str(path), *["--retry-errors"] * retry_errors]
+        said = tempfile.TemporaryFile()  # noqa: SIM115 - open for as long as the process runs
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT)
+        self._begun[path] = (child, said)
+
+    def runs(self, path: Path) -> bool:
+        """Whether a process that this program began is at work."""
+        return path in self._begun and self._begun[path][0].poll() is None
+
+    def pause(self, path: Path, study: Study) -> None:
+        """Have whoever asks stop as Ctrl-C does: what is in flight is stored, and nothing is lost."""
+        process = self._begun[path][0].pid if self.runs(path) else who_collects(study.folder)
+        if process is not None:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGINT)
+
+    def failure(self, path: Path) -> str:
+        """What the last process of a study said when it ended with an error; else empty."""
+        if path not in self._begun or self._begun[path][0].poll() in (None, 0, 130):
+            return ""
+        said = self._begun[path][1]
+        said.seek(0)
+        text = without_keys(said.read()[-_MOST:].decode(errors="replace"))
+        return text.rpartition("Error: ")[2].strip() or "The process ended."
+
+
+def last_answers(study: Study, most: int = 5) -> list[dict[str, Any]]:
+    """The latest answers of a study, each with its model, its text and the answer as it came."""
+    if not study.source.files.responses.exists():
+        return []
+    design = study.experiment
+    writer = PromptWriter(design.variants[0], design.labels)
+    sql = """SELECT a.condition, a.item, r.text, r.error FROM calls a JOIN responses r ON r.id = a.response
+        WHERE r.id > (SELECT max(id) FROM responses) - ? ORDER BY r.id DESC LIMIT ?"""
+    with study.source.answers() as store:
+        rows = store.rows(sql, (4 * most, most))
+    return [
+        {
+            "model": design.conditions[condition].model,
+            "text": writer.text(design.items[item]),
+            "answer": error or text,
+        }
+        for condition, item, text, error in rows
+        if condition < len(design.conditions) and item < len(design.items)
+    ]

@@ -1,0 +1,256 @@
+"""A check that is put together in the browser: its folder, and the options of ``quaver check`` so far."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from quaver.core.options import options_in
+from quaver.core.replaced_file import document_in, replace_bytes, replace_document, writing
+from quaver.errors import QuaverError, StoreError, UnknownName
+from quaver.study.checking.check_design import PreparedCheck, prepared_check, rows_of
+from quaver.study.checking.check_options import CheckOptions
+from quaver.study.checking.coding_sheet import coding_sheet, write_coding_sheet
+from quaver.study.checking.text_table import TextTable, check_rows, read_text_table
+from quaver.study.imports.label_columns import Table
+from quaver.study.session import Study
+
+_GIVEN: Final = "start.json"
+"""What was given so far, in the study's folder."""
+
+_BOOK: Final = "codebook.jsonl"
+_STUDY: Final = "study.yaml"
+_WRITTEN: Final = ("encoding", "separator", "sheet")
+_SINGLE: Final = ("text", "id", "gold", "group")
+_SEVERAL: Final = ("coders", "compare", "ignore")
+
+ROLES: Final[Mapping[str, str]] = {
+    "text": "text",
+    "id": "id",
+    "gold": "hand label",
+    "coders": "one coder’s label",
+    "group": "belongs together",
+    "compare": "compare by it",
+    "ignore": "ignored",
+}
+"""What a column can be taken for, by the option that says so."""
+
+
+class Here:
+    """The folder in which ``quaver start`` was called, with the studies in it.
+
+    Args:
+        folder: That folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
+        self._open: dict[Path, tuple[object, Study]] = {}
+        self._begun: dict[str, BegunCheck] = {}
+
+    def names(self) -> list[str]:
+        """The studies' folders, the latest first."""
+        found = [one for one in self.folder.iterdir() if (one / _GIVEN).is_file() or (one / _STUDY).is_file()]
+        return [one.name for one in sorted(found, key=lambda one: -one.stat().st_mtime)]
+
+    def begun(self, name: str) -> BegunCheck:
+        """One of them."""
+        if name not in self.names():
+            raise UnknownName("study", name, self.names(), where=str(self.folder))
+        return self._begun.setdefault(name, BegunCheck(self.folder / name))
+
+    def take(self, name: str, content: bytes) -> BegunCheck:
+        """Keep a table of texts in the folder, and begin a check of it."""
+        plain = re.sub(r"[^\w. -]+", "-", Path(name).name).strip(". -") or "texts.csv"
+        source = self.folder / plain
+        if not source.is_file() or source.read_bytes() != content:
+            source = _free(self.folder, Path(plain).stem, Path(plain).suffix)
+            with writing(self.folder):
+                replace_bytes(source, content)
+        return self.begin(source)
+
+    def begin(self, source: Path, given: Mapping[str, Any] | None = None) -> BegunCheck:
+        """Begin a check of a table in a folder of its own."""
+        folder = _free(self.folder, f"{source.stem}-check")
+        with writing(self.folder):
+            folder.mkdir()
+        begun = BegunCheck(folder)
+        begun.write(source, given or {})
+        return begun
+
+    def again(self, begun: BegunCheck) -> BegunCheck:
+        """Begin a second version of a check, to compare with the first."""
+        second = self.begin(begun.source, begun.options | {"before": begun.folder.name})
+        if begun.definitions:
+            second.define(begun.definitions)
+        return second
+
+    def study(self, path: Path) -> Study:
+        """A study that is opened once for each state of its file."""
+        about = (path / _STUDY if path.is_dir() else path).stat()
+        stamp = (about.st_mtime_ns, about.st_size)
+        if path not in self._open or self._open[path][0] != stamp:
+            self._open[path] = (stamp, Study.open(path))
+        return self._open[path][1]
+
+
+def _free(folder: Path, stem: str, ending: str = "") -> Path:
+    """A path at which nothing is yet."""
+    found, number = folder / f"{stem}{ending}", 1
+    while found.exists():
+        number += 1
+        found = folder / f"{stem}-{number}{ending}"
+    return found
+
+
+class Column(NamedTuple):
+    """A column of a table: what it is taken for, and why."""
+
+    name: str
+    role: str
+    why: str
+
+
+class BegunCheck:
+    """A check of which some options may be missing.
+
+    Args:
+        folder: Its folder.
+
+    Attributes:
+        options: Those of `CheckOptions` that were given, and ``before``, the check that it is compared with.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.options: dict[str, Any] = {}
+        self._source = ""
+        if (path := folder / _GIVEN).is_file():
+            try:
+                kept = document_in(path)
+                self._source, self.options = str(kept["source"]), dict(kept["options"])
+            except (OSError, ValueError, TypeError, KeyError) as error:
+                raise StoreError(
+                    "what was begun cannot be read", where=str(path), found=str(error), fix="remove the file"
+                ) from error
+
+    @property
+    def name(self) -> str:
+        """Its name in addresses."""
+        return self.folder.name
+
+    @property
+    def source(self) -> Path:
+        """The table of texts."""
+        if not self._source:
+            raise QuaverError(
+                "this study was not begun in the browser",
+                where=str(self.folder),
+                fix=f"change {self.folder / _STUDY} in an editor; asking, verdict and labels are shown here",
+            )
+        return (self.folder / self._source).resolve()
+
+    def write(self, source: Path, options: Mapping[str, Any]) -> None:
+        """Write down the table and what was given."""
+        self._source = f"../{source.name}" if source.parent == self.folder.parent else str(source)
+        self.options = dict(options)
+        self.give()
+
+    def give(self, **options: Any) -> None:
+        """Give options, or take them back with None or an empty list."""
+        self.options |= options
+        self.options = {name: one for name, one in self.options.items() if one not in (None, "", [], ())}
+        replace_document(self.folder / _GIVEN, {"source": self._source, "options": self.options})
+        self.__dict__.pop("_found", None)
+
+    # ------------------------------------------------------------------------- texts
+
+    @cached_property
+    def table(self) -> Table:
+        """The rows of the table."""
+        written = {str(name): str(self.options[name]) for name in _WRITTEN if name in self.options}
+        return Table(self.source, rows_of(self.source, written))
+
+    @property
+    def found(self) -> TextTable:
+        """What the table holds, as it was said or recognised."""
+        return self._found
+
+    @cached_property
+    def _found(self) -> TextTable:
+        self.table.taken, self.table.used = [], set()
+        given: Any = dict(self.options)
+        found = read_text_table(self.table, given | {"labels": tuple(self.definitions) or self.labels})
+        check_rows(self.table, found.text)
+        return found
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that were given."""
+        return tuple(self.options.get("labels", ()))
+
+    def columns(self) -> list[Column]:
+        """Each column, with what it is taken for."""
+        roles = {"item": "id"}
+        known = ((roles.get(one.role, one.role), one) for one in self.table.taken)
+        taken = {one.column: (role, one.why) for role, one in known if role in ROLES}
+        taken |= dict.fromkeys(self.options.get("ignore", ()), ("ignore", "as you said"))
+        usual = ("ignore", "")
+        return [Column(name, *taken.get(name, usual)) for name in self.table.columns]
+
+    def take_column(self, column: str, role: str) -> None:
+        """Say what a column is."""
+        given: dict[str, Any] = {n: None for n in _SINGLE if self.options.get(n) == column}
+        for name in _SEVERAL:
+            given[name] = [one for one in self.options.get(name, ()) if one != column]
+        if role in _SINGLE:
+            given[role] = column
+        else:
+            given[role] = [*given[role], column]
+        self.give(**given)
+
+    # ---------------------------------------------------------------------- codebook
+
+    @property
+    def definitions(self) -> dict[str, str]:
+        """The labels with their definitions, if any were given."""
+        path = self.options.get("codebook")
+        return coding_sheet(self.folder / path) if path else {}
+
+    def define(self, definitions: Mapping[str, str]) -> None:
+        """Give labels and what they mean."""
+        write_coding_sheet(self.folder / _BOOK, definitions)
+        self.give(codebook=_BOOK)
+
+    # ------------------------------------------------------------------------- asked
+
+    def prepared(self) -> PreparedCheck:
+        """The check, with its study file written."""
+        given: dict[str, Any] = {name: one for name, one in self.options.items() if name != "before"}
+        if "codebook" in given:
+            given["codebook"] = self.folder / given["codebook"]
+        return prepared_check(self.source, to=self.folder, **given)
+
+    def command(self) -> str:
+        """The command that prepares and asks the same."""
+        words = ["quaver", "check", self.source.name]
+        for name in options_in(CheckOptions):
+            value = self.options.get(name)
+            if value is None:
+                continue
+            if name == "codebook":
+                value = f"{self.folder.name}/{value}"
+            words += [
+                f"--{name.replace('_', '-')}",
+                _listed(value) if isinstance(value, list) else str(value),
+            ]
+        usual = f"{self.source.stem}-check"
+        return shlex.join([*words, *(["--to", self.folder.name] if self.folder.name != usual else [])])
+
+
+def _listed(values: Sequence[str]) -> str:
+    return ", ".join(f'"{one}"' if "," in one else one for one in values)

@@ -1,0 +1,134 @@
+"""The second step: the labels, what they mean, the question, and the prompt as the model will see it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nicegui import events, ui
+
+from quaver.core.replaced_file import replace_bytes
+from quaver.errors import QuaverError
+from quaver.start.page_frame import StepPage, main_button, other_button, upload_box, words
+from quaver.study.checking.check_design import PLAIN, instruction_texts
+from quaver.study.checking.coding_sheet import coding_sheet, prompt_shown
+
+_MOST_BYTES = 10 << 20
+_TEXTS = 50
+
+
+async def codebook(page: StepPage) -> None:
+    """The second step."""
+    begun = page.begun
+    await page.do(lambda: begun.table)
+    page.title("What do the labels mean?", "The model sees these words, and so do people who label by hand.")
+    _Codebook(page).build()
+    page.command(begun.command())
+
+
+class _Codebook:
+    def __init__(self, page: StepPage) -> None:
+        self.page, self.begun = page, page.begun
+        self.rows = [*self._known().items()]
+        self.rows += [("", "")] * max(0, 2 - len(self.rows))
+        self.inputs: list[tuple[Any, Any]] = []
+
+    def _known(self) -> dict[str, str]:
+        """The labels so far: those that were given, or those in the table."""
+        try:
+            return self.begun.definitions or dict.fromkeys(self.begun.found.labels, "")
+        except QuaverError:  # none are known yet: they are what this page is for
+            return {}
+
+    def build(self) -> None:
+        """The page's two halves."""
+        with ui.element("div").classes("qv-halves"):
+            with ui.element("section"):
+                own = self.begun.options.get("instruction", "")
+                self.question = ui.textarea(
+                    label="Your question about each text", value=own, on_change=self.show
+                )
+                self.question.props("outlined autogrow").classes("qv-wide")
+                self.question.props["placeholder"] = PLAIN
+                self.place = ui.element("div")
+                self._labels()
+                with ui.row():
+                    other_button("Add a label", self._add)
+                upload_box("Take a coding sheet", self._sheet, _MOST_BYTES, self.page)
+            with ui.element("section").classes("qv-preview"):
+                words("h2", "What the model sees")
+                texts = self._texts()
+                self.text = ui.select(texts, value=0, label="Text", on_change=self.show)
+                self.text.props("outlined dense").classes("qv-wide")
+                self.shown = words("pre", "").classes("qv-prompt")
+        self.show()
+        main_button("Next: the model", self._next)
+
+    def _texts(self) -> dict[int, str]:
+        try:
+            column = self.begun.found.text
+        except QuaverError:
+            column = next((one.name for one in self.begun.columns() if one.role == "text"), "")
+        rows = self.begun.table.rows[:_TEXTS]
+        self._full = [row.text(column) if column else "" for row in rows]
+        return {at: f"{at + 1}: {text[:60]}" for at, text in enumerate(self._full)}
+
+    def _labels(self) -> None:
+        self.place.clear()
+        self.inputs = []
+        with self.place:
+            for number, (label, meaning) in enumerate(self.rows, 1):
+                with ui.element("div").classes("qv-label-row"):
+                    name = ui.input(label=f"Label {number}", value=label, on_change=self.show).props(
+                        "outlined dense"
+                    )
+                    meant = ui.input(
+                        label=f"Definition of label {number}", value=meaning, on_change=self.show
+                    )
+                    meant.props("outlined dense").classes("qv-grow")
+                    self.inputs.append((name, meant))
+
+    def _add(self) -> None:
+        self.rows = [(one.value, two.value) for one, two in self.inputs] + [("", "")]
+        self._labels()
+
+    async def _sheet(self, event: events.UploadEventArguments) -> None:
+        ending = event.file.name.rpartition(".")[2]
+        path = self.begun.folder / f"coding-sheet.{ending if ending.isalnum() else 'csv'}"
+        content = await event.file.read()
+
+        def read() -> dict[str, str]:
+            replace_bytes(path, content)
+            return coding_sheet(path)
+
+        if (found := await self.page.do(read)) is not None:
+            self.rows = [*found.items()]
+            self._labels()
+            self.show()
+
+    @property
+    def definitions(self) -> dict[str, str]:
+        """What stands in the page."""
+        return {name.value.strip(): meant.value.strip() for name, meant in self.inputs if name.value.strip()}
+
+    def show(self) -> None:
+        """The prompt with what stands in the page now."""
+        if not hasattr(self, "shown"):
+            return
+        own = self.question.value.strip() or None
+        instruction = instruction_texts(own, 1)["original"]
+        with self.page.reporting():
+            self.shown.text = prompt_shown(instruction, self.definitions, self._full[self.text.value])
+
+    async def _next(self) -> None:
+        definitions, begun = self.definitions, self.begun
+
+        def keep() -> bool:
+            if len(definitions) < 2:
+                raise QuaverError("too few labels", expected="two or more", found=str(len(definitions)))
+            begun.give(instruction=self.question.value.strip())
+            begun.define(definitions)
+            _ = begun.found  # the labels must be those that people gave
+            return True
+
+        if await self.page.do(keep):
+            self.page.go("model")

@@ -1,0 +1,126 @@
+"""The third step: a model that was found, or one that is named; and three texts to try it on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+from nicegui import ui
+
+from quaver.core.number_format import duration
+from quaver.models.served.presets import PRESETS
+from quaver.start.model_search import FoundModel, found_models, keys_held, take_key
+from quaver.start.page_frame import StepPage, main_button, other_button, words
+from quaver.study.session import Study
+
+_TRIED = 3
+
+
+async def model(page: StepPage) -> None:
+    """The third step."""
+    begun = page.begun
+    page.title("Which model shall label?", "These were found by looking; no key is ever shown.")
+    found = await page.do(found_models) or []
+    chosen = (begun.options.get("model"), begun.options.get("base_url"))
+    place = ui.element("div")
+
+    def choose(one: FoundModel) -> None:
+        begun.give(model=one.model, base_url=one.base_url)
+        page.retell(begun.command())
+
+    with place:
+        titles = {at: f"{one.title} ({one.where})" for at, one in enumerate(found)}
+        at = next((n for n, one in enumerate(found) if (one.model, one.base_url) == chosen), None)
+        if at is None and found and chosen[0] is None:
+            at = 0
+        if found:
+            picked = ui.radio(titles, value=at, on_change=lambda event: choose(found[event.value]))
+            picked.classes("qv-models")
+            picked.props["aria-label"] = "Models"
+        else:
+            words("p", "No model was found here, and no key in the environment.").classes("qv-doubt")
+        with ui.expansion("Another model", value=not found):
+            _other(page)
+    tried = ui.element("div")
+
+    async def attempt() -> None:
+        tried.clear()
+        with tried:
+            ui.spinner().props["aria-label"] = "Asking"
+        rows = await page.do(_tried, page)
+        tried.clear()
+        with tried:
+            for row in rows or ():
+                _answer(row)
+
+    async def on() -> None:
+        if await page.do(begun.prepared) is not None:
+            page.go("plan")
+
+    with ui.row():
+        main_button("Next: the plan", on)
+        other_button("Try it on three texts", attempt)
+    page.command(begun.command())
+    if at is not None and chosen[0] is None:
+        choose(found[at])
+
+
+def _other(page: StepPage) -> None:
+    services = [name for name, one in PRESETS.items() if one.needs_key]
+    provider = ui.select(["an address", *services], value="an address", label="Provider")
+    name = ui.input(label="Name of the model")
+    url = ui.input(label="Address, up to /v1 (only where it is not the provider’s own)")
+    key = ui.input(label="Key (only where the environment has none)", password=True)
+    keep = ui.checkbox("Keep the key in the system’s keyring")
+    for one in (provider, name, url, key):
+        one.props("outlined dense").classes("qv-wide")
+    words("p", "A key is never written into the study’s folder, and shown on no page.").classes("qv-small")
+
+    def take() -> bool:
+        service = provider.value
+        if key.value.strip():
+            take_key("openai" if service == "an address" else service, key.value, keep=keep.value)
+            key.value = ""
+        keyed = service == "an address" and "openai" in keys_held()
+        prefix = service if service != "an address" else "openai" if keyed else ""
+        page.begun.give(
+            model=f"{prefix}/{name.value.strip()}" if prefix else name.value.strip(),
+            base_url=url.value.strip().rstrip("/") or None,
+        )
+        page.begun.prepared()
+        return True
+
+    async def use() -> None:
+        if await page.do(take):
+            ui.navigate.reload()
+
+    other_button("Use this model", use)
+
+
+def _tried(page: StepPage) -> list[dict[str, Any]]:
+    """Ask about three texts, in a folder of their own, and return the answers."""
+    prepared = page.begun.prepared()
+    study = Study.open(prepared.file, folder=prepared.file.parent / "tried")
+    if not study.status().answered:
+        study.run(requests=_TRIED)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "tried.parquet"
+        study.export(path)
+        calls = pl.read_parquet(path).unique(("variant", "item"), keep="first", maintain_order=True)
+    return calls.head(_TRIED).to_dicts()
+
+
+def _answer(row: dict[str, Any]) -> None:
+    label = next((value for name, value in row.items() if name.endswith(".label")), None)
+    with ui.element("section").classes("qv-tried"):
+        prompt = "\n\n".join(str(content) for _, content in json.loads(row["prompt"]))
+        words("pre", prompt).classes("qv-prompt")
+        words("p", f"Answer: {row['error'] or row['output']}")
+        words("p", f"Label: {label if label is not None else 'none could be read'}").classes("qv-label")
+        seconds = row["latency"]
+        read, wrote = row["prompt_tokens"] or 0, row["completion_tokens"] or 0
+        took = f"{duration(seconds)}, " if seconds else ""
+        words("p", f"{took}{read:,} tokens read, {wrote:,} written").classes("qv-small")

@@ -1,0 +1,146 @@
+"""The models that can be asked from here: found by looking, never by showing a key."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from http.client import HTTPException
+from typing import Any, Final, NamedTuple
+from urllib.request import ProxyHandler, Request, build_opener
+
+from quaver.core.input_budget import InputBudget, TooLarge
+from quaver.errors import QuaverError
+from quaver.models.local.weights import BUNDLED
+from quaver.models.served.presets import PRESETS, Preset
+from quaver.models.served.server_options import address_of, is_here
+from quaver.study.sources.prices import COMPARED
+
+_SECONDS: Final = 0.6
+_MOST_BYTES: Final = 4 << 20
+_MOST_MODELS: Final = 200
+_SERVICE: Final = "quaver"
+"""The name under which the system's keyring keeps keys."""
+
+
+class FoundModel(NamedTuple):
+    """A model that can be asked.
+
+    Attributes:
+        model: What ``--model`` takes.
+        base_url: What ``--base-url`` takes; None where that of the provider is meant.
+        title: What it is called here.
+        where: Where it runs, in a few words.
+        free: Whether it runs on this machine.
+    """
+
+    model: str
+    base_url: str | None
+    title: str
+    where: str
+    free: bool
+
+
+def found_models() -> list[FoundModel]:
+    """The models on this machine, then those of the providers whose keys the environment holds."""
+    places = [*_places()]
+    with ThreadPoolExecutor(len(places)) as pool:
+        listed = [*pool.map(lambda place: _served(*place), places)]
+    found = [one for some in listed for one in some]
+    for name, bundled in BUNDLED.items():
+        if bundled.find():
+            found.append(FoundModel(name, None, name, "in this program, small and free", True))
+    here = {name for name, _, _ in places}
+    for provider, variable in keys_held().items():
+        if provider in here:  # its address is that of a server on this machine
+            continue
+        where = f"{provider}, with the key in {variable}"
+        priced = [one for one in COMPARED if one.split("/")[0] in (provider, _PRICED.get(provider))]
+        found += [FoundModel(one, None, one.partition("/")[2], where, False) for one in priced]
+    return found
+
+
+_PRICED: Final = {"gemini": "google"}
+
+
+def keys_held() -> dict[str, str]:
+    """The providers whose keys the environment holds, each with the name of its variable."""
+    return {
+        name: one.key
+        for name, one in PRESETS.items()
+        if one.needs_key and os.environ.get(one.key, "").strip()
+    }
+
+
+def _places() -> Iterator[tuple[str, Preset, str]]:
+    """Where servers usually listen on this machine, and where the environment says that one does."""
+    for name, preset in PRESETS.items():
+        with suppress(QuaverError):  # an address in the environment that is none
+            url = address_of(None, name, preset.base_url)
+            if is_here(url):
+                yield name, preset, url
+
+
+def _served(name: str, preset: Preset, url: str) -> list[FoundModel]:
+    """The models of one server; none where nothing answers."""
+    usual = url == preset.base_url or name == "ollama"
+    found = []
+    for model in models_at(url, os.environ.get(preset.key, "") if preset.key else ""):
+        if usual:
+            found.append(FoundModel(f"{name}/{model}", None, model, f"{name} on this machine", True))
+        else:
+            asked = f"{name}/{model}" if preset.needs_key and os.environ.get(preset.key) else model
+            found.append(FoundModel(asked, url, model, f"a server on this machine ({url})", True))
+    return found
+
+
+def models_at(url: str, key: str = "") -> list[str]:
+    """The names of the models that a server lists; none where it does not answer."""
+    headers = {"Authorization": f"Bearer {key.strip()}"} if key.strip() else {}
+    budget = InputBudget(_MOST_BYTES, "bytes")
+    try:
+        opener = build_opener(ProxyHandler({}))
+        with opener.open(Request(f"{url}/models", headers=headers), timeout=_SECONDS) as reply:
+            content = reply.read(_MOST_BYTES + 1)
+            budget.spend(len(content))
+        listed: Any = json.loads(content)["data"]
+        return [str(one["id"]) for one in listed[:_MOST_MODELS]]
+    except (OSError, HTTPException, TooLarge, ValueError, TypeError, KeyError):
+        return []
+
+
+def take_key(provider: str, key: str, *, keep: bool) -> str:
+    """Hold a key for as long as this program runs, and in the system's keyring if that is wished.
+
+    Returns:
+        The name of the variable.
+    """
+    variable = PRESETS[provider].key
+    if not key.strip():
+        raise QuaverError("the key is empty", where=variable)
+    os.environ[variable] = key.strip()
+    if keep:
+        try:
+            import keyring
+
+            keyring.set_password(_SERVICE, variable, key.strip())
+        except Exception as error:  # each system's keyring has errors of its own
+            raise QuaverError(
+                "the system’s keyring takes no key; it is held until this program ends",
+                where=variable,
+                found=type(error).__name__,
+            ) from None
+    return variable
+
+
+def take_kept_keys() -> None:
+    """Take the keys that the system's keyring holds, where the environment has none."""
+    with suppress(Exception):  # no keyring, or one that is locked: its keys are asked for
+        import keyring
+
+        for preset in PRESETS.values():
+            missing = preset.needs_key and not os.environ.get(preset.key)
+            if missing and (held := keyring.get_password(_SERVICE, preset.key)):
+                os.environ[preset.key] = held

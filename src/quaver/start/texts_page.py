@@ -1,0 +1,174 @@
+"""The first page, with all studies of the folder, and the first step: the texts and what each column is."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any, Final
+
+from nicegui import events, run, ui
+
+from quaver.collect.store.disk_reserve import who_collects
+from quaver.core.number_format import count
+from quaver.design.items.table_files import FORMATS
+from quaver.errors import QuaverError
+from quaver.start.begun_check import ROLES, BegunCheck, Here
+from quaver.start.page_frame import (
+    Site,
+    StepPage,
+    address,
+    framed,
+    heading,
+    main_button,
+    other_button,
+    upload_box,
+    words,
+)
+from quaver.study.checking.text_table import doubts_about
+from quaver.study.collection.study_status import answered_calls
+
+_MOST_BYTES: Final = 200 << 20
+"""The largest table that is uploaded; a larger one is named on the command line."""
+
+_ROWS: Final = 5
+_LONGEST: Final = 90
+EXAMPLE: Final = "night-buses.csv"
+
+
+def install(site: Site) -> None:
+    """Declare the first page."""
+
+    @ui.page("/", title="Quaver", response_timeout=60)
+    async def home() -> None:
+        page = StepPage(site, "")
+        with framed(""):
+            page.area()
+            page.title(
+                "Can you trust the labels?",
+                "Begin with a table of texts. If people have labelled some of them, all the better.",
+            )
+            _ways_in(page)
+            await _studies(site.here)
+            page.command("quaver start")
+
+
+def _ways_in(page: StepPage) -> None:
+    here = page.site.here
+
+    async def begin(name: str, content: bytes) -> None:
+        if (begun := await page.do(here.take, name, content)) is not None:
+            page.go("texts", begun)
+
+    async def uploaded(event: events.UploadEventArguments) -> None:
+        await begin(event.file.name, await event.file.read())
+
+    async def pasted() -> None:
+        await begin("pasted.tsv", str(area.value).encode())
+
+    async def example() -> None:
+        await begin(EXAMPLE, (files("quaver.start") / EXAMPLE).read_bytes())
+
+    with ui.element("section").classes("qv-ways"):
+        upload_box("Choose a table", uploaded, _MOST_BYTES, page)
+        words("p", f"Read are {', '.join(FORMATS)}. The table stays on this machine.").classes("qv-small")
+        with ui.expansion("Or paste cells from a spreadsheet, with their headings"):
+            area = ui.textarea(label="Cells").props("outlined").classes("qv-wide")
+            other_button("Begin with these cells", pasted)
+        other_button("Try it with the example", example)
+
+
+async def _studies(here: Here) -> None:
+    names = here.names()
+    if not names:
+        return
+    heading("Studies in this folder", 2)
+    states = await run.io_bound(lambda: [_state(here, name) for name in names])
+    with ui.element("ul").classes("qv-studies"):
+        for name, (step, state) in zip(names, states or (), strict=True):
+            with ui.element("li"):
+                ui.link(name, address(name, step))
+                words("span", state)
+
+
+def _state(here: Here, name: str) -> tuple[str, str]:
+    """Where a study goes on, and how far it is."""
+    begun = here.begun(name)
+    if not (begun.folder / "study.yaml").is_file():
+        return ("codebook" if "text" in begun.options else "texts"), "begun"
+    try:
+        study = here.study(begun.folder)
+        answered, total = answered_calls(study.source)
+    except QuaverError as error:
+        return "plan", error.problem
+    if who_collects(study.folder) is not None:
+        return "run", f"running: {answered:,} of {total:,} answers"
+    if not answered:
+        return "plan", "nothing is asked yet"
+    if answered < total:
+        return "run", f"{answered:,} of {total:,} answers"
+    return "verdict", f"all {total:,} answers are there"
+
+
+async def texts(page: StepPage) -> None:
+    """The first step."""
+    begun = page.begun
+    await page.do(lambda: begun.table)
+    page.title("What is in your table?", f"{begun.source.name}: {count(len(begun.table.rows), 'row')}.")
+    shown = ui.element("div")
+
+    async def fill() -> None:
+        shown.clear()
+        problem = await run.io_bound(_read, begun)
+        with shown:
+            _columns(page, fill)
+            for doubt in doubts_about(begun.table, _column_of(begun, "text"), _column_of(begun, "gold")):
+                words("p", doubt).classes("qv-doubt")
+            if problem is not None:
+                words(
+                    "p", f"{problem.problem[:1].upper()}{problem.problem[1:]}. {problem.fix or ''}"
+                ).classes("qv-doubt")
+
+    await fill()
+    main_button("Next: the codebook", lambda: page.go("codebook"))
+    page.command(begun.command())
+
+
+def _read(begun: BegunCheck) -> QuaverError | None:
+    """Read what the columns are; what is missing is no error of this step where the codebook can say it."""
+    try:
+        _ = begun.found
+    except QuaverError as error:
+        if _column_of(begun, "text") and "label" in error.problem:
+            return None
+        return error
+    return None
+
+
+def _column_of(begun: BegunCheck, role: str) -> str | None:
+    return next((one.name for one in begun.columns() if one.role == role), None)
+
+
+def _columns(page: StepPage, fill: Any) -> None:
+    begun = page.begun
+
+    async def take(column: str, role: str) -> None:
+        await page.do(begun.take_column, column, role)
+        await fill()
+        page.retell(begun.command())
+
+    rows = begun.table.rows[:_ROWS]
+    with ui.element("div").classes("qv-columns"):
+        for column in begun.columns():
+            with ui.element("section").classes("qv-column"):
+                words("h2", column.name)
+                chosen = ui.select(
+                    dict(ROLES),
+                    value=column.role,
+                    on_change=lambda event, name=column.name: take(name, event.value),
+                ).props("outlined dense options-dense")
+                chosen.props["aria-label"] = f"What {column.name} is"
+                if column.why:
+                    words("p", column.why).classes("qv-small")
+                with ui.element("ul").classes("qv-cells"):
+                    for row in rows:
+                        text = str(row.get(column.name) if row.get(column.name) is not None else "")
+                        words("li", text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")

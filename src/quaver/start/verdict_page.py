@@ -1,0 +1,143 @@
+"""The sixth step: whether the labels can be used, why, and what to do next."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from nicegui import ui
+
+from quaver.comparison.comparison_result import Comparison, difference_cells
+from quaver.comparison.paired_comparison import compare
+from quaver.core.number_format import short_name
+from quaver.report.findings.verdict_card import Card
+from quaver.start.page_frame import (
+    StepPage,
+    facts_table,
+    heading,
+    main_button,
+    other_button,
+    words,
+)
+
+_MOST_PROMPTS: Final = 20
+
+
+async def verdict(page: StepPage) -> None:
+    """The sixth step."""
+    folder = page.begun.folder
+    place = ui.element("div")
+    with place:
+        words("p", "Judging …").props('role="status"')
+    card = await page.do(lambda: page.site.here.study(folder).verdict())
+    place.clear()
+    if card is None:
+        other_button("To the run", lambda: page.go("run"))
+        return
+    with place:
+        _show_card(card)
+        _show_next(page, card)
+        if page.begun.options.get("before"):
+            await _show_before(page)
+    page.command(f"quaver report {folder.name}", f"quaver view {folder.name}")
+
+
+def _show_card(card: Card) -> None:
+    with ui.element("section").classes("qv-verdict"):
+        words("h1", card.recommendation)
+        words("p", card.verdict)
+    rows = [
+        (short_name(one.model), one.field or "label", one.kind, one.reason, one.next_step)
+        for one in card.recommendations
+    ]
+    facts_table(("model", "field", "what to do with its labels", "what decided", "next"), rows)
+    evidence = [
+        (one.measure, "undefined" if one.value is None else f"{one.value:.3f}", _interval(one), one.n)
+        for one in card.evidence
+    ]
+    with ui.expansion("What moves the labels, and the numbers that decided"):
+        words("p", card.moves)
+        facts_table(("measure", "estimate", "95% interval", "n"), evidence)
+    words("p", " · ".join(f"{name}: {value}" for name, value in card.facts)).classes("qv-small")
+
+
+def _interval(one: Any) -> str:
+    return "" if one.low is None or one.high is None else f"{one.low:.3f} to {one.high:.3f}"
+
+
+def _show_next(page: StepPage, card: Card) -> None:
+    """What can be done, the recommended step first."""
+    begun, here = page.begun, page.site.here
+    heading("What to do next", 2)
+    words("p", card.next_step)
+
+    async def edit() -> None:
+        if (second := await page.do(here.again, begun)) is not None:
+            page.go("codebook", second)
+
+    def more() -> None:
+        begun.give(prompts=_MOST_PROMPTS)
+        page.go("plan")
+
+    async def judge() -> None:
+        if (path := await page.do(page.site.viewer, begun.folder)) is not None:
+            ui.navigate.to(f"{origin()}{path}#/judge?what=items&blind=1", new_tab=True)
+
+    async def look() -> None:
+        if (path := await page.do(page.site.viewer, begun.folder)) is not None:
+            ui.navigate.to(f"{origin()}{path}", new_tab=True)
+
+    steps = {
+        "label": ("Label all texts", lambda: page.go("labels")),
+        "prompts": ("Ask more prompts", more),
+        "texts": ("Ask about more texts", lambda: page.go("plan")),
+        "codebook": ("Edit the codebook and ask again", edit),
+        "judge": ("Judge texts by hand", judge),
+        "run": ("Go on asking", lambda: page.go("run")),
+    }
+    first = _BEST.get(card.step, "codebook")
+    with ui.row():
+        for name in sorted(steps, key=lambda one: one != first):
+            (main_button if name == first else other_button)(*steps[name])
+        other_button("See every answer", look)
+
+
+_BEST: Final = {
+    "run": "run",
+    "ask again": "run",
+    "add items": "texts",
+    "add prompts": "prompts",
+    "label by hand": "judge",
+    "label more by hand": "judge",
+    "keep this prompt": "label",
+    "label the rest": "label",
+}
+"""What is done on these pages for a next step; for all others the codebook is edited."""
+
+
+def origin() -> str:
+    """The address of this server, as the browser knows it."""
+    return f"http://{ui.context.client.request.headers['host']}"
+
+
+async def _show_before(page: StepPage) -> None:
+    """The same measures before and after the codebook was edited, paired by text."""
+    here, before = page.site.here, page.begun.options["before"]
+
+    def compared() -> Comparison:
+        return compare(here.study(here.begun(before).folder), here.study(page.begun.folder))
+
+    found = await page.do(compared)
+    if found is None:
+        return
+    heading(f"Compared with {before}", 2)
+    rows = [
+        (
+            one.measure,
+            ", ".join(short_name(str(level)) for level in one.cell.values()),
+            *difference_cells(one)[:4],
+        )
+        for one in found.differences
+        if one.value is not None
+    ]
+    heads = ("measure", "of", "before", "after", "difference", "95% interval")
+    facts_table(heads, rows, f"{found.items:,} texts that both have, paired")

@@ -1,0 +1,86 @@
+"""A coding sheet: a table of labels with definitions and perhaps examples; the prompt that it makes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from quaver.core.number_format import count
+from quaver.core.records import Item, Label, LabelSet, Variant
+from quaver.core.replaced_file import replace_text
+from quaver.design.items.table_files import read_rows
+from quaver.design.prompts.rendering import PromptWriter
+from quaver.design.spec.task_spec import PromptSpec
+from quaver.errors import ItemError
+
+_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+    "label": ("label", "code", "name", "category", "value"),
+    "definition": ("definition", "description", "meaning", "explanation"),
+    "example": ("example", "examples"),
+}
+"""What the columns are called, by what they hold."""
+
+DEFINED: Final = (
+    "{% for label in labels %}{% if label.definition %}{{ label.answer }}: {{ label.definition }}\n"
+    "{% endif %}{% endfor %}Answer with one of: {{ answers | join(', ') }}."
+)
+"""The end of a prompt that shows what the labels mean."""
+
+
+def coding_sheet(path: Path) -> dict[str, str]:
+    """The labels in a coding sheet, in its order, each with its definition; an example becomes part of it.
+
+    Raises:
+        ItemError: There is no column of labels, fewer than two labels, or one of them twice.
+    """
+    rows = read_rows(path)
+    columns = list(rows[0]) if rows else []
+    named = {role: _called(columns, names) for role, names in _COLUMNS.items()}
+    where = str(path)
+    if named["label"] is None:
+        expected = f"a column called {', '.join(_COLUMNS['label'][:-1])} or {_COLUMNS['label'][-1]}"
+        raise ItemError(
+            "no column of labels was recognised", where=where, expected=expected, found=", ".join(columns)
+        )
+    found: dict[str, str] = {}
+    for row in rows:
+        label, definition, example = (row.text(name) if name else "" for name in named.values())
+        if not label:
+            continue
+        if label in found:
+            raise ItemError("this label is defined twice", where=row.where, found=label)
+        found[label] = definition.strip()
+        if example:
+            found[label] = f"{found[label]} Example: {example.strip()}".strip()
+    if len(found) < 2:
+        raise ItemError(
+            "too few labels", where=where, expected="two or more", found=count(len(found), "label")
+        )
+    return found
+
+
+def _called(columns: Sequence[str], names: Sequence[str]) -> str | None:
+    return next((one for one in columns if one.strip().casefold() in names), None)
+
+
+def write_coding_sheet(path: Path, definitions: Mapping[str, str]) -> None:
+    """Write labels and their definitions as a table that `coding_sheet` reads: JSON Lines."""
+    rows = ({"label": label, "definition": meaning} for label, meaning in definitions.items())
+    replace_text(path, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
+
+
+def prompt_shown(instruction: str, definitions: Mapping[str, str], text: str) -> str:
+    """The prompt in which a model would see a text: the instruction is a template, the text is none."""
+    spec = PromptSpec(instruction=instruction, postfix=postfix_of(definitions))
+    labels = LabelSet(tuple(Label(one, one, meaning) for one, meaning in definitions.items()))
+    answers = {one: one for one in definitions}
+    variant = Variant("shown", {}, "", spec.layout, "{{ text }}", spec.instruction, spec.postfix, answers)
+    prompt = PromptWriter(variant, labels).write(Item("1", {"text": text}), text)
+    return "\n\n".join(message.content for message in prompt.messages)
+
+
+def postfix_of(definitions: Mapping[str, str]) -> str:
+    """The end of the prompt: definitions where there are any, then how to answer."""
+    return DEFINED if any(definitions.values()) else str(PromptSpec.model_fields["postfix"].default)

@@ -1,0 +1,143 @@
+"""A check that is put together option by option: columns, codebook, the command that does the same."""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import typer
+
+from quaver.cli.main import app
+from quaver.errors import QuaverError, StoreError, UnknownName
+from quaver.start.begun_check import BegunCheck, Here
+
+ROWS = "id,post,stance,other\n" + "".join(
+    f"p{n},This is what post number {n} says.,{('for', 'against', '')[n % 3]},{'xy'[n % 2]}\n"
+    for n in range(30)
+)
+
+
+def begun(folder: Path, rows: str = ROWS) -> BegunCheck:
+    return Here(folder).take("posts.csv", rows.encode())
+
+
+def roles(check: BegunCheck) -> dict[str, str]:
+    with suppress(QuaverError):  # the labels may yet have to be given
+        _ = check.found
+    return {one.name: one.role for one in check.columns()}
+
+
+def test_columns_are_taken_for_what_they_look_like(tmp_path: Path) -> None:
+    check = begun(tmp_path)
+    assert roles(check) == {"id": "id", "post": "text", "stance": "ignore", "other": "ignore"}
+    check.take_column("stance", "gold")
+    assert roles(check) == {"id": "id", "post": "text", "stance": "gold", "other": "ignore"}
+    assert check.found.labels == ("against", "for")
+    assert check.found.known == 20
+
+
+def test_a_column_has_one_role_and_a_role_that_is_given_again_leaves_the_first(tmp_path: Path) -> None:
+    check = begun(tmp_path)
+    check.take_column("stance", "gold")
+    check.take_column("stance", "compare")
+    check.take_column("other", "gold")
+    assert roles(check)["stance"] == "compare"
+    assert check.options["gold"] == "other"
+
+
+def test_what_is_recognised_can_be_ignored(tmp_path: Path) -> None:
+    check = begun(tmp_path)
+    check.take_column("stance", "gold")
+    check.take_column("id", "ignore")
+    assert roles(check)["id"] == "ignore"
+    assert check.found.item is None
+
+
+def test_it_goes_on_in_another_process(tmp_path: Path) -> None:
+    check = begun(tmp_path)
+    check.take_column("stance", "gold")
+    check.define({"for": "is in favour", "against": "=is not"})
+    again = Here(tmp_path).begun(check.name)
+    assert again.options == check.options
+    assert again.definitions == {"for": "is in favour", "against": "=is not"}
+    assert again.source == tmp_path / "posts.csv"
+
+
+def test_the_command_asks_for_the_same_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    check = begun(tmp_path)
+    check.take_column("stance", "gold")
+    check.take_column("other", "compare")
+    check.define({"for": "is, in short, in favour", "against": ""})
+    check.give(model="ollama/tiny", n=10, prompts=3, instruction="Is it 'for' {{ it }}?")
+    made = check.prepared().file.read_text(encoding="utf-8")
+    words = shlex.split(check.command())
+    assert words[:3] == ["quaver", "check", "posts.csv"]
+    context = typer.main.get_command(app(["check"])).commands["check"].make_context("check", words[2:])  # type: ignore[attr-defined]
+    from quaver.study.checking.check_design import prepared_check
+
+    given = {name: value for name, value in context.params.items() if value is not None}
+    for name in ("coders", "compare", "ignore", "labels"):
+        given[name] = [part for one in given.get(name, ()) for part in one.split(", ")]
+    for name in ("file", "yes", "function"):
+        given.pop(name, None)
+    typed = prepared_check(Path(words[2]), to="typed", **given)
+    assert (
+        typed.file.read_text(encoding="utf-8").partition("# Unchanged")[0].replace("typed", "posts-check")
+        == (made.partition("# Unchanged")[0])
+    )
+
+
+def test_a_second_version_keeps_what_was_given_and_names_the_first(tmp_path: Path) -> None:
+    here = Here(tmp_path)
+    check = here.take("posts.csv", ROWS.encode())
+    check.define({"for": "yes", "against": "no"})
+    second = here.again(check)
+    assert second.folder != check.folder
+    assert second.definitions == check.definitions
+    assert second.options["before"] == check.name
+    assert {*here.names()} == {second.name, check.name}
+
+
+@pytest.mark.parametrize("name", ["..", ".", "", "posts.csv", "/etc", "none", "posts-check/../posts-check"])
+def test_nothing_but_a_study_of_the_folder_is_opened(tmp_path: Path, name: str) -> None:
+    begun(tmp_path)
+    with pytest.raises(UnknownName):
+        Here(tmp_path).begun(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["../../evil.csv", "/etc/evil.csv", "a\x00b.csv", "<img src=x>.csv", "..csv", ".csv"]
+)
+def test_an_uploaded_file_stays_in_the_folder(tmp_path: Path, name: str) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    check = Here(inner).take(name, ROWS.encode())
+    assert check.source.parent == inner
+    assert check.folder.parent == inner
+    assert [one.name for one in tmp_path.iterdir()] == ["inner"]
+
+
+def test_the_same_upload_is_kept_once_and_another_one_beside_it(tmp_path: Path) -> None:
+    here = Here(tmp_path)
+    sources = [
+        here.take("posts.csv", content.encode()).source.name for content in (ROWS, ROWS, ROWS + "x,y,,\n")
+    ]
+    assert sources == ["posts.csv", "posts.csv", "posts-2.csv"]
+
+
+def test_a_damaged_beginning_is_one_error(tmp_path: Path) -> None:
+    check = begun(tmp_path)
+    (check.folder / "start.json").write_text("{", encoding="utf-8")
+    with pytest.raises(StoreError) as caught:
+        Here(tmp_path).begun(check.name)
+    assert caught.value.where == str(check.folder / "start.json")
+
+
+def test_a_study_that_began_elsewhere_says_so(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "study.yaml").write_text("name: mine\n", encoding="utf-8")
+    with pytest.raises(QuaverError, match="not begun in the browser"):
+        _ = Here(tmp_path).begun("mine").source

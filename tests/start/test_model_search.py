@@ -1,0 +1,115 @@
+"""Models that can be asked are found by looking; keys are named and never shown."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import pytest
+
+from quaver.errors import QuaverError
+from quaver.models.served.presets import PRESETS
+from quaver.start import model_search
+from quaver.start.model_search import found_models, keys_held, models_at, take_kept_keys, take_key
+from quaver.testing.local_engines import JsonServer
+
+SECRET = "sk-planted-4bX9-4bX9-4bX9"
+
+
+@pytest.fixture(autouse=True)
+def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for preset in PRESETS.values():
+        if preset.key:
+            monkeypatch.delenv(preset.key, raising=False)
+
+
+def test_ollama_is_found_with_its_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = JsonServer(lambda path, _: {"data": [{"id": "llama3.2:latest"}, {"id": "qwen3:4b"}]})
+    monkeypatch.setenv("OLLAMA_HOST", server.url)
+    found = [one for one in found_models() if one.where.startswith("ollama")]
+    server.close()
+    assert [(one.model, one.base_url, one.free) for one in found] == [
+        ("ollama/llama3.2:latest", None, True),
+        ("ollama/qwen3:4b", None, True),
+    ]
+
+
+def test_a_server_that_the_environment_names_is_found_at_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = JsonServer(lambda path, _: {"data": [{"id": "tiny"}]})
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+    found = [one for one in found_models() if one.base_url]
+    server.close()
+    assert [(one.model, one.base_url, one.free) for one in found] == [("tiny", f"{server.url}/v1", True)]
+
+
+def test_a_key_is_named_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MISTRAL_API_KEY", SECRET)
+    assert keys_held() == {"mistral": "MISTRAL_API_KEY"}
+    found = found_models()
+    assert any("MISTRAL_API_KEY" in one.where for one in found)
+    assert SECRET not in repr(found)
+
+
+@pytest.mark.parametrize(
+    "reply", [[], {"data": 3}, {"data": [{"name": "x"}]}, {"models": []}, "text", None, {"data": [7]}]
+)
+def test_what_a_strange_server_says_is_no_model(reply: Any) -> None:
+    server = JsonServer(lambda path, _: reply)
+    found = models_at(server.url)
+    server.close()
+    assert found == []
+
+
+def test_a_server_that_is_not_there_has_no_models() -> None:
+    assert models_at("http://127.0.0.1:9") == []
+
+
+class _Ring:
+    def __init__(self) -> None:
+        self.kept: dict[str, str] = {}
+
+    def set_password(self, service: str, name: str, value: str) -> None:
+        self.kept[name] = value
+
+    def get_password(self, service: str, name: str) -> str | None:
+        return self.kept.get(name)
+
+
+def test_a_key_is_held_for_the_session_and_kept_where_that_is_wished(monkeypatch: pytest.MonkeyPatch) -> None:
+    keyring = pytest.importorskip("keyring")
+    ring = _Ring()
+    monkeypatch.setattr(keyring, "set_password", ring.set_password)
+    monkeypatch.setattr(keyring, "get_password", ring.get_password)
+    monkeypatch.setenv("GROQ_API_KEY", "")
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    assert take_key("groq", f" {SECRET}\n", keep=False) == "GROQ_API_KEY"
+    assert (os.environ["GROQ_API_KEY"], ring.kept) == (SECRET, {})
+    take_key("openai", SECRET, keep=True)
+    assert ring.kept == {"OPENAI_API_KEY": SECRET}
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    take_kept_keys()
+    assert os.environ["OPENAI_API_KEY"] == SECRET
+
+
+def test_a_keyring_that_refuses_is_an_error_without_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    keyring = pytest.importorskip("keyring")
+
+    def refuse(*given: str) -> None:
+        raise RuntimeError(json.dumps(given))
+
+    monkeypatch.setattr(keyring, "set_password", refuse)
+    monkeypatch.setenv("GROQ_API_KEY", "")
+    with pytest.raises(QuaverError) as caught:
+        take_key("groq", SECRET, keep=True)
+    assert SECRET not in str(caught.value)
+    assert os.environ["GROQ_API_KEY"] == SECRET
+
+
+def test_an_empty_key_is_refused() -> None:
+    with pytest.raises(QuaverError):
+        take_key("openai", "  ", keep=False)
+
+
+def test_every_search_ends_soon() -> None:
+    assert model_search._SECONDS < 1

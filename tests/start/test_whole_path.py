@@ -1,0 +1,245 @@
+"""The whole path in a real browser: from a spreadsheet to labels, over kills and hostile texts."""
+
+from __future__ import annotations
+
+import csv
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.chromium import browser
+from tests.stance_server import stance_server
+from tests.start.started import begun, started
+from tests.view.page.test_axe import violations
+from tests.view.page.test_hostile_texts import HOSTILE_TEXTS
+
+from quaver.design.items.table_files import read_rows
+
+__all__ = ["browser"]
+
+pytestmark = pytest.mark.long
+pytest.importorskip("nicegui")
+
+REFORM = Path(__file__).parents[2] / "docs" / "tutorials" / "reform.xlsx"
+SECRET = "sk-planted-4bX9-4bX9-4bX9"
+STEPS = ("texts", "codebook", "model", "plan", "run", "verdict", "labels")
+THERE = {
+    "texts": ".qv-column",
+    "codebook": "pre.qv-prompt",
+    "model": ".qv-models",
+    "plan": "text=Questions",
+    "run": ".qv-run",
+    "verdict": ".qv-verdict",
+    "labels": "text=Label although",
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with stance_server() as url:
+        yield url
+
+
+class Walk:
+    """One person in one window, who counts what has to be clicked and filled in."""
+
+    def __init__(self, browser: Any, address: str, **options: Any) -> None:
+        self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(60_000)
+        self.wrong: list[str] = []
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("console", lambda said: said.type == "error" and self.wrong.append(said.text))
+        self.clicks, self.address = 0, address
+        self.page.goto(address)
+
+    def click(self, what: str) -> None:
+        self.page.click(what)
+        self.clicks += 1
+
+    def fill(self, what: str, text: str) -> None:
+        self.page.fill(what, text)
+        self.clicks += 1
+
+    def upload(self, path: Path) -> None:
+        self.page.set_input_files("input[type=file]", path)
+        self.clicks += 1
+        self.at("texts")
+
+    def at(self, step: str) -> None:
+        self.page.wait_for_url(f"**/{step}")
+        self.page.locator(THERE[step]).first.wait_for()
+
+    def to_the_model(self) -> None:
+        self.click("text=Next: the codebook")
+        self.at("codebook")
+        self.click("text=Next: the model")
+        self.at("model")
+
+    def to_the_verdict(self) -> None:
+        self.click("text=Next: the plan")
+        self.at("plan")
+        self.click("button:has-text('Ask ')")
+        self.at("run")
+        self.click("text=See the verdict")
+        self.at("verdict")
+
+    def to_the_table(self) -> Path:
+        self.click("button:has-text('Label all texts')")
+        self.at("labels")
+        self.click("text=Prepare the labels")
+        self.click("button:has-text('Ask ')")
+        self.click("text=Write the labelled table")
+        self.page.locator(".qv-files").wait_for()
+        with self.page.expect_download() as download:
+            self.click(".qv-files a >> nth=0")
+        return Path(download.value.path())
+
+
+def test_from_a_spreadsheet_to_labels(browser: Any, server: str, tmp_path: Path) -> None:
+    environment = {"OPENAI_BASE_URL": server, "OPENAI_API_KEY": SECRET}
+    with started(tmp_path, environment) as address:
+        walk = Walk(browser, address)
+        walk.upload(REFORM)
+        walk.to_the_model()
+        walk.click("text=Try it on three texts")
+        walk.page.locator(".qv-tried >> nth=2").wait_for()
+        walk.to_the_verdict()
+        assert walk.page.inner_text("h1") == "You can use these labels."
+        kept = walk.to_the_table()
+        table = tmp_path / "reform-labelled.xlsx"
+        assert kept.read_bytes() == table.read_bytes()
+        walk.context.close()
+    assert walk.wrong == []
+    assert walk.clicks <= 25
+    rows = read_rows(table, sheet="Posts")
+    assert len(rows) == 2000
+    assert sum(row.text("label") in ("favor", "against", "none") for row in rows) > 1950
+    for path in tmp_path.rglob("*"):
+        assert path.is_dir() or SECRET.encode() not in path.read_bytes(), path
+
+
+def test_killed_at_each_step_it_goes_on(browser: Any, server: str, tmp_path: Path) -> None:
+    environment = {"OPENAI_BASE_URL": server, "OPENAI_API_KEY": SECRET}
+
+    def killed(act: Any) -> None:
+        with begun(tmp_path, environment) as (address, process):
+            walk = Walk(browser, address)
+            act(walk)
+            walk.context.close()
+            process.send_signal(signal.SIGKILL)
+
+    def go_on(walk: Walk) -> None:
+        walk.click("text=reform-check")
+
+    def first(walk: Walk) -> None:
+        walk.upload(REFORM)
+        walk.click("[aria-label='What party is']")
+        walk.click(".q-menu >> text=compare by it")
+        walk.page.locator("code:has-text('--compare party')").wait_for()
+
+    def second(walk: Walk) -> None:
+        go_on(walk)
+        walk.page.locator("h1").wait_for()
+        walk.page.goto(walk.page.url.rpartition("/")[0] + "/codebook")
+        walk.at("codebook")
+        walk.fill("textarea", "Where does this post stand?")
+        walk.fill("[aria-label='Definition of label 1']", "Speaks against it")
+        walk.page.locator("pre.qv-prompt:has-text('against: Speaks against it')").wait_for()
+        walk.click("text=Next: the model")
+        walk.at("model")
+
+    def third(walk: Walk) -> None:
+        go_on(walk)
+        walk.page.locator("h1").wait_for()
+        walk.page.goto(walk.page.url.rpartition("/")[0] + "/model")
+        walk.at("model")
+        walk.click("text=Next: the plan")
+        walk.at("plan")
+        walk.click("button:has-text('Ask ')")
+        walk.at("run")
+        walk.page.locator(".qv-run td").first.wait_for()
+
+    def fourth(walk: Walk) -> None:
+        go_on(walk)
+        walk.page.locator("h1").wait_for()
+        walk.page.goto(walk.page.url.rpartition("/")[0] + "/run")
+        walk.at("run")
+        walk.page.locator("text=/Go on asking|See the verdict/").first.wait_for()
+        if walk.page.locator("text=Go on asking").count():
+            walk.click("text=Go on asking")
+        walk.click("text=See the verdict")
+        walk.at("verdict")
+
+    for act in (first, second, third, fourth):
+        killed(act)
+    written = (tmp_path / "reform-check" / "study.yaml").read_text(encoding="utf-8")
+    assert '"definition": "Speaks against it"' in written
+    assert 'groups: ["party"]' in written
+
+
+def test_a_run_is_paused_and_goes_on(browser: Any, server: str, tmp_path: Path) -> None:
+    with started(tmp_path, {"OPENAI_BASE_URL": server}) as address:
+        walk = Walk(browser, address)
+        walk.upload(REFORM)
+        walk.to_the_model()
+        walk.click("text=Next: the plan")
+        walk.at("plan")
+        walk.click("button:has-text('Ask ')")
+        walk.at("run")
+        walk.page.locator(".qv-run td").first.wait_for()
+        walk.click("text=Pause")
+        walk.page.locator(".qv-progress:has-text('paused')").wait_for()
+        walk.click("text=Go on asking")
+        walk.click("text=See the verdict")
+        walk.at("verdict")
+        walk.context.close()
+
+
+def test_what_is_hostile_is_text(browser: Any, server: str, tmp_path: Path) -> None:
+    hostile = [one.replace("\x00", "") for one in HOSTILE_TEXTS]
+    name = "<img src=x onerror=window.ran=1>"
+    table = tmp_path / f"{name}.csv"
+    with table.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "text", name, "gold"])
+        for at, text in enumerate(hostile):
+            writer.writerow([f"i{at}", f"{text} #{at:06}", text[:20], ("<b>a</b>", "{{b}}")[at % 2]])
+    assert len(hostile) >= 34
+    with started(tmp_path, {"OPENAI_BASE_URL": server}) as address:
+        walk = Walk(browser, address)
+        asked: list[str] = []
+        walk.page.on("request", lambda request: asked.append(request.url))
+        walk.upload(table)
+        for at in range(5):
+            walk.page.reload()
+            walk.at("texts")
+            assert walk.page.evaluate("window.ran") is None, at
+        walk.to_the_model()
+        own = address.split("/")[2]
+        assert {one.split("/")[2] for one in asked if not one.startswith("data:")} == {own}
+        assert walk.page.evaluate("window.ran") is None
+        walk.context.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(
+    browser: Any, server: str, tmp_path: Path, width: int, scheme: str
+) -> None:
+    options = {"color_scheme": scheme, "reduced_motion": "reduce", "bypass_csp": True}
+    with started(tmp_path, {"OPENAI_BASE_URL": server}) as address:
+        walk = Walk(browser, address, viewport={"width": width, "height": 800}, **options)
+        assert violations(walk.page) == []
+        walk.upload(REFORM)
+        walk.to_the_model()
+        walk.to_the_verdict()
+        base = walk.page.url.rpartition("/")[0]
+        for step in STEPS:
+            walk.page.goto(f"{base}/{step}")
+            walk.at(step)
+            walk.page.wait_for_timeout(500)
+            assert (step, violations(walk.page)) == (step, [])
+            assert (step, walk.page.evaluate("document.documentElement.scrollWidth") <= width) == (step, True)
+        walk.context.close()
