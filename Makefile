@@ -12,7 +12,7 @@ ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export UV_SYSTEM_CERTS = 1
 endif
 
-.PHONY: demo test test-all test-heavy test-ray test-vllm simulate conformance damage mutants certify lint docs bench numerics release setup setup-heavy lock browser tex clean
+.PHONY: demo test test-all test-heavy test-ray test-vllm simulate conformance damage mutants certify lint docs bench numerics published release setup setup-heavy lock browser tex clean
 
 setup: $(VENV)/ready
 
@@ -158,6 +158,10 @@ lock: $(VENV)/ready
 # Point values against R and NIST, digit by digit: prints the table and writes docs/numerics.md.
 numerics: setup
 	$(BIN)/python -m tests.numerics.run --page
+
+# Published figures computed again from the repositories that DATA holds: writes docs/published.md.
+published: setup
+	$(BIN)/python examples/published/run.py "$(DATA)"
 
 clean:
 	rm -rf $(VENV) $(HEAVY) $(WITH_VLLM) demo dist

@@ -23,6 +23,8 @@ pytestmark = pytest.mark.long
             "collections.md",
             "data.md",
             "import.md",
+            "from-other-tools.md",
+            "what-goes-wrong.md",
             "replicate.md",
             "compare.md",
             "view.md",
@@ -55,7 +57,8 @@ pytestmark = pytest.mark.long
     ],
 )
 def test_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for file in (*(DOCS / "gallery").glob("*.quaver.zip"), *(DOCS / "tutorials").glob("*.xlsx")):
+    files = ("gallery/*.quaver.zip", "tutorials/*.xlsx", "logs/*")
+    for file in (one for pattern in files for one in DOCS.glob(pattern)):
         shutil.copy(file, tmp_path)  # what a reader has downloaded
     if page == "tutorials/review.md":  # from the site, which packs it again
         bundle = tmp_path / "stability.quaver.zip"

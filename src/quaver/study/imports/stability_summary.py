@@ -180,11 +180,16 @@ def _number(text: str) -> float:
 
 
 def _rows(study: Study) -> Sequence[Row]:
-    """The rows of the file that was imported."""
+    """The rows of the file that was imported; none of a large text file that has no scores, by its header."""
     spec = study.spec.annotations
     if spec is None:
         return ()
-    return read_table(study.folder / spec.source, spec.encoding, spec.separator, spec.sheet)
+    path = study.folder / spec.source
+    if path.suffix.lower() in (".csv", ".tsv"):
+        with path.open(encoding=spec.encoding) as file:
+            if "ka_mean" not in file.readline():
+                return ()
+    return read_table(path, spec.encoding, spec.separator, spec.sheet)
 
 
 def _beside(own: Numbers, published: Numbers) -> list[SummaryRow]:

@@ -1,0 +1,114 @@
+"""What a few gold labels make of many labels of a model: the published media-bias labels, drawn 150 times.
+
+Usage: python examples/published/gold_drawn.py DATA [draws]
+
+DATA holds the repository llm-annotations-annomatic. Of the 3,021 sentences with an expert's label, 200 keep
+it, drawn at random; the share of biased sentences is then estimated from GPT-4 Turbo's labels as they are,
+from the gold labels alone, and corrected: from one prompt's labels (PPI++), and from all prompts' (stacked).
+Then 300 keep it, and labels are accepted with the promise that at most 10% are wrong.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from ruamel.yaml import YAML
+
+import quaver
+from quaver.acceptance.item_scores import ItemEvidence, scored
+from quaver.acceptance.selection import Candidates, select
+from quaver.correction.estimators import Question, gold_alone, naive
+from quaver.correction.prediction_powered import ppi
+from quaver.correction.regressions import GoldSample
+from quaver.estimation.bootstrap import one_thread
+from quaver.measures.corrected.corrected_estimate import best, ends
+
+GOLD, CHECKED, PROMISE = 200, 300, 0.10
+
+
+def labels_of(data: Path) -> tuple[Any, Any]:
+    """The experts' labels, and GPT-4 Turbo's with each prompt: 1 for biased; NaN for no label."""
+    recipe = YAML(typ="safe").load(Path(__file__).parent / "media-bias" / "published.yaml")["files"]["labels"]
+    with tempfile.TemporaryDirectory() as home:
+        files = data / "llm-annotations-annomatic" / recipe["file"]
+        study, _ = quaver.import_annotations(files, Path(home) / "study", **recipe["import"])
+        frame = study.annotations().filter(model="gpt_4_label").select("item", "variant", "label", "gold")
+    numbers = frame.cast({"item": str, "variant": str, "label": str, "gold": str}).cast(
+        {"label": float, "gold": float}
+    )
+    wide = numbers.pivot("variant", index=["item", "gold"], values="label").sort("item")
+    return wide["gold"].to_numpy(), wide.drop("item", "gold").to_numpy()
+
+
+def estimated(true: Any, said: Any, seed: int) -> dict[str, tuple[float, float, float]]:
+    """The share by each estimator, with its interval, from one draw of gold labels."""
+    items = len(true)
+    drawn = np.zeros(items, bool)
+    drawn[np.random.default_rng(seed).choice(items, GOLD, replace=False)] = True
+    sample = GoldSample(
+        np.ones((items, 1)),
+        np.where(drawn, true, np.nan)[:, None],
+        np.full(items, GOLD / items),
+        np.ones(items),
+        None,
+        None,
+    )
+    asked = Question(sample, np.ones((1, 1)), "linear")
+    alone = gold_alone(asked)
+    assert alone is not None
+    found = {
+        "labels as they are": naive(asked, said[:, [0]]),
+        "gold labels alone": alone,
+        "corrected, one prompt": ppi(asked, said[:, [0]]),
+        "corrected, all prompts": best(asked, said[:, None], alone, seed, bounded=(0.0, 1.0)),
+    }
+    return {name: (one.value, *ends(asked, one, 0.95, (0.0, 1.0))) for name, one in found.items() if one}
+
+
+def accepted(true: Any, said: Any, seed: int) -> tuple[float, float]:
+    """The share of open labels that is accepted, and the share of these that is wrong."""
+    votes = np.stack([(said == code).sum(1) for code in (0, 1)], 1)
+    modal, items = votes.argmax(1), len(true)
+    checked = np.zeros(items, bool)
+    checked[np.random.default_rng([seed, 1]).choice(items, CHECKED, replace=False)] = True
+    found = ItemEvidence(
+        items=np.arange(items).astype(str), label=modal.astype(str), agreement=votes.max(1) / said.shape[1],
+        confidence=np.full(items, np.nan), gold=true.astype(int).astype(str), checked=checked,
+        waiting=np.zeros(items, bool), probability=np.full(items, CHECKED / items), groups={},
+    )  # fmt: skip
+    candidates = Candidates(scored(found, "agreement", seed), checked, found.wrong, found.probability)
+    kept = select(candidates, PROMISE, 0.05).accepted & ~checked
+    return kept.sum() / (~checked).sum(), float((modal != true)[kept].mean()) if kept.any() else 0.0
+
+
+@one_thread()
+def main(data: Path, draws: int = 150) -> str:
+    """The table and the sentence below it."""
+    true, said = labels_of(data)
+    said = np.where(np.isnan(said), 0.0, said)
+    runs = [estimated(true, said, seed) for seed in range(draws)]
+    lines = [
+        "| the share from | mean error, points | covers the truth | mean width, points |",
+        "| --- | --- | --- | --- |",
+    ]
+    for name in runs[0]:
+        value, low, high = np.array([run[name] for run in runs if name in run]).T
+        covers = ((low <= true.mean()) & (true.mean() <= high)).mean()
+        off, width = 100 * (value.mean() - true.mean()), 100 * (high - low).mean()
+        lines.append(f"| {name} | {off:+.2f} | {covers:.0%} | {width:.1f} |")
+    kept = np.array([accepted(true, said, seed) for seed in range(draws)])
+    broken = int((kept[:, 1] > PROMISE).sum())
+    lines.append(
+        f"\nWith {CHECKED} gold labels and the promise that at most {PROMISE:.0%} of the accepted labels are "
+        f"wrong, `accept` accepts {kept[:, 0].mean():.0%} of the other labels and breaks its promise "
+        f"in {broken} of {draws} draws."
+    )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 150) + "\n")

@@ -1,0 +1,35 @@
+"""Logs as the tools themselves wrote them are read without an option."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from quaver.study.imports.label_import import import_annotations
+
+LOGS = Path(__file__).parents[3] / "docs" / "logs"
+HELD = {
+    "inspect.json": ("inspect-ai", 4, 8),
+    "label_studio.csv": ("Label Studio", 6, 18),
+    "label_studio_min.json": ("Label Studio", 6, 18),
+    "promptfoo.json": ("promptfoo", 4, 8),
+    "promptfoo.jsonl": ("promptfoo", 4, 8),
+    "samples_stance.jsonl": ("lm-evaluation-harness", 8, 16),
+}
+"""Who wrote each, its items, and its answers."""
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_log_is_read_without_an_option(name: str, tmp_path: Path) -> None:
+    tool, items, answers = HELD[name]
+    study, taken = import_annotations(LOGS / name, tmp_path / "study")
+    assert f"of {tool}" in {one.why for one in taken if one.role == "log"}
+    assert (len(study.experiment.items), len(study.annotations())) == (items, answers)
+
+
+def test_both_formats_of_promptfoo_are_the_same_study(tmp_path: Path) -> None:
+    studies = [import_annotations(LOGS / f"promptfoo.{one}", tmp_path / one)[0] for one in ("json", "jsonl")]
+    columns = ["item", "repeat", "label", "gold", "model"]
+    first, second = (one.annotations().select(columns).sort(columns[:2]) for one in studies)
+    assert first.equals(second)
