@@ -122,6 +122,11 @@ ROWS: dict[str, tuple[Row, ...]] = {
             "measure STUDY consistency",
             "an item is not paired with itself by default; the paper's rule is in table 1",
         ),
+        Row(
+            _OURS,
+            "S and C of labels on a scale, by its distances: `{use: sensitivity, level: ordinal}`",
+            "measure STUDY sensitivity consistency",
+        ),
         Row("setting", "30 rephrasings by each model for itself", "plan STUDY"),
     ),
     "karmakar-2026": (
@@ -150,6 +155,11 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("figure 3", "spread and size", "figure STUDY 3"),
         Row("figure 4", "reliability of stated and token confidence", "figure STUDY 4"),
         Row("formula", "ECE, ten bins of equal width", "measure STUDY ece"),
+        Row(
+            _OURS,
+            "ECE and its maximum in bins of equal mass: `{use: ece, binning: mass}`; debiased, with `--json`",
+            "measure STUDY ece mce",
+        ),
         Row(
             "formula",
             "spread",

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quaver.core.records import Estimate, IntervalWarning, LabelSet
+from quaver.core.records import Estimate, IntervalWarning, LabelSet, Level
 from quaver.errors import MeasureError
 from quaver.estimation.arrangement import Columns
 from quaver.estimation.bootstrap import Floats, Weighted
@@ -33,6 +33,7 @@ from quaver.measures.variation.item_sensitivity import (
     STRATA,
     Convention,
     Pairs,
+    Scale,
     alike,
     check_convention,
     mean_defined,
@@ -62,6 +63,7 @@ def consistency(
     *,
     convention: Convention = "recommended",
     missing: Missing | None = None,
+    level: Level = "nominal",
     self_pairs: bool | None = None,
     pooled: bool | None = None,
     classes: bool = False,
@@ -78,6 +80,9 @@ def consistency(
     Args:
         convention: ``"paper"`` is ``missing="category", self_pairs=True, pooled=True``.
         missing: ``"drop"`` (the default) or ``"category"``.
+        level: ``"nominal"``: labels are the same or not. Of labels on a scale (``"ordinal"``, ``"interval"``,
+            ``"ratio"``) it is 1 − how far one item's answers are from the other's (earth mover's distance),
+            over the length of the scale.
         self_pairs: Whether an item is paired with itself; by default as the convention says.
         pooled: Whether all pairs weigh the same, or all classes; by default as the convention says.
         classes: Whether each class gets an estimate of its own after the overall one, with its label under
@@ -104,7 +109,7 @@ def consistency(
     }
     found: list[Estimate] = []
     for cell in reading.cells(raters=("variant",), within=STRATA, gold=True, missing=missing):
-        statistics = _consistency(cell, missing, pairing)
+        statistics = _consistency(cell, missing, pairing, level)
         if reading.is_retaken and not classes:
             statistics = islice(statistics, 1)
         whole, *each = map(cell.estimated, statistics)
@@ -114,12 +119,14 @@ def consistency(
     return unequal(found)
 
 
-def _consistency(cell: Cell, missing: Missing, pairing: Mapping[str, bool]) -> Iterator[Statistic]:
+def _consistency(
+    cell: Cell, missing: Missing, pairing: Mapping[str, bool], level: Level
+) -> Iterator[Statistic]:
     """The statistic of all classes, and of each one."""
-    counts = cell.counts()
+    counts, scale = cell.counts(), Scale.of(cell, level, missing)
     gold = np.full(len(cell.items), -1) if cell.gold is None else cell.gold
-    pairs = [Pairs(counts[:, s], gold, **pairing) for s in range(counts.shape[1])]
-    said = _said(cell, gold, missing, pairing)
+    pairs = [Pairs(counts[:, s], gold, scale=scale, **pairing) for s in range(counts.shape[1])]
+    said = _said(cell, gold, missing, pairing, level)
     codes = sorted({code for part in pairs for code, items in part.classes.items() if items.size > 1})
     if not codes:
         why = "no gold labels" if not (gold >= 0).any() else "no class with two items"
@@ -156,7 +163,7 @@ def _consistency(cell: Cell, missing: Missing, pairing: Mapping[str, bool]) -> I
     for column, code in enumerate(codes, start=1):
         own = one(column, np.where(gold == code, item, np.nan))
         members = np.flatnonzero((gold == code) & (counts.sum(2) > 0).all(1))
-        matrix = partial(_in_order, counts[spread_evenly(members, _PAIRED)])
+        matrix = partial(_in_order, counts[spread_evenly(members, _PAIRED)], scale)
         yield replace(
             own,
             where={"class": cell.labels[code]},
@@ -194,12 +201,12 @@ def spread_evenly(members: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     return members[np.linspace(0, members.size - 1, most).round().astype(np.int64)]
 
 
-def _in_order(counts: Floats) -> Floats:
+def _in_order(counts: Floats, scale: Scale | None) -> Floats:
     """The consistency of each pair of these items, in the order of their modal labels."""
     totals = counts.sum(1)
     shares = totals / np.maximum(totals.sum(1, keepdims=True), 1)
     order = np.lexsort((-shares.max(1), shares.argmax(1)))
-    return np.clip(alike(counts[order]), 0, 1)  # sums of shares may pass 1 by a rounding
+    return np.clip(alike(counts[order], scale), 0, 1)  # sums of shares may pass 1 by a rounding
 
 
 def _under(pairs: Sequence[Pairs], codes: Sequence[int], *, pooled: bool) -> Weighted:
@@ -230,7 +237,7 @@ def _by_class(pairs: list[Pairs], labels: Sequence[str]) -> dict[str, float]:
 
 
 def _said(
-    cell: Cell, gold: NDArray[np.integer[Any]], missing: Missing, pairing: Mapping[str, bool]
+    cell: Cell, gold: NDArray[np.integer[Any]], missing: Missing, pairing: Mapping[str, bool], level: Level
 ) -> Statistic:
     excluded = dict(cell.counted) if missing == "drop" else {}
     if lost := int((gold < 0).sum()):
@@ -238,7 +245,8 @@ def _said(
     own = "in" if pairing["self_pairs"] else "out"
     mean = "mean over all pairs" if pairing["pooled"] else "mean of the class means"
     treated = unlabelled(missing)
-    method = f"1 − total variation distance of items of one class, {mean}, self-pairs {own} ({treated})"
+    distance = "total variation" if level == "nominal" else f"earth mover’s ({level})"
+    method = f"1 − {distance} distance of items of one class, {mean}, self-pairs {own} ({treated})"
     return Statistic(
         method=method,
         excluded=excluded,

@@ -16,7 +16,8 @@ import scipy
 from numpy.typing import NDArray
 from scipy import sparse
 
-from quaver.core.records import Estimate
+from quaver.agreement.stratified_alpha import scaled
+from quaver.core.records import OF_SETS, Estimate, Level
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cells import Missing, guarded
@@ -37,8 +38,46 @@ Convention = Literal["recommended", "paper"]
 
 
 @dataclass(frozen=True, slots=True)
+class Scale:
+    """Labels on a scale, on which some are further from each other than others.
+
+    Attributes:
+        order: The labels from the lowest, as places in the cell's labels.
+        steps: From each to the next, as shares of the whole scale.
+    """
+
+    order: NDArray[np.intp]
+    steps: Floats
+
+    @classmethod
+    def of(cls, cell: Cell, level: Level, missing: Missing) -> Scale | None:
+        """The scale of a cell's labels at a level of measurement; None of nominal ones.
+
+        Raises:
+            MeasureError: The labels have no numbers or no order, or those without a label have no place.
+        """
+        _, numbers = scaled(cell.labels, level, cell.label_set, missing)
+        if level == "nominal":
+            return None
+        if level in OF_SETS:
+            raise MeasureError(
+                "sets of labels lie on no scale",
+                where="level",
+                expected="nominal, ordinal, interval or ratio",
+                found=level,
+            )
+        places = np.arange(len(cell.labels), dtype=np.float64) if numbers is None else numbers
+        order = np.argsort(places, kind="stable")
+        return cls(order, np.diff(places[order]) / max(float(np.ptp(places)), 1e-300))
+
+    def upto(self, shares: Floats) -> Floats:
+        """The share of the answers up to each step, shape (…, steps)."""
+        return np.cumsum(shares[..., self.order], -1)[..., :-1]
+
+
+@dataclass(frozen=True, slots=True)
 class Entropies:
-    """Normalised entropies of the items of one cell, averaged over its strata.
+    """Normalised entropies of the items of one cell, averaged over its strata; on a scale, mean distances.
 
     Attributes:
         plain: Each item's sensitivity in each stratum, shape (items, strata); NaN where there is none.
@@ -51,13 +90,18 @@ class Entropies:
     predictions: Floats
 
     @classmethod
-    def of(cls, counts: Floats) -> Entropies:
+    def of(cls, counts: Floats, scale: Scale | None = None) -> Entropies:
         """From label counts, shape (items, strata, labels); labels are the C of the norm ln C."""
         predictions = counts.sum(2)
         norm = np.log(counts.shape[2]) if counts.shape[2] > 1 else np.nan
+        if scale is None:
+            plain, corrected = entropy(counts) / norm, jackknifed_entropy(counts) / norm
+        else:
+            upto = scale.upto(counts / np.maximum(predictions, 1)[:, :, None])
+            plain = 4 * (upto * (1 - upto)) @ scale.steps + 0 * norm
+            corrected = plain * predictions / np.maximum(predictions - 1, 1)
         enough = predictions >= 2
-        plain = np.where(enough, entropy(counts) / norm, np.nan)
-        return cls(plain, np.where(enough, jackknifed_entropy(counts) / norm, np.nan), predictions)
+        return cls(np.where(enough, plain, np.nan), np.where(enough, corrected, np.nan), predictions)
 
     def only(self, items: NDArray[np.bool_]) -> Entropies:
         """Those of some items; the others have none."""
@@ -97,6 +141,7 @@ def sensitivity(
     *,
     convention: Convention = "recommended",
     missing: Missing | None = None,
+    level: Level = "nominal",
     classes: bool = False,
 ) -> list[Estimate]:
     """Sensitivity: the mean over items of the entropy of the labels that the variants gave.
@@ -113,6 +158,9 @@ def sensitivity(
     Args:
         convention: ``"paper"`` is ``missing="category"``, as the authors' code has it.
         missing: ``"drop"`` (the default) or ``"category"``.
+        level: ``"nominal"``: labels are the same or not. Of labels on a scale (``"ordinal"``, ``"interval"``,
+            ``"ratio"``) it is twice the mean distance of two answers over the length of the scale: 1 where
+            half of them stand at each end.
         classes: Whether each gold label's items get an estimate of their own after the overall one, with the
             label under ``"class"`` in the cell.
 
@@ -128,9 +176,13 @@ def sensitivity(
     found: list[Estimate] = []
     for cell in reading.cells(raters=("variant",), within=STRATA, gold=True, missing=missing):
         treated = f"{unlabelled(missing)}; convention: {convention}"
-        values = Entropies.of(cell.counts())
+        scale = Scale.of(cell, level, missing)
+        values = Entropies.of(cell.counts(), scale)
+        what = f"label entropy over ln {len(cell.labels)}"
+        if scale is not None:
+            what = f"twice the mean distance of two answers over the {level} scale"
         said = Statistic(
-            method=f"mean over items of label entropy over ln {len(cell.labels)} ({treated})",
+            method=f"mean over items of {what} ({treated})",
             excluded=dict(cell.counted) if missing == "drop" else {},
             warnings=never_labelled(cell) if missing == "category" else (),
         )
@@ -331,6 +383,7 @@ class Pairs:
         classes: Each item's class, -1 for none.
         self_pairs: Whether an item is paired with itself.
         pooled: Whether all pairs have equal weight, or all classes.
+        scale: The scale of the labels, if their distances count.
     """
 
     def __init__(
@@ -338,12 +391,15 @@ class Pairs:
         counts: Floats,
         classes: NDArray[np.integer[Any]],
         *,
+        scale: Scale | None = None,
         self_pairs: bool = False,
         pooled: bool = False,
     ) -> None:
         predictions = counts.sum(1)
         takes_part = (predictions > 0) & (classes >= 0)
         self.shares = counts / np.maximum(predictions, 1)[:, None]
+        if scale is not None:  # half the sum of differences is then the mean distance on the scale
+            self.shares = 2 * scale.steps * scale.upto(self.shares)
         self.classes = {
             int(code): np.flatnonzero(takes_part & (classes == code))
             for code in np.unique(classes[takes_part])
@@ -442,10 +498,10 @@ class Pairs:
         return np.asarray(1 - distance / 2)
 
 
-def alike(counts: Floats) -> Floats:
+def alike(counts: Floats, scale: Scale | None = None) -> Floats:
     """The consistency of each pair of items of one class, mean over the strata, shape (items, items)."""
     one_class = np.zeros(len(counts), np.int64)
-    layers = [Pairs(counts[:, stratum], one_class).matrix(0) for stratum in range(counts.shape[1])]
+    layers = [Pairs(counts[:, at], one_class, scale=scale).matrix(0) for at in range(counts.shape[1])]
     return np.asarray(np.mean(layers, 0))
 
 
