@@ -12,6 +12,7 @@ import pytest
 from tests.chromium import browser
 from tests.stance_server import stance_server
 from tests.start.started import begun, started
+from tests.start.walk import REFORM, STEPS, Walk
 from tests.view.page.test_axe import violations
 from tests.view.page.test_hostile_texts import HOSTILE_TEXTS
 
@@ -22,80 +23,13 @@ __all__ = ["browser"]
 pytestmark = pytest.mark.long
 pytest.importorskip("nicegui")
 
-REFORM = Path(__file__).parents[2] / "docs" / "tutorials" / "reform.xlsx"
 SECRET = "sk-planted-4bX9-4bX9-4bX9"
-STEPS = ("texts", "codebook", "model", "plan", "run", "verdict", "labels")
-THERE = {
-    "texts": ".qv-column",
-    "codebook": "pre.qv-prompt",
-    "model": ".qv-models",
-    "plan": "text=Questions",
-    "run": ".qv-run",
-    "verdict": ".qv-verdict",
-    "labels": "text=Label although",
-}
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     with stance_server() as url:
         yield url
-
-
-class Walk:
-    """One person in one window, who counts what has to be clicked and filled in."""
-
-    def __init__(self, browser: Any, address: str, **options: Any) -> None:
-        self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(60_000)
-        self.wrong: list[str] = []
-        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on("console", lambda said: said.type == "error" and self.wrong.append(said.text))
-        self.clicks, self.address = 0, address
-        self.page.goto(address)
-
-    def click(self, what: str) -> None:
-        self.page.click(what)
-        self.clicks += 1
-
-    def fill(self, what: str, text: str) -> None:
-        self.page.fill(what, text)
-        self.clicks += 1
-
-    def upload(self, path: Path) -> None:
-        self.page.set_input_files("input[type=file]", path)
-        self.clicks += 1
-        self.at("texts")
-
-    def at(self, step: str) -> None:
-        self.page.wait_for_url(f"**/{step}")
-        self.page.locator(THERE[step]).first.wait_for()
-
-    def to_the_model(self) -> None:
-        self.click("text=Next: the codebook")
-        self.at("codebook")
-        self.click("text=Next: the model")
-        self.at("model")
-
-    def to_the_verdict(self) -> None:
-        self.click("text=Next: the plan")
-        self.at("plan")
-        self.click("button:has-text('Ask ')")
-        self.at("run")
-        self.click("text=See the verdict")
-        self.at("verdict")
-
-    def to_the_table(self) -> Path:
-        self.click("button:has-text('Label all texts')")
-        self.at("labels")
-        self.click("text=Prepare the labels")
-        self.click("button:has-text('Ask ')")
-        self.click("text=Write the labelled table")
-        self.page.locator(".qv-files").wait_for()
-        with self.page.expect_download() as download:
-            self.click(".qv-files a >> nth=0")
-        return Path(download.value.path())
 
 
 def test_from_a_spreadsheet_to_labels(browser: Any, server: str, tmp_path: Path) -> None:

@@ -65,9 +65,7 @@ async def plan(page: StepPage) -> None:
         _slider("Texts", min(given["n"], most), 1, most, lambda value: change(n=value))
         _slider("Prompts", given["prompts"], 1, 2 * MOST, lambda value: change(prompts=value))
         _slider("Times each", given["repeats"] or 2, 1, 5, lambda value: change(repeats=value))
-        budget = ui.number(
-            label="Spend at most, in US dollars", value=given["budget"], min=0.01, format="%.2f"
-        )
+        budget = ui.number(label="Limit in US dollars", value=given["budget"], min=0.01, format="%.2f")
         budget.props("outlined dense").on("change", lambda: change(budget=budget.value or None))
     shown = ui.element("div")
     page.command(begun.command())
@@ -105,7 +103,7 @@ def _show_plan(page: StepPage, planned: _Planned) -> None:
     rows = [
         (
             "Questions",
-            f"{found.items:,} texts × {count(found.variants, 'prompt')}, again: {found.calls:,} answers",
+            f"{found.items:,} texts × {count(found.variants, 'prompt')}, repeated: {found.calls:,} answers",
         ),
         ("Answered already", f"{found.stored:,}"),
         ("Price of the rest", cost_of(found, planned.spends)),

@@ -16,6 +16,9 @@ from quaver.collect.store.disk_reserve import who_collects
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.study.session import Study
 
+_LOOKED_AT: Final = 50
+"""How many of the latest answers are looked through for different texts."""
+
 _MOST: Final = 2000
 """Characters of what a process said last."""
 
@@ -65,13 +68,14 @@ def last_answers(study: Study, most: int = 5) -> list[dict[str, Any]]:
     sql = """SELECT a.condition, a.item, r.text, r.error FROM calls a JOIN responses r ON r.id = a.response
         WHERE r.id > (SELECT max(id) FROM responses) - ? ORDER BY r.id DESC LIMIT ?"""
     with study.source.answers() as store:
-        rows = store.rows(sql, (4 * most, most))
+        rows = store.rows(sql, (_LOOKED_AT, _LOOKED_AT))
+    latest = {item: (condition, answer, error) for condition, item, answer, error in reversed(rows)}
     return [
         {
             "model": design.conditions[condition].model,
             "text": writer.text(design.items[item]),
-            "answer": error or text,
+            "answer": error or answer,
         }
-        for condition, item, text, error in rows
+        for item, (condition, answer, error) in reversed(latest.items())
         if condition < len(design.conditions) and item < len(design.items)
-    ]
+    ][:most]

@@ -61,7 +61,9 @@ class Here:
         """One of them."""
         if name not in self.names():
             raise UnknownName("study", name, self.names(), where=str(self.folder))
-        return self._begun.setdefault(name, BegunCheck(self.folder / name))
+        if name not in self._begun or self._begun[name].is_stale():
+            self._begun[name] = BegunCheck(self.folder / name)
+        return self._begun[name]
 
     def take(self, name: str, content: bytes) -> BegunCheck:
         """Keep a table of texts in the folder, and begin a check of it."""
@@ -91,11 +93,19 @@ class Here:
 
     def study(self, path: Path) -> Study:
         """A study that is opened once for each state of its file."""
-        about = (path / _STUDY if path.is_dir() else path).stat()
-        stamp = (about.st_mtime_ns, about.st_size)
+        stamp = _stamp(path / _STUDY if path.is_dir() else path)
         if path not in self._open or self._open[path][0] != stamp:
             self._open[path] = (stamp, Study.open(path))
         return self._open[path][1]
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """What changes with a file's content."""
+    try:
+        about = path.stat()
+    except OSError:
+        return 0, 0
+    return about.st_mtime_ns, about.st_size
 
 
 def _free(folder: Path, stem: str, ending: str = "") -> Path:
@@ -122,13 +132,15 @@ class BegunCheck:
         folder: Its folder.
 
     Attributes:
-        options: Those of `CheckOptions` that were given, and ``before``, the check that it is compared with.
+        options: Those of `CheckOptions` that were given; ``before``, the check that it is compared with; and
+            ``error``, the largest share of wrong labels that is promised, in percent.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.options: dict[str, Any] = {}
         self._source = ""
+        self._read = (0, 0)
         if (path := folder / _GIVEN).is_file():
             try:
                 kept = document_in(path)
@@ -137,6 +149,10 @@ class BegunCheck:
                 raise StoreError(
                     "what was begun cannot be read", where=str(path), found=str(error), fix="remove the file"
                 ) from error
+
+    def is_stale(self) -> bool:
+        """Whether the table was changed, in a spreadsheet program perhaps, since its rows were read."""
+        return self._read not in ((0, 0), _stamp(self.source))
 
     @property
     def name(self) -> str:
@@ -165,7 +181,8 @@ class BegunCheck:
         self.options |= options
         self.options = {name: one for name, one in self.options.items() if one not in (None, "", [], ())}
         replace_document(self.folder / _GIVEN, {"source": self._source, "options": self.options})
-        self.__dict__.pop("_found", None)
+        for kept in ("_found", *(["table"] if {*_WRITTEN} & {*options} else [])):
+            self.__dict__.pop(kept, None)
 
     # ------------------------------------------------------------------------- texts
 
@@ -173,6 +190,7 @@ class BegunCheck:
     def table(self) -> Table:
         """The rows of the table."""
         written = {str(name): str(self.options[name]) for name in _WRITTEN if name in self.options}
+        self._read = _stamp(self.source)
         return Table(self.source, rows_of(self.source, written))
 
     @property
@@ -230,7 +248,8 @@ class BegunCheck:
 
     def prepared(self) -> PreparedCheck:
         """The check, with its study file written."""
-        given: dict[str, Any] = {name: one for name, one in self.options.items() if name != "before"}
+        known = options_in(CheckOptions)
+        given: dict[str, Any] = {name: one for name, one in self.options.items() if name in known}
         if "codebook" in given:
             given["codebook"] = self.folder / given["codebook"]
         return prepared_check(self.source, to=self.folder, **given)

@@ -7,10 +7,11 @@ from typing import Any, Final
 
 from fastapi import FastAPI, HTTPException
 from fastapi.responses import FileResponse
-from nicegui import ui
+from nicegui import events, ui
 
 from quaver.bundles.packing import pack_study
 from quaver.core.number_format import count
+from quaver.core.replaced_file import replace_bytes
 from quaver.start.asking_pages import RunPanel, cost_of
 from quaver.start.begun_check import BegunCheck
 from quaver.start.page_frame import (
@@ -20,6 +21,7 @@ from quaver.start.page_frame import (
     heading,
     main_button,
     other_button,
+    upload_box,
     words,
 )
 from quaver.start.verdict_page import origin
@@ -30,8 +32,8 @@ from quaver.study.session import Study
 _MADE: Final = "study.labels.yaml"
 """The study of all texts, beside the check's."""
 
+_MOST_BYTES: Final = 50 << 20
 _DOUBTFUL: Final = 20
-_TAKEN: Final = ("report.html", "methods.md", "bundle.quaver.zip")
 
 
 def install(site: Site, server: FastAPI) -> None:
@@ -73,6 +75,7 @@ async def labels(page: StepPage) -> None:
     )
     error.props("outlined dense").classes("qv-wide")
     error.value = begun.options.get("error")
+    returned: list[Path] = []
     words(
         "p",
         "Leave it empty for labels without a promise. With it, people label a sample that is drawn for them.",
@@ -81,7 +84,8 @@ async def labels(page: StepPage) -> None:
     place = ui.element("div").classes("qv-place")
 
     def work() -> Labelling:
-        given: dict[str, Any] = {"check": begun.folder, "anyway": bool(anyway.value)}
+        begun.give(error=error.value or None)
+        given: dict[str, Any] = {"check": begun.folder, "anyway": bool(anyway.value), "returned": returned}
         if error.value:
             given["error"] = f"{error.value:g}%"
         return Labelling(source, given)  # type: ignore[arg-type]
@@ -94,6 +98,13 @@ async def labels(page: StepPage) -> None:
         with place:
             _show_price(page, made, place, finish)
 
+    async def take(event: events.UploadEventArguments) -> None:
+        path = begun.folder / f"returned-{Path(event.file.name).name}"
+        content = await event.file.read()
+        if await page.do(lambda: replace_bytes(path, content) or True):
+            returned[:] = [path]
+            await finish()
+
     async def finish() -> None:
         found = await page.do(lambda: _labelled(work(), begun))
         if found is None:
@@ -101,6 +112,9 @@ async def labels(page: StepPage) -> None:
         place.clear()
         with place:
             _show_labelled(page, found)
+            if found.sheets or error.value:
+                words("p", "Sheets that people have filled in come back here; then the promise is made.")
+                upload_box("Take back a sheet", take, _MOST_BYTES, page)
 
     with place:
         main_button("Prepare the labels of all texts", prepare)
@@ -164,8 +178,6 @@ def _show_labelled(page: StepPage, found: Labelled) -> None:
             with ui.element("li"):
                 link = ui.link(f"Download {file.name}", f"/study/{page.begun.name}/file/{number}")
                 link.props["download"] = file.name
-    if found.step:
-        words("p", f"Next: {found.step}").classes("qv-small")
     facts_table(("what", "said in the table"), [one for one in found.notes if one[1]])
     doubtful = found.table.filter(found.table["needs_person"].is_not_null()).sort(
         "agreement", nulls_last=False

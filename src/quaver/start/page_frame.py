@@ -73,11 +73,13 @@ class StepPage:
     Attributes:
         site: What the pages are about.
         step: Which step.
+        reported: The error that is shown, if any.
         begun: The study.
     """
 
     def __init__(self, site: Site, step: str) -> None:
         self.site, self.step = site, step
+        self.reported = ""
         self.begun: BegunCheck
 
     def area(self) -> None:
@@ -95,6 +97,7 @@ class StepPage:
     def tell(self, error: QuaverError) -> None:
         """Show an error in words."""
         self._said.clear()
+        self.reported = str(error)
         parts = (
             ("Where", error.where),
             ("Expected", error.expected),
@@ -200,6 +203,6 @@ def upload_box(button: str, taken: Callable[[Any], Any], most: int, page: StepPa
         )
         box.props["accept"] = ",".join(FORMATS)
         box.props(f""":headers="[{{name: '{MARK.decode()}', value: '1'}}]\" flat""")
-        choose = ui.button(button, color=None).props("no-caps unelevated").classes("other-action")
+        choose = ui.button(button, color=None).props("no-caps outline").classes("other-action")
         choose.on("click", js_handler=f"() => getElement({box.id}).pickFiles()")
         words("p", "or drop it here").classes("qv-small")

@@ -30,6 +30,7 @@ _MOST_BYTES: Final = 200 << 20
 """The largest table that is uploaded; a larger one is named on the command line."""
 
 _ROWS: Final = 5
+_WRITTEN: Final = ("sheet", "encoding", "separator")
 _LONGEST: Final = 90
 EXAMPLE: Final = "night-buses.csv"
 
@@ -111,8 +112,12 @@ def _state(here: Here, name: str) -> tuple[str, str]:
 async def texts(page: StepPage) -> None:
     """The first step."""
     begun = page.begun
-    await page.do(lambda: begun.table)
-    page.title("What is in your table?", f"{begun.source.name}: {count(len(begun.table.rows), 'row')}.")
+    table = await page.do(lambda: begun.table)
+    rows = f": {count(len(table.rows), 'row')}" if table else ""
+    page.title("What is in your table?", f"{begun.source.name}{rows}.")
+    _how_written(page)
+    if table is None:
+        return
     shown = ui.element("div")
 
     async def fill() -> None:
@@ -130,6 +135,21 @@ async def texts(page: StepPage) -> None:
     await fill()
     main_button("Next: the codebook", lambda: page.go("codebook"))
     page.command(begun.command())
+
+
+def _how_written(page: StepPage) -> None:
+    """How the file is to be read, where that cannot be seen."""
+    given = page.begun.options
+    with ui.expansion("Another sheet, encoding or separator", value="sheets" in page.reported):
+        inputs = {name: ui.input(label=name.capitalize(), value=given.get(name)) for name in _WRITTEN}
+        for one in inputs.values():
+            one.props("outlined dense")
+
+        async def read() -> None:
+            page.begun.give(**{name: one.value or None for name, one in inputs.items()})
+            ui.navigate.reload()
+
+        other_button("Read it so", read)
 
 
 def _read(begun: BegunCheck) -> QuaverError | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any, Final
 
 from nicegui import ui
@@ -9,6 +10,7 @@ from nicegui import ui
 from quaver.comparison.comparison_result import Comparison, difference_cells
 from quaver.comparison.paired_comparison import compare
 from quaver.core.number_format import short_name
+from quaver.report.charts.plane import svg_text
 from quaver.report.findings.verdict_card import Card
 from quaver.start.page_frame import (
     StepPage,
@@ -36,9 +38,11 @@ async def verdict(page: StepPage) -> None:
     with place:
         _show_card(card)
         _show_next(page, card)
+        chart = ui.element("div").classes("qv-chart")
         if page.begun.options.get("before"):
             await _show_before(page)
     page.command(f"quaver report {folder.name}", f"quaver view {folder.name}")
+    ui.timer(0.1, lambda: _show_chart(page, chart), once=True)
 
 
 def _show_card(card: Card) -> None:
@@ -58,6 +62,21 @@ def _show_card(card: Card) -> None:
         words("p", card.moves)
         facts_table(("measure", "estimate", "95% interval", "n"), evidence)
     words("p", " · ".join(f"{name}: {value}" for name, value in card.facts)).classes("qv-small")
+
+
+async def _show_chart(page: StepPage, place: Any) -> None:
+    """The report's first chart, as a picture in which nothing runs."""
+
+    def drawn() -> tuple[str, str] | None:
+        for name, one in page.site.here.study(page.begun.folder).charts().items():
+            return name, base64.b64encode(svg_text(one).encode()).decode()
+        return None
+
+    if (found := await page.do(drawn)) is not None:
+        with place:
+            picture = ui.element("img")
+            picture.props["src"] = f"data:image/svg+xml;base64,{found[1]}"
+            picture.props["alt"] = f"The report’s chart of {found[0]}; the table above has its numbers"
 
 
 def _interval(one: Any) -> str:

@@ -1,0 +1,76 @@
+"""A person who walks the path of ``quaver start`` in a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+__all__ = ["REFORM", "STEPS", "Walk"]
+
+REFORM = Path(__file__).parents[2] / "docs" / "tutorials" / "reform.xlsx"
+STEPS = ("texts", "codebook", "model", "plan", "run", "verdict", "labels")
+THERE = {
+    "texts": ".qv-column",
+    "codebook": "pre.qv-prompt",
+    "model": ".qv-models",
+    "plan": "text=Questions",
+    "run": ".qv-run",
+    "verdict": ".qv-verdict",
+    "labels": "text=Label although",
+}
+
+
+class Walk:
+    """One person in one window, who counts what has to be clicked and filled in."""
+
+    def __init__(self, browser: Any, address: str, **options: Any) -> None:
+        self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(60_000)
+        self.wrong: list[str] = []
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("console", lambda said: said.type == "error" and self.wrong.append(said.text))
+        self.clicks, self.address = 0, address
+        self.page.goto(address)
+
+    def click(self, what: str) -> None:
+        self.page.click(what)
+        self.clicks += 1
+
+    def fill(self, what: str, text: str) -> None:
+        self.page.fill(what, text)
+        self.clicks += 1
+
+    def upload(self, path: Path) -> None:
+        self.page.set_input_files("input[type=file]", path)
+        self.clicks += 1
+        self.at("texts")
+
+    def at(self, step: str) -> None:
+        self.page.wait_for_url(f"**/{step}")
+        self.page.locator(THERE[step]).first.wait_for()
+
+    def to_the_model(self) -> None:
+        self.click("text=Next: the codebook")
+        self.at("codebook")
+        self.click("text=Next: the model")
+        self.at("model")
+
+    def to_the_verdict(self) -> None:
+        self.click("text=Next: the plan")
+        self.at("plan")
+        self.click("button:has-text('Ask ')")
+        self.at("run")
+        self.click("text=See the verdict")
+        self.at("verdict")
+
+    def to_the_table(self) -> Path:
+        self.click("button:has-text('Label all texts')")
+        self.at("labels")
+        self.click("text=Prepare the labels")
+        self.click("button:has-text('Ask ')")
+        self.click("text=Write the labelled table")
+        self.page.locator(".qv-files").wait_for()
+        with self.page.expect_download() as download:
+            self.click(".qv-files a >> nth=0")
+        return Path(download.value.path())
