@@ -141,6 +141,7 @@ class BegunCheck:
         self.options: dict[str, Any] = {}
         self._source = ""
         self._read = (0, 0)
+        self._prepared: tuple[Any, PreparedCheck] | None = None
         if (path := folder / _GIVEN).is_file():
             try:
                 kept = document_in(path)
@@ -252,7 +253,12 @@ class BegunCheck:
         given: dict[str, Any] = {name: one for name, one in self.options.items() if name in known}
         if "codebook" in given:
             given["codebook"] = self.folder / given["codebook"]
-        return prepared_check(self.source, to=self.folder, **given)
+        files = (self.source, self.folder / _BOOK, self.folder / _STUDY)
+        state = (repr(given), *map(_stamp, files))
+        if self._prepared is None or self._prepared[0] != state:
+            made = prepared_check(self.source, to=self.folder, **given)
+            self._prepared = ((repr(given), *map(_stamp, files)), made)
+        return self._prepared[1]
 
     def command(self) -> str:
         """The command that prepares and asks the same."""
