@@ -255,3 +255,29 @@ def test_the_intervals_of_imported_prompts_hold_for_prompts_like_these(tmp_path:
     )
     study = Study.open(tmp_path / "study.yaml")
     assert {one.estimand for one in study.measure("sensitivity")} == {"population"}
+
+
+def test_the_warning_belongs_to_what_the_groups_make_alike(tmp_path: Path) -> None:
+    # Each author writes of one subject, which half of them label "yes" throughout; errors are anybody's.
+    rng = np.random.default_rng(5)
+    author = np.repeat(np.arange(GROUPS), SIZE)
+    gold = np.where(rng.random(author.size) < np.where(author % 2, 0.95, 0.05), "yes", "no")
+    wrong = rng.random(author.size) < 0.2
+    pl.DataFrame(
+        {
+            "post": np.arange(author.size),
+            "prompt": "p",
+            "label": np.where(wrong, np.where(gold == "yes", "no", "yes"), gold),
+            "truth": gold,
+            "author": [f"author {at}" for at in author],
+            "text": [" ".join(rng.choice(WORDS, 15)) for _ in author],
+        }
+    ).write_csv(tmp_path / "labels.csv")
+    study = _study(tmp_path, variant=[])
+    shares, accuracy = (study.estimates([name]) for name in ("label_shares", "accuracy"))
+
+    def are_doubted(found: Sequence[Estimate]) -> bool:
+        return any("labelled alike" in why for one in found for why in one.warnings)
+
+    assert are_doubted([one for one in shares if one.measure == "label_shares"])
+    assert not are_doubted([one for one in accuracy if one.measure == "accuracy"])

@@ -33,7 +33,7 @@ _REPEATED = 5
 """So many items at least must share a value with an earlier one."""
 
 _CHANCE = 0.05
-_WIDER = 1.05
+WIDER = 1.05
 """Groups that make an interval no wider than this factor are not worth a word."""
 
 
@@ -100,7 +100,7 @@ def _groupings(table: pl.DataFrame, settled: Mapping[str, str]) -> Iterator[tupl
 def _judged(one: Estimate) -> Estimate:
     if one.value is None:
         return one
-    real = one.details["p_holm"] < _CHANCE and one.details["effect"] >= _WIDER**2
+    real = one.details["p_holm"] < _CHANCE and one.details["effect"] >= WIDER**2
     return _with(one, clustered=bool(real))
 
 

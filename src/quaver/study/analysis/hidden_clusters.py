@@ -10,6 +10,7 @@ import polars as pl
 
 from quaver.core.column_names import column_of
 from quaver.core.records import AND_PROMPT, Estimate, IntervalWarning, Item, Variant
+from quaver.core.rows import presented
 from quaver.core.seeds import derive
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES, with_near_duplicates
 from quaver.design.prompts.rendering import PromptWriter
@@ -18,7 +19,7 @@ from quaver.design.spec import MeasureSpec
 from quaver.design.spec.task_spec import IMPORTED
 from quaver.errors import QuaverError
 from quaver.estimation.declaration import Measure
-from quaver.measures.validity.item_clusters import item_clusters
+from quaver.measures.validity.item_clusters import WIDER, item_clusters
 from quaver.study.sources.conclusion_measures import concluded_about
 from quaver.study.sources.study_plugins import Measurement
 from quaver.study.sources.study_source import StudySource
@@ -65,23 +66,38 @@ def hidden_clusters(
 
 
 def doubted(estimates: Sequence[Estimate], found: Sequence[Estimate], group: str | None) -> list[Estimate]:
-    """The estimates; those whose interval resamples the items of undeclared groups one by one say so."""
+    """The estimates; those whose interval resamples the items of undeclared groups one by one say so.
+
+    What groups do is a matter of the quantity: that authors write of one subject each makes the shares of
+    labels alike, and may leave accuracy as it is.
+    """
     real = [one for one in found if one.details.get("clustered")]
-    if not real:
-        return list(estimates)
-    most = max(real, key=lambda one: float(one.details["effect"]))
-    column, unit = most.cell["column"], group or "item"
+    return [_doubted(one, real, group or "item") for one in estimates] if real else list(estimates)
+
+
+def _doubted(one: Estimate, real: Sequence[Estimate], unit: str) -> Estimate:
+    """The estimate, with a warning where groups make its own quantity alike."""
+    if one.low is None or one.unit.removesuffix(AND_PROMPT) != unit:
+        return one
+    most = max(real, key=lambda cluster: _effect(cluster, one.measure))
+    column, effect = most.cell["column"], _effect(most, one.measure)
+    if effect < WIDER**2:
+        return one
     who = "items whose texts are nearly the same" if column == NEAR_DUPLICATES else f"items of one {column}"
     warning = IntervalWarning(
-        f"{who} are labelled alike (design effect {most.details['effect']:.1f}): the interval may be too "
-        f"narrow until the study declares group: {column}"
+        f"{who} are labelled alike (design effect {effect:.1f}): the interval may be too narrow until the "
+        f"study declares group: {column}"
     )
-    return [
-        replace(one, warnings=(*one.warnings, warning))
-        if one.low is not None and one.unit.removesuffix(AND_PROMPT) == unit
-        else one
-        for one in estimates
-    ]
+    return replace(one, warnings=(*one.warnings, warning))
+
+
+def _effect(cluster: Estimate, measure: str) -> float:
+    """The design effect of what a measure is about: being right, changing labels, or labels as such."""
+    known: Mapping[str, Mapping[str, float]] = cluster.details.get("quantities", {})
+    how = presented(measure)
+    about = {"accuracy": "accuracy", "stability": "disagreement", "sensitivity": "disagreement"}
+    name = about.get(how.section if how else "", next((one for one in known if one.startswith("share")), ""))
+    return float(known[name]["effect"] if name in known else cluster.details["effect"])
 
 
 def with_wider(
