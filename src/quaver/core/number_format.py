@@ -114,10 +114,20 @@ def moment(at: float) -> str:
 def count(number: int, noun: str) -> str:
     """A number and its noun.
 
-    >>> count(1, "item"), count(1200, "item")
-    ('1 item', '1,200 items')
+    >>> count(1, "item"), count(1200, "item"), count(54, "query")
+    ('1 item', '1,200 items', '54 queries')
     """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun if number == 1 else several(noun)}"
+
+
+def several(noun: str) -> str:
+    """The plural of a noun, such as the name of a column of groups.
+
+    >>> several("text"), several("query"), several("survey")
+    ('texts', 'queries', 'surveys')
+    """
+    is_changed = noun[-1:] == "y" and noun[-2:-1] not in "aeiou"
+    return f"{noun[:-1]}ies" if is_changed else f"{noun}s"
 
 
 def with_interval(one: Estimate, written: Callable[[float], str] = percent) -> str:

@@ -11,7 +11,16 @@ import jinja2
 from markupsafe import Markup
 
 from quaver.core.column_names import in_words
-from quaver.core.number_format import count, duration, enumeration, moment, percent, points, with_interval
+from quaver.core.number_format import (
+    count,
+    duration,
+    enumeration,
+    moment,
+    percent,
+    points,
+    several,
+    with_interval,
+)
 from quaver.core.records import AND_PROMPT, Estimate
 from quaver.report.page_words import (
     capital,
@@ -68,6 +77,7 @@ def _environment() -> jinja2.Environment:
         "quoted": quoted,
         "repr": repr,
         "resampled": _resampled,
+        "several": several,
         "shortened": shortened,
         "slug": slug,
         "value": value_and_interval,

@@ -110,6 +110,11 @@ class Table:
         return self.take(role, found[0], "recognised by its name") if found else None
 
 
+def plain(cells: Mapping[str, Any]) -> dict[str, Any]:
+    """The cells that hold a text or a number, as a table's do; lists and mappings of a log are left out."""
+    return {name: cell for name, cell in cells.items() if isinstance(cell, str | int | float)}
+
+
 def is_called(role: str, column: str) -> bool:
     """Whether columns that play a role are often called so."""
     return column.casefold() in _NAMES[role]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from quaver.core.label_values import SEPARATOR
+from quaver.study.imports.label_columns import plain
 
 OWN_COLUMNS: Final = frozenset(("annotation_id", "annotator", "created_at", "updated_at", "lead_time"))
 """What each row of JSON_MIN and CSV has, whatever was labelled; the item is its ``id``."""
@@ -18,7 +19,7 @@ def rows_of_tasks(tasks: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]
     Annotations that were skipped are left out; one that is marked as ground truth is the true label.
     """
     for task in tasks:
-        shared = _plain(task["data"]) | {"id": task["id"]}
+        shared = plain(task["data"]) | {"id": task["id"]}
         given = [one for one in task["annotations"] if not one.get("was_cancelled")]
         for one in given:
             if one.get("ground_truth"):
@@ -88,7 +89,3 @@ def _value(cell: Any) -> Any:
 def _who(coder: Any) -> str:
     """A coder's number, or address."""
     return str(coder.get("email") or coder.get("id")) if isinstance(coder, dict) else str(coder)
-
-
-def _plain(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: cell for name, cell in data.items() if isinstance(cell, str | int | float)}

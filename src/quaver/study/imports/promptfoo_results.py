@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from quaver.study.imports.label_columns import is_called
+from quaver.study.imports.label_columns import is_called, plain
 
 _SAY_GOLD: Final = ("equals", "iequals", "contains", "icontains", "starts-with")
 """The assertions whose value is the answer that a test expects."""
@@ -30,10 +30,7 @@ def rows_of_results(results: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, 
         variant = prompts.setdefault(label, label if is_name else f"prompt {len(prompts) + 1}")
         place = (tests[_variables(one)], variant, provider.get("label") or provider["id"])
         output = (one.get("response") or {}).get("output")
-        row: dict[str, Any] = {
-            name: cell for name, cell in one["vars"].items() if isinstance(cell, str | int | float)
-        }
-        row |= {name: score for name, score in one.get("namedScores", {}).items() if name not in row}
+        row = plain(one.get("namedScores", {})) | plain(one["vars"])
         row |= dict(zip(("item", "variant", "model"), place, strict=True))
         row |= {
             "prompt": label,

@@ -15,7 +15,7 @@ from quaver.core.label_values import Decision
 from quaver.design.items.text_lines import Row
 from quaver.errors import ItemError, QuaverError
 from quaver.study.imports.import_options import ImportOptions
-from quaver.study.imports.label_columns import MOST_LABELS
+from quaver.study.imports.label_columns import MOST_LABELS, plain
 from quaver.study.imports.label_studio import (
     OWN_COLUMNS,
     fields_of_records,
@@ -205,8 +205,7 @@ def _inspect(log: Record) -> Iterator[Record]:
     for sample in log["samples"]:
         target = sample["target"]
         scores = sample.get("scores") or {}
-        own = {name: cell for name, cell in (sample.get("metadata") or {}).items() if _is_plain(cell)}
-        yield own | {
+        yield plain(sample.get("metadata") or {}) | {
             "item": str(sample["id"]),
             "text": _last_message(sample["input"]),
             "variant": given or about["task"],
@@ -214,7 +213,7 @@ def _inspect(log: Record) -> Iterator[Record]:
             "repeat": sample["epoch"],
             "answer": sample["output"]["completion"],
             "gold": target if isinstance(target, str) else target[0] if len(target) == 1 else None,
-            "score": next((one["value"] for one in scores.values() if _is_plain(one["value"])), None),
+            "score": next(iter(plain({name: one["value"] for name, one in scores.items()}).values()), None),
         }
 
 
@@ -226,10 +225,6 @@ def _last_message(asked: str | list[Record]) -> str:
     return content if isinstance(content, str) else " ".join(part.get("text", "") for part in content)
 
 
-def _is_plain(cell: object) -> bool:
-    return isinstance(cell, str | int | float)
-
-
 def _harness(lines: Iterable[Record]) -> Iterator[Record]:
     for line in lines:
         yield from _harness_line(line)
@@ -237,11 +232,11 @@ def _harness(lines: Iterable[Record]) -> Iterator[Record]:
 
 def _harness_line(line: Record) -> Iterator[Record]:
     """A row a repeat; of a choice by likelihood, the likeliest choice is the answer."""
-    document = {name: cell for name, cell in line["doc"].items() if _is_plain(cell)}
+    document = plain(line["doc"])
     asked = list(line["arguments"].values()) if isinstance(line["arguments"], dict) else line["arguments"]
     first = asked[0]
     text = first["arg_0"] if isinstance(first, dict) else first[0]
-    scored = next((line[name] for name in line.get("metrics", ()) if _is_plain(line.get(name))), None)
+    scored = next(iter(plain({name: line.get(name) for name in line.get("metrics", ())}).values()), None)
     row = document | {"item": str(document.get("id", line["doc_id"])), "text": text, "score": scored}
     resps = line["resps"]
     if isinstance(resps[0][0], str):
