@@ -94,7 +94,7 @@ def write(folder: Path, kind: str, answers: int, evaluator: str) -> None:
     source = getattr(study, "source", None) or study._resolved
     with source.files.store() as store:
         ids = [item.id for item in source.experiment.items]
-        store.place(source.fingerprint, source.experiment.conditions, ids, ())
+        store.calls.place(source.fingerprint, source.experiment.conditions, ids, ())
     conditions = len(source.experiment.conditions)
     places = [(c, i, k) for c in range(conditions) for i in range(items) for k in range(REPEATS)]
     random.Random(2).shuffle(places)  # answers come in as they come

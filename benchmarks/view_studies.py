@@ -80,7 +80,9 @@ def answered(path: Path, *, huge: int = 0) -> int:
     experiment, store = source.experiment, path.parent / "responses.db"
     with closing(Store(store)) as made:
         made.register("fake", str(source.served["fake"]["identity"]), source.served["fake"])
-        made.place(source.fingerprint, experiment.conditions, [item.id for item in experiment.items], ())
+        made.calls.place(
+            source.fingerprint, experiment.conditions, [item.id for item in experiment.items], ()
+        )
         made.note("recipe", str(RECIPE))
     source.files.write("study.lock.json", source.lock())
     with closing(sqlite3.connect(store, isolation_level=None)) as db:

@@ -9,6 +9,7 @@ from pathlib import Path
 from tests.batches.cases import World, document, world
 from tests.batches.farm import DAY
 
+from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.merged_stores import copy_store
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.salvage import salvaged
@@ -58,7 +59,7 @@ def test_calls_that_are_out_are_not_asked_directly(tmp_path: Path) -> None:
     with world("openai", tmp_path / "s") as one:
         one.run()
         with closing(Store(one.folder / "responses.db")) as store:
-            assert len(store.keys_out()) == 12
+            assert len(StoredBatches(store).keys_out()) == 12
         assert one.study().run(requests=5).done == 0
 
 

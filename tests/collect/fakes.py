@@ -69,7 +69,8 @@ def opened(folder: Path, items: int = 3, repeats: int = 1, fingerprint: str = "f
     """A store whose study has ``items`` items and one condition."""
     store = Store(folder / "responses.db")
     calls = [call for item in range(items) for call in request(item, range(repeats)).calls]
-    store.place(fingerprint, [Condition("m", "v", "greedy", repeats)], [str(i) for i in range(items)], calls)
+    conditions = [Condition("m", "v", "greedy", repeats)]
+    store.calls.place(fingerprint, conditions, [str(i) for i in range(items)], calls)
     return store
 
 

@@ -31,7 +31,7 @@ def request_of(call: Call) -> Request:
 def opened(folder: Path, items: int) -> Store:
     store = Store(folder / "responses.db")
     conditions = [Condition("m", "v", "greedy", 2), Condition("m", "v", "greedy", 2, "sure", 0)]
-    store.place("f", conditions, [str(item) for item in range(items)], [])
+    store.calls.place("f", conditions, [str(item) for item in range(items)], [])
     return store
 
 
@@ -60,8 +60,8 @@ def test_errors_are_not_followed_and_counted_so(tmp_path: Path) -> None:
     store = opened(tmp_path, 3)
     run(store, fake(fails_on_one), (request(item, (0, 1)) for item in range(3)), following=followed)
     assert len(answers(store)) == 3 * 2 + 2 * 2
-    assert store.unfollowed() == 2
-    assert store.unfollowed(errors=False) == 0
+    assert store.calls.unfollowed() == 2
+    assert store.calls.unfollowed(errors=False) == 0
 
 
 @pytest.mark.long

@@ -192,7 +192,7 @@ def _stored(folder: Path) -> list[str]:
     store = Store(folder / "responses.db")
     try:
         store.take_in()
-        if not store.placed("f"):
+        if not store.calls.placed("f"):
             store.close()
             store = opened(folder, items=100)
         return [one.text for _, one in sorted(answers(store).items())]

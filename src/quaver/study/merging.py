@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING, cast
 
 from quaver.collect.store.disk_reserve import sole_writer
 from quaver.collect.store.read_only import journal
+from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import written_prompt
-from quaver.collect.store.salvage import Rebuilt, Salvage, is_whole, salvaged
+from quaver.collect.store.salvage import (
+    Salvage,
+    is_whole,
+    lacking_prompts,
+    leave_prompts_empty,
+    put_prompts,
+    salvaged,
+)
 from quaver.core.arguments import guarded
 from quaver.core.replaced_file import put_in_place, writing
 from quaver.errors import StoreError
@@ -122,13 +130,13 @@ def repair(study: Study) -> Repaired:
     with sole_writer(source.folder):
         if is_whole(path):
             with source.files.store() as store:
-                counts = store.counts()
+                counts = store.calls.counts()
             return Repaired(counts.answered + counts.unplaced)
         found, kept = _replaced(path)
-        with closing(Rebuilt(path)) as store:
+        with closing(Store(path)) as store:
             source.place(store)
-            written = store.put_prompts(_prompts(source, store))
-            left = store.leave_prompts_empty()
+            written = put_prompts(store, _prompts(source, store))
+            left = leave_prompts_empty(store)
     return Repaired(len(found.responses), found.lost, written, left, kept)
 
 
@@ -158,9 +166,9 @@ def _replaced(path: Path) -> tuple[Salvage, Path]:
     return found, kept
 
 
-def _prompts(study: StudyFile | Answers, store: Rebuilt) -> Iterator[tuple[bytes, str]]:
+def _prompts(study: StudyFile | Answers, store: Store) -> Iterator[tuple[bytes, str]]:
     """By key, the prompts of responses that have lost theirs, as the study's plan writes them."""
-    lacking = store.lacking_prompts()
+    lacking = lacking_prompts(store)
     if not lacking:
         return
     for model in study.served:

@@ -250,8 +250,8 @@ class Occasions:
                 model.place(experiment.conditions, ids)
             if isinstance(model, Probed):
                 model.probe(needs_of([experiment.decodings[name]], experiment.variants, 1))
-        if not store.placed("canary"):
-            store.place("canary", experiment.conditions, ids, ())
+        if not store.calls.placed("canary"):
+            store.calls.place("canary", experiment.conditions, ids, ())
 
     def ask(self, occasion: int, name: str, prompts: Mapping[str, Collection[int]], numbers: range) -> None:
         """Ask models prompts that have no answer on this occasion yet, each as often as ``numbers`` says."""

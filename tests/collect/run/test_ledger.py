@@ -40,7 +40,7 @@ def served(asked: Request, call: Call) -> Response:
 def test_what_was_spent_also_on_what_fits_no_call_any_more(tmp_path: Path) -> None:
     store = opened(tmp_path, items=5)
     run(store, fake(served), map(request, range(5)))
-    store.place("other", [], [], [request(0).calls[0]])
+    store.calls.place("other", [], [], [request(0).calls[0]])
     entries = ledger(store)
     assert sum(one.calls for one in entries) == 5
     assert sum(one.thinking_tokens for one in entries) == 8
@@ -112,5 +112,5 @@ def test_what_was_drawn_together_is_counted_once(tmp_path: Path) -> None:
     outcome = run(store, fake(together), [request(item, (0, 1, 2, 3)) for item in range(2)], tokens=1000)
     assert outcome.tokens == 2 * (4 * 5 + 10)
     assert spent(ledger(store), {}).tokens == outcome.tokens
-    assert store.usage()["m"]["completion_tokens"] == 20
-    assert store.usage()["m"]["counted"] == 8
+    assert store.calls.usage()["m"]["completion_tokens"] == 20
+    assert store.calls.usage()["m"]["counted"] == 8

@@ -103,7 +103,7 @@ def test_a_budget_of_time_is_kept(tmp_path: Path) -> None:
     store, model = opened(tmp_path), fake()
     outcome = run(store, model, endless(), total=10**9, seconds=0.05)
     assert outcome.ended == "seconds"
-    with Store(tmp_path / "responses.db")._db as db:
+    with Store(tmp_path / "responses.db").db as db:
         ((stored,),) = db.execute("SELECT count(*) FROM responses")
     assert stored == len(model.asked) == outcome.done
 
@@ -280,13 +280,13 @@ def test_a_finished_run_leaves_no_thread(tmp_path: Path) -> None:
 
 def test_sqlites_own_word_for_a_full_disk(tmp_path: Path) -> None:
     store, model = opened(tmp_path, items=2000), fake()
-    pages = store._db.execute("PRAGMA page_count").fetchone()[0]
-    store._db.execute(f"PRAGMA max_page_count = {pages + 60}")
+    pages = store.db.execute("PRAGMA page_count").fetchone()[0]
+    store.db.execute(f"PRAGMA max_page_count = {pages + 60}")
     with pytest.raises(StoreError) as caught:
         run(store, model, map(request, range(2000)), total=2000)
     assert "full" in (caught.value.found or "")
     kept = answers(store)
-    store._db.execute("PRAGMA max_page_count = 4294967294")
+    store.db.execute("PRAGMA max_page_count = 4294967294")
     done = {(0, item, 0) for item in range(2000)} - set(kept)
     run(store, fake(), (request(item) for _, item, _ in sorted(done)), total=2000)
     assert len(answers(store)) == 2000

@@ -11,6 +11,7 @@ import pytest
 from tests.collect.fakes import answers, key, opened, request
 
 from quaver.collect.store import merged_stores
+from quaver.collect.store.merged_stores import take_from
 from quaver.collect.store.placed_calls import Counts
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.spill import receipt
@@ -45,7 +46,7 @@ def merged(folder: Path, *parts: Path) -> Store:
     folder.mkdir(exist_ok=True)
     whole = opened(folder, items=9)
     for part in parts:
-        whole.take_from(part.parent.name, part)
+        take_from(whole, part.parent.name, part)
     return whole
 
 
@@ -76,20 +77,20 @@ def test_what_a_killed_copy_took_is_not_taken_again(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(merged_stores, "_ROWS", 2)
     part = store(tmp_path / "part", {n: f"a{n}" for n in range(7)})
     whole = merged(tmp_path / "whole")
-    rows = Store._take_rows
+    rows = merged_stores._take_rows
 
     def breaking(self: Store, start: int, until: int) -> None:
         if start == 4:
             raise KeyboardInterrupt
         rows(self, start, until)
 
-    monkeypatch.setattr(Store, "_take_rows", breaking)
+    monkeypatch.setattr(merged_stores, "_take_rows", breaking)
     with pytest.raises(KeyboardInterrupt):
-        whole.take_from("part", part)
-    monkeypatch.setattr(Store, "_take_rows", rows)
-    assert whole.counts().answered == 4
-    assert whole.take_from("part", part) == 3
-    assert whole.take_from("part", part) == 0
+        take_from(whole, "part", part)
+    monkeypatch.setattr(merged_stores, "_take_rows", rows)
+    assert whole.calls.counts().answered == 4
+    assert take_from(whole, "part", part) == 3
+    assert take_from(whole, "part", part) == 0
     assert len(answers(whole)) == 7
 
 
@@ -97,7 +98,7 @@ def test_a_store_collected_anew_is_taken_in_whole_in_the_order_of_the_calls(tmp_
     whole = merged(tmp_path / "whole", store(tmp_path / "part", {5: "a5", 1: "a1"}))
     shutil.rmtree(tmp_path / "part")
     anew = store(tmp_path / "part", {8: "b8", 2: "b2", 1: "b1", 0: "b0"})
-    assert whole.take_from("part", anew) == 3
+    assert take_from(whole, "part", anew) == 3
     assert whole.rows("SELECT text FROM responses ORDER BY id") == [
         ("a1",),
         ("a5",),
@@ -113,8 +114,8 @@ def test_answers_whose_calls_another_store_does_not_know_are_found_by_key(tmp_pa
     with closing(sqlite3.connect(part)) as db, db:
         db.execute("DELETE FROM calls WHERE item = 1")
     whole = merged(tmp_path / "whole", part)
-    assert whole.counts() == Counts(answered=1, errors=0, unplaced=1)
-    assert not whole.placed("f"), "so that whoever reads the study places its calls again"
+    assert whole.calls.counts() == Counts(answered=1, errors=0, unplaced=1)
+    assert not whole.calls.placed("f"), "so that whoever reads the study places its calls again"
 
 
 @pytest.mark.parametrize("content", [b"Dear diary. " * 5000, b"SQLite format 3\x00" * 400])
@@ -122,5 +123,5 @@ def test_a_store_that_is_none_is_named(tmp_path: Path, content: bytes) -> None:
     whole, other = merged(tmp_path / "whole"), tmp_path / "responses.db"
     other.write_bytes(content)
     with pytest.raises(StoreError):
-        whole.take_from("part", other)
-    assert whole.counts().answered == 0
+        take_from(whole, "part", other)
+    assert whole.calls.counts().answered == 0

@@ -93,8 +93,8 @@ def test_what_must_change_changes_in_a_copy(tmp_path: Path, monkeypatch: pytest.
         store.register("m", "another", {})
     assert caught.value.where == str(path)
     store.work_on_copy()
-    store.place("new", [], [], [])
-    assert store.placed("new")
+    store.calls.place("new", [], [], [])
+    assert store.calls.placed("new")
     copy = store._copy
     assert copy is not None
     store.close()
@@ -199,6 +199,6 @@ def test_what_sqlite_says_comes_with_what_to_do(tmp_path: Path, code: int, word:
     store = opened(tmp_path)
     error = sqlite3.OperationalError("as SQLite has it")
     error.sqlite_errorcode = code
-    with pytest.raises(StoreError) as caught, store._translated():
+    with pytest.raises(StoreError) as caught, store.translated():
         raise error
     assert word in str(caught.value.fix)

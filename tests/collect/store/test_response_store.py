@@ -84,7 +84,7 @@ def test_an_error_gives_way_to_an_answer_and_to_nothing_else(tmp_path: Path) -> 
     stored_by(store, 0, Response("no"))
     stored_by(store, 0, first)
     assert answers(store)[0, 0, 0] == Response("yes")
-    assert store.counts() == Counts(answered=1, errors=0, unplaced=0)
+    assert store.calls.counts() == Counts(answered=1, errors=0, unplaced=0)
 
 
 def test_what_is_answered_with_and_without_errors(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_what_is_answered_with_and_without_errors(tmp_path: Path) -> None:
     asked = [key(item) for item in range(1200)]
     assert set(store.answered(asked)) == {key(0), key(1)}
     assert set(store.answered(asked, errors=False)) == {key(0)}
-    assert store.counts() == Counts(answered=2, errors=1, unplaced=0)
+    assert store.calls.counts() == Counts(answered=2, errors=1, unplaced=0)
 
 
 def test_requests_are_written_all_or_none_and_what_no_row_takes_as_an_error(tmp_path: Path) -> None:
@@ -177,10 +177,10 @@ def test_an_edited_study_finds_what_fits_and_counts_what_does_not(tmp_path: Path
     for item in range(3):
         stored_by(store, item, Response(str(item)))
     moved = [request(2).calls[0]._replace(item=0), request(0).calls[0]._replace(item=1)]
-    store.place("new", [Condition("m", "w", "greedy", 1)], ["c", "a", "new"], moved)
-    assert store.placed("new")
-    assert not store.placed("f")
-    assert store.counts() == Counts(answered=2, errors=0, unplaced=1)
+    store.calls.place("new", [Condition("m", "w", "greedy", 1)], ["c", "a", "new"], moved)
+    assert store.calls.placed("new")
+    assert not store.calls.placed("f")
+    assert store.calls.counts() == Counts(answered=2, errors=0, unplaced=1)
     assert {place: response.text for place, response in answers(store).items()} == {
         (0, 0, 0): "2",
         (0, 1, 0): "0",
@@ -205,7 +205,7 @@ def test_usage_adds_up(tmp_path: Path) -> None:
     one = Response("x", prompt_tokens=10, cached_tokens=4, completion_tokens=1, latency=0.5)
     stored_by(store, 0, one)
     stored_by(store, 1, one)
-    assert store.usage() == {
+    assert store.calls.usage() == {
         "m": {
             "calls": 2,
             "counted": 2,
@@ -258,10 +258,10 @@ class Failing:
 
 @contextmanager
 def disk_full(store: Store, times: int) -> Iterator[None]:
-    db = store._db
-    store._db = Failing(db, times)  # type: ignore[assignment]
+    db = store.db
+    store.db = Failing(db, times)  # type: ignore[assignment]
     yield
-    store._db = db
+    store.db = db
 
 
 def test_a_full_disk_writes_into_what_was_set_aside(tmp_path: Path) -> None:
@@ -281,20 +281,20 @@ def test_a_full_disk_takes_a_large_group_in_parts(tmp_path: Path, monkeypatch: p
     store, sizes = opened(tmp_path, items=1200), list[int]()
     source = store.register("m", "fake", {})
     group = [receipt((request(item), [Response("x")]), source) for item in range(1200)]
-    insert = Store._insert
+    insert = Store.insert
 
     def counted(self: Store, receipts: Any, *, placed: bool) -> None:
         sizes.append(len(receipts))
         insert(self, receipts, placed=placed)
 
-    monkeypatch.setattr(Store, "_insert", counted)
+    monkeypatch.setattr(Store, "insert", counted)
     store.reserve()
     with disk_full(store, times=1):
         assert store.write(group) == {}
     assert sizes == [1200, 500, 500, 200]
-    assert len(answers(store)) == store.counts().answered == 1200
+    assert len(answers(store)) == store.calls.counts().answered == 1200
     store.write(group)  # as after a part that could not be written
-    assert store.counts() == (1200, 0, 0)
+    assert store.calls.counts() == (1200, 0, 0)
 
 
 def test_a_disk_that_stays_full_is_one_error_and_loses_nothing_stored(tmp_path: Path) -> None:

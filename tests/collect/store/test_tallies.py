@@ -68,7 +68,7 @@ def test_what_fits_no_call_stands_apart(tmp_path: Path) -> None:
         answer = Response("x", prompt_tokens=item, completion_tokens=1, served_model="a")
         store.write([receipt((request(item), [answer]), source)])
     assert [(one.placed, one.calls, one.prompt_tokens) for one in ledger(store)] == [(True, 5, 10.0)]
-    store.place("other", [], [], (request(item).calls[0] for item in range(2)))
+    store.calls.place("other", [], [], (request(item).calls[0] for item in range(2)))
     assert [(one.placed, one.calls, one.prompt_tokens) for one in ledger(store)] == [
         (True, 2, 1.0),
         (False, 3, 9.0),
@@ -79,8 +79,8 @@ def test_what_is_read_at_once_is_of_one_moment(tmp_path: Path) -> None:
     reader, writer = opened(tmp_path, items=3), Store(tmp_path / "responses.db")
     source = writer.register("m", "fake", {})
     with reader.at_once():
-        before = reader.counts()
+        before = reader.calls.counts()
         writer.write([receipt((request(1), [Response("yes")]), source)])
         assert not reader.rows("SELECT response FROM calls")
-        assert reader.counts() == before == (0, 0, 0)
-    assert reader.counts() == (1, 0, 0)
+        assert reader.calls.counts() == before == (0, 0, 0)
+    assert reader.calls.counts() == (1, 0, 0)

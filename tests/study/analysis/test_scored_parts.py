@@ -200,12 +200,12 @@ def test_a_changed_answer_is_an_error_and_the_old_annotations_stay(study: Study,
     with study.source.answers() as store:
         whole = annotate(store.read(), annotator_of(study.source, {"first_label": FirstLabel()})).collect()
         whole.write_parquet(tmp_path / "annotations.parquet")
-        store._db.execute("UPDATE responses SET text = text || '!' WHERE id = 90")
+        store.db.execute("UPDATE responses SET text = text || '!' WHERE id = 90")
         try:
             with pytest.raises(StoreError, match="has changed"):
                 scored_parts.score(store, design(study), tmp_path / "annotations.parquet", 2)
         finally:
-            store._db.execute("UPDATE responses SET text = rtrim(text, '!') WHERE id = 90")
+            store.db.execute("UPDATE responses SET text = rtrim(text, '!') WHERE id = 90")
     assert pl.read_parquet(tmp_path / "annotations.parquet").equals(whole)
     assert [one.name for one in tmp_path.iterdir()] == ["annotations.parquet"]
 

@@ -215,7 +215,7 @@ def test_what_a_source_stores_is_what_it_counts(studies: dict[str, Study], kind:
         assert now.total == study.annotations().height
         return
     with study.source.answers() as store:
-        assert store.counts().answered == now.answered
+        assert store.calls.counts().answered == now.answered
 
 
 def test_no_source_is_half_made() -> None:

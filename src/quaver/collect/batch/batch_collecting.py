@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from quaver._secrets import Keys, without_keys
 from quaver.collect.run.progress import Budget, Gate
-from quaver.collect.store.batch_rows import BatchRow
+from quaver.collect.store.batch_rows import BatchRow, StoredBatches
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.spill import Receipt, receipt
 from quaver.core.batch import BatchService, BatchState, Gone, Look, NotNow, Problem, Unanswered
@@ -73,7 +73,8 @@ class BatchCollector:
     def __init__(
         self, store: Store, service: BatchService, stored: Callable[[Sequence[Answered]], None]
     ) -> None:
-        self._store, self._service, self._stored = store, service, stored
+        self._store, self._batches = store, StoredBatches(store)
+        self._service, self._stored = service, stored
         self._keys = Keys()
 
     def collect(self, row: BatchRow) -> Taken:
@@ -83,13 +84,13 @@ class BatchCollector:
         changes: dict[str, Any] = {"done": look.done, "refused": look.refused}
         if not ended:
             changes["state"] = "partly done" if look.done + look.refused else "running"
-        self._store.set_batch(row.id, looked=time.time(), expires=look.expires, **changes)
+        self._batches.change(row.id, looked=time.time(), expires=look.expires, **changes)
         return self._settle(row, look) if ended else Taken()
 
     def _settle(self, row: BatchRow, look: Look) -> Taken:
         taken = Taken()
-        out, group = dict(self._store.batch_requests(row)), _Group()
-        every = self._store.batch_outcomes(row)
+        out, group = dict(self._batches.requests(row)), _Group()
+        every = self._batches.outcomes(row)
         seen: set[str] = set()
         foreign = executed = 0
         for name, came in self._service.results(str(row.remote), look):
@@ -108,10 +109,10 @@ class BatchCollector:
         self._write(row, group)
         if out and executed < look.done + look.refused and row.incomplete < _MOST_INCOMPLETE:
             note = f"{executed:,} of {look.done + look.refused:,} results are there"
-            self._store.set_batch(row.id, incomplete=row.incomplete + 1, note=note)
+            self._batches.change(row.id, incomplete=row.incomplete + 1, note=note)
             return taken
         self._rest(row, look, out, taken)
-        self._store.close_batch(row, _CLOSED_AS[look.state], self._note(look, foreign))
+        self._batches.close(row, _CLOSED_AS[look.state], self._note(look, foreign))
         taken.closed = True
         return taken
 
@@ -132,7 +133,7 @@ class BatchCollector:
 
     def _unanswered(self, name: str, request: Request, found: Unanswered, group: _Group) -> None:
         """Leave a request to the next batch, unless it has failed too often."""
-        tries = self._store.tries([request.calls[0].key]) if found.counts else {}
+        tries = self._batches.tries([request.calls[0].key]) if found.counts else {}
         if found.counts and 1 + sum(tries.values()) >= MOST_TRIES:
             why = f"no answer in {MOST_TRIES} batches: {printable(found.reason)}"
             failed = error_response(why)
@@ -169,20 +170,20 @@ class BatchCollector:
         lines = {one.line: one.message for one in problems if one.line is not None}
         if not lines:
             return {}
-        names = enumerate(self._store.batch_outcomes(row), 1)
+        names = enumerate(self._batches.outcomes(row), 1)
         return {name: f"the batch refused it: {lines[at]}" for at, name in names if at in lines}
 
     def _not_its_own(self, row: BatchRow) -> Taken:
         """A batch that was taken for this one is another: it has to be looked for again."""
         others = json.dumps([*row.not_its_own, row.remote])
-        self._store.set_batch(row.id, remote=None, others=others, state="written", done=0, refused=0)
+        self._batches.change(row.id, remote=None, others=others, state="written", done=0, refused=0)
         return Taken()
 
     def _write(self, row: BatchRow, group: _Group) -> None:
         if not group.outcomes:
             return
         receipts = [self._receipt(row, one) for one in group.answered]
-        self._store.settle_batch(row, receipts, group.outcomes)
+        self._batches.settle(row, receipts, group.outcomes)
         if group.answered:
             self._stored(group.answered)
         group.answered, group.outcomes = [], {}
@@ -213,35 +214,35 @@ class BatchSender:
     """
 
     def __init__(self, store: Store, service: BatchService) -> None:
-        self._store, self._service = store, service
+        self._batches, self._service = StoredBatches(store), service
 
     def send(self, row: BatchRow) -> BatchRow:
         """Take the steps that are left until a batch runs."""
         if self._service.uploads and row.upload is None:
             row = self._uploaded(row)
-        alone = not any(other.model == row.model and other.sent for other in self._store.batches())
-        self._store.set_batch(row.id, sent=time.time(), alone=int(alone))
+        alone = not any(other.model == row.model and other.sent for other in self._batches.rows())
+        self._batches.change(row.id, sent=time.time(), alone=int(alone))
         try:
             remote = self._service.start(row.name, row.upload or "", lambda: self._lines(row))
         except Gone as gone:  # the uploaded lines have expired
-            self._store.set_batch(row.id, sent=None, upload=None, uploading=None, state="written")
+            self._batches.change(row.id, sent=None, upload=None, uploading=None, state="written")
             raise NotNow(str(gone)) from None
         except NotNow as fault:
             if not fault.unsure:
-                self._store.set_batch(row.id, sent=None, refused=row.refused + int(fault.limited and alone))
+                self._batches.change(row.id, sent=None, refused=row.refused + int(fault.limited and alone))
             if fault.limited and alone and row.refused and row.requests > 1:
                 # Twice too much although nothing else is queued: its requests go into smaller ones.
-                self._store.set_batch(row.id, alone=2)
-                self._store.close_batch(row, "failed", fault.reason)
+                self._batches.change(row.id, alone=2)
+                self._batches.close(row, "failed", fault.reason)
             raise
         except Exception:
-            self._store.set_batch(row.id, sent=None)
+            self._batches.change(row.id, sent=None)
             raise
         return self._runs(row, remote)
 
     def find(self, row: BatchRow) -> BatchRow:
         """Look for a batch whose start was not answered; it may be sent again if it comes back unsent."""
-        known = {one.remote for one in self._store.batches(open_only=False) if one.remote} | set(
+        known = {one.remote for one in self._batches.rows(open_only=False) if one.remote} | set(
             row.not_its_own
         )
         sent = row.sent or 0.0
@@ -251,25 +252,23 @@ class BatchSender:
                 self._service.cancel(other)
             return self._runs(row, found[0])
         if time.time() >= sent + SETTLES:
-            self._store.set_batch(row.id, sent=None)
-        return self._store.batch(row.id)
+            self._batches.change(row.id, sent=None)
+        return self._batches.row(row.id)
 
     def _uploaded(self, row: BatchRow) -> BatchRow:
         upload = self._service.uploaded(row.name) if row.uploading is not None else None
         if upload is None:
-            self._store.set_batch(row.id, uploading=time.time())
+            self._batches.change(row.id, uploading=time.time())
             upload = self._service.upload(row.name, lambda: self._lines(row))
-        self._store.set_batch(row.id, upload=upload, state="uploaded")
-        return self._store.batch(row.id)
+        self._batches.change(row.id, upload=upload, state="uploaded")
+        return self._batches.row(row.id)
 
     def _runs(self, row: BatchRow, remote: str) -> BatchRow:
-        self._store.set_batch(row.id, remote=remote, state="running", note=None)
-        return self._store.batch(row.id)
+        self._batches.change(row.id, remote=remote, state="running", note=None)
+        return self._batches.row(row.id)
 
     def _lines(self, row: BatchRow) -> Iterator[bytes]:
-        return (
-            self._service.line(name, request) + b"\n" for name, request in self._store.batch_requests(row)
-        )
+        return (self._service.line(name, request) + b"\n" for name, request in self._batches.requests(row))
 
 
 _NOTHING = Response("")
@@ -311,7 +310,8 @@ class BatchWriter:
         budget: Budget,
         most: int | None = None,
     ) -> None:
-        self._store, self._model, self._source = store, model, source
+        self._store, self._batches = store, StoredBatches(store)
+        self._model, self._source = model, source
         self._service, self._budget = service, budget
         self._most = min(service.limits.requests, most or service.limits.requests)
         self._filling: dict[str, _Filling] = {}
@@ -344,7 +344,7 @@ class BatchWriter:
     def _close(self, filling: _Filling) -> BatchRow:
         del self._filling[filling.kind]
         now = time.time()
-        number = len(self._store.batches(open_only=False))
+        number = len(self._batches.rows(open_only=False))
         first = filling.requests[0][1].key
         unique = blake2b(first + f"{now!r} {number}".encode(), digest_size=12).hexdigest()
         facts = {
@@ -361,4 +361,4 @@ class BatchWriter:
             "written": now,
             **dict.fromkeys(("done", "refused", "incomplete", "alone", "cancelling"), 0),
         }
-        return self._store.batch(self._store.add_batch(facts, filling.requests))
+        return self._batches.row(self._batches.add(facts, filling.requests))

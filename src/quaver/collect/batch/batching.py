@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from quaver.collect.batch.batch_collecting import SETTLES, BatchCollector, BatchSender, BatchWriter, Taken
 from quaver.collect.run.progress import Budget
 from quaver.collect.run.writer import Journal
-from quaver.collect.store.batch_rows import BatchRow
+from quaver.collect.store.batch_rows import BatchRow, StoredBatches
 from quaver.collect.store.response_store import Store
 from quaver.core.batch import BatchService, Gone, NotNow
 from quaver.core.model import Answered
@@ -46,7 +46,8 @@ class Batching:
         stored: Callable[[Sequence[Answered]], None],
         journal: Journal,
     ) -> None:
-        self._store, self._services, self._identities = store, services, identities
+        self._store, self._batches = store, StoredBatches(store)
+        self._services, self._identities = services, identities
         self._stored, self._journal = stored, journal
         self.failures: dict[str, ModelError] = {}
         self.held: dict[str, str] = {}
@@ -54,7 +55,7 @@ class Batching:
     @property
     def open(self) -> list[BatchRow]:
         """The batches that are not over."""
-        return self._store.batches()
+        return self._batches.rows()
 
     @property
     def waiting(self) -> bool:
@@ -109,7 +110,7 @@ class Batching:
     def cancel(self) -> None:
         """Ask the providers to end every open batch, and forget those that never started."""
         for row in self.open:
-            self._store.set_batch(row.id, cancelling=1)
+            self._batches.change(row.id, cancelling=1)
             service = self._service(row)
             if service is None or (row.remote is None and row.sent is None):
                 self._close(row, "cancelled", "cancelled before it was sent")
@@ -148,22 +149,22 @@ class Batching:
             self._close(row, "cancelled", f"the provider does not know it any more: {gone}")
 
     def _note(self, row: BatchRow, taken: Taken) -> None:
-        now = self._store.batch(row.id)
+        now = self._batches.row(row.id)
         if now.state != row.state or taken.closed:
             self._journal.batch(now)
         if now.state == "expired" and taken.closed and not now.done and row.requests > 1:
-            self._store.set_batch(row.id, alone=2)
+            self._batches.change(row.id, alone=2)
         if taken.queue:
             if row.alone and row.requests > 1:
-                self._store.set_batch(row.id, alone=2)  # a smaller one may be taken
+                self._batches.change(row.id, alone=2)  # a smaller one may be taken
             else:
                 self.held[row.model] = now.note or "the provider's queue is full"
         if taken.fatal is not None:
             self.failures[row.model] = taken.fatal
 
     def _close(self, row: BatchRow, state: str, note: str) -> None:
-        self._store.close_batch(row, state, note)  # type: ignore[arg-type]
-        self._journal.batch(self._store.batch(row.id))
+        self._batches.close(row, state, note)  # type: ignore[arg-type]
+        self._journal.batch(self._batches.row(row.id))
 
     def _guarded(
         self, row: BatchRow, service: BatchService, step: Callable[[BatchRow, BatchService], None]
@@ -172,10 +173,10 @@ class Batching:
             step(row, service)
         except NotNow as fault:
             self.held[row.model] = fault.reason
-            self._store.set_batch(row.id, note=fault.reason)
+            self._batches.change(row.id, note=fault.reason)
         except ModelError as error:
             self.failures[row.model] = error
-            self._store.set_batch(row.id, note=str(error.problem))
+            self._batches.change(row.id, note=str(error.problem))
 
     def _service(self, row: BatchRow) -> BatchService | None:
         """Who has a batch; None if the study's model of this name is another one now."""

@@ -137,7 +137,7 @@ def _check_numbers(store: Store, row: Sequence[Any]) -> None:
 
 def _unplaced(store: Store) -> list[tuple[Any, ...]]:
     """The totals of responses that belong to no call of the study."""
-    if not store.counts().unplaced:
+    if not store.calls.counts().unplaced:
         return []
     key = ", ".join(f"r.{name}" for name in KEY)
     sums = ", ".join(f"total({sql})" for sql in SUMS.values())

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import BATCH_COLUMNS
-from quaver.collect.store.responses import Responses
 from quaver.collect.store.spill import Receipt
 from quaver.core.batch import BatchState
 from quaver.core.records import Call, Message, Prompt, Request
@@ -84,10 +84,17 @@ class BatchRow:
         return list(json.loads(self.others or "[]"))
 
 
-class BatchRows(Responses):
-    """The batches in a database."""
+class StoredBatches:
+    """The batches in a store.
 
-    def add_batch(self, facts: Mapping[str, Any], requests: Sequence[tuple[str, Receipt]]) -> int:
+    Args:
+        store: Where they are.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def add(self, facts: Mapping[str, Any], requests: Sequence[tuple[str, Receipt]]) -> int:
         """Write a batch with its requests, all or none; returns its number."""
         number = 0
 
@@ -95,95 +102,95 @@ class BatchRows(Responses):
             nonlocal number
             names = ", ".join(facts)
             sql = f"INSERT INTO batches ({names}) VALUES ({', '.join('?' * len(facts))})"
-            number = int(self._db.execute(sql, list(facts.values())).lastrowid or 0)
-            self._insert_many(
+            number = int(self._store.db.execute(sql, list(facts.values())).lastrowid or 0)
+            self._store.insert_many(
                 "INSERT INTO batch_requests (batch, id, position, messages, seed, terms) VALUES {rows}",
                 (
                     (number, name, at, one.messages, one.seed, one.terms)
                     for at, (name, one) in enumerate(requests)
                 ),
             )
-            self._insert_many(
+            self._store.insert_many(
                 "INSERT INTO batch_calls VALUES {rows}",
                 ((number, name, *call) for name, one in requests for call in one.calls),
             )
 
-        self._write_whatever_happens(write)
+        self._store.write_whatever_happens(write)
         return number
 
-    def set_batch(self, number: int, **changes: Any) -> None:
+    def change(self, number: int, **changes: Any) -> None:
         """Change columns of a batch."""
         sql = f"UPDATE batches SET {', '.join(f'{name} = ?' for name in changes)} WHERE id = ?"
-        self._write_whatever_happens(lambda: self._db.execute(sql, [*changes.values(), number]))
+        self._store.write_whatever_happens(lambda: self._store.db.execute(sql, [*changes.values(), number]))
 
-    def batches(self, *, open_only: bool = True) -> list[BatchRow]:
+    def rows(self, *, open_only: bool = True) -> list[BatchRow]:
         """The batches, oldest first."""
         where = " WHERE closed IS NULL" if open_only else ""
-        return [BatchRow(*row) for row in self.rows(f"{_BATCHES}{where} ORDER BY id")]
+        return [BatchRow(*row) for row in self._store.rows(f"{_BATCHES}{where} ORDER BY id")]
 
-    def batch(self, number: int) -> BatchRow:
+    def row(self, number: int) -> BatchRow:
         """One batch."""
-        return BatchRow(*self.rows(f"{_BATCHES} WHERE id = ?", (number,))[0])
+        return BatchRow(*self._store.rows(f"{_BATCHES} WHERE id = ?", (number,))[0])
 
     def keys_out(self) -> set[bytes]:
         """The keys of the calls that are out in batches."""
         sql = """SELECT c.key FROM batches b JOIN batch_requests r ON r.batch = b.id AND r.outcome IS NULL
             JOIN batch_calls c ON c.batch = r.batch AND c.id = r.id WHERE b.closed IS NULL"""
-        return {key for (key,) in self.rows(sql)}
+        return {key for (key,) in self._store.rows(sql)}
 
     def calls_out(self) -> dict[str, int]:
         """How many calls are out in batches, by model."""
         sql = """SELECT b.model, count(*) FROM batches b
             JOIN batch_requests r ON r.batch = b.id AND r.outcome IS NULL
             JOIN batch_calls c ON c.batch = r.batch AND c.id = r.id WHERE b.closed IS NULL GROUP BY b.model"""
-        return dict(self.rows(sql))
+        return dict(self._store.rows(sql))
 
-    def batch_requests(self, row: BatchRow) -> Iterator[tuple[str, Request]]:
+    def requests(self, row: BatchRow) -> Iterator[tuple[str, Request]]:
         """The requests of a batch that are out, by their ids, in the order in which they were written."""
         calls: dict[str, list[Call]] = {}
         sql = (
             "SELECT id, key, condition, item, repeat, parent FROM batch_calls WHERE batch = ? ORDER BY rowid"
         )
-        for name, *call in self.rows(sql, (row.id,)):
+        for name, *call in self._store.rows(sql, (row.id,)):
             calls.setdefault(name, []).append(Call(*call))
         sql = """SELECT id, messages, seed, terms FROM batch_requests
             WHERE batch = ? AND outcome IS NULL ORDER BY position"""
-        for name, messages, seed, terms in self.rows(sql, (row.id,)):
+        for name, messages, seed, terms in self._store.rows(sql, (row.id,)):
             prompt = Prompt(tuple(Message(*one) for one in json.loads(messages)), "", "")
             decoding, choices, schema = decoding_of(terms)
             yield name, Request(row.model, prompt, decoding, choices, seed, tuple(calls[name]), schema)
 
-    def batch_outcomes(self, row: BatchRow) -> dict[str, str | None]:
+    def outcomes(self, row: BatchRow) -> dict[str, str | None]:
         """The outcomes of all requests of a batch by id, in the order in which they were written."""
         sql = "SELECT id, outcome FROM batch_requests WHERE batch = ? ORDER BY position"
-        return dict(self.rows(sql, (row.id,)))
+        return dict(self._store.rows(sql, (row.id,)))
 
     def tries(self, keys: Sequence[bytes]) -> dict[bytes, int]:
         """How often each of some calls came back from a batch unanswered, where it did."""
         sql = f"""SELECT c.key, count(*) FROM batch_calls c JOIN batch_requests r ON r.batch = c.batch
             AND r.id = c.id AND r.outcome = 'tried'
             WHERE c.key IN ({",".join("?" * len(keys))}) GROUP BY 1"""
-        return dict(self.rows(sql, keys))
+        return dict(self._store.rows(sql, keys))
 
-    def settle_batch(self, row: BatchRow, answered: Sequence[Receipt], outcomes: Mapping[str, str]) -> None:
+    def settle(self, row: BatchRow, answered: Sequence[Receipt], outcomes: Mapping[str, str]) -> None:
         """Write answers of a batch together with the outcomes of its requests, all or none."""
-        placed = row.study is not None and self.noted("study") == row.study
+        placed = row.study is not None and self._store.noted("study") == row.study
 
         def write(some: Sequence[Receipt]) -> None:
-            self._insert(some, placed=placed)
+            self._store.insert(some, placed=placed)
             sql = "UPDATE batch_requests SET outcome = ? WHERE batch = ? AND id = ?"
-            self._db.executemany(sql, [(outcome, row.id, name) for name, outcome in outcomes.items()])
+            self._store.db.executemany(sql, [(outcome, row.id, name) for name, outcome in outcomes.items()])
 
-        self._write_fitting(answered, write)
+        self._store.write_fitting(answered, write)
 
-    def close_batch(self, row: BatchRow, state: BatchState, note: str | None) -> None:
+    def close(self, row: BatchRow, state: BatchState, note: str | None) -> None:
         """Close a batch: requests that are still out were not answered, and may be asked again."""
 
         def write() -> None:
             sql = "UPDATE batch_requests SET outcome = 'waited' WHERE batch = ? AND outcome IS NULL"
-            self._db.execute(sql, (row.id,))
-            self._db.execute("UPDATE batch_requests SET messages = '' WHERE batch = ?", (row.id,))
+            self._store.db.execute(sql, (row.id,))
+            self._store.db.execute("UPDATE batch_requests SET messages = '' WHERE batch = ?", (row.id,))
             sql = "UPDATE batches SET state = ?, note = ?, closed = ? WHERE id = ?"
-            self._db.execute(sql, (state, note, time.time(), row.id))
+            self._store.db.execute(sql, (state, note, time.time(), row.id))
 
-        self._write_whatever_happens(write)
+        self._store.write_whatever_happens(write)

@@ -100,7 +100,7 @@ class Database:
         self._reading = threading.Lock()
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         self.read_only = only_read or (path.is_file() and not may_write(path))
-        with self._translated():
+        with self.translated():
             self._uri = path.absolute().as_uri()
             if self.read_only:
                 live = live_uri(path) if only_read else None
@@ -113,10 +113,10 @@ class Database:
         return self._path
 
     def _open(self) -> None:
-        self._db = self._connect()
-        self._db.execute("PRAGMA busy_timeout = 10000")
+        self.db = self._connect()
+        self.db.execute("PRAGMA busy_timeout = 10000")
         self._make_tables()
-        self._db.execute("PRAGMA synchronous = FULL")
+        self.db.execute("PRAGMA synchronous = FULL")
         self._look_up = self._connect(check_same_thread=False)
 
     def _connect(self, *, check_same_thread: bool = True) -> sqlite3.Connection:
@@ -135,27 +135,27 @@ class Database:
 
     def work_on_copy(self) -> None:
         """Switch to a copy of a read-only file; closing removes the copy."""
-        with self._translated():
+        with self.translated():
             if self._copy is None:
                 self._look_up.close()
-                self._db.close()
+                self.db.close()
                 self._uri = self._copied()
                 self._open()
 
     def _make_tables(self) -> None:
         """Create the tables in a new file."""
-        if not is_without_tables(self._db, self._path):
+        if not is_without_tables(self.db, self._path):
             return
-        self._db.execute("PRAGMA journal_mode = WAL")
-        with self._transaction():
+        self.db.execute("PRAGMA journal_mode = WAL")
+        with self.transaction():
             for statement in SCHEMA.split(";\n"):
-                self._db.execute(statement)
-            self._db.execute(f"PRAGMA user_version = {VERSION}")
+                self.db.execute(statement)
+            self.db.execute(f"PRAGMA user_version = {VERSION}")
 
     def close(self) -> None:
         """Close the file."""
         self._look_up.close()
-        self._db.close()
+        self.db.close()
         self._reserve.close()
         if self._copy is not None:
             self._copy.cleanup()
@@ -174,7 +174,7 @@ class Database:
 
     def reserve(self) -> None:
         """Set space aside for when the disk is full."""
-        with self._translated():
+        with self.translated():
             self._reserve.begin()
 
     def reserve_at_least(self, wanted: int) -> None:
@@ -184,37 +184,48 @@ class Database:
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The result of a query that changes nothing."""
-        with self._translated():
-            return self._db.execute(sql, parameters).fetchall()
+        with self.translated():
+            return self.db.execute(sql, parameters).fetchall()
 
     def value(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
         """The first value of a query's first row; None where it has no row."""
-        with self._translated():
-            row = self._db.execute(sql, parameters).fetchone()
+        with self.translated():
+            row = self.db.execute(sql, parameters).fetchone()
         return row and row[0]
+
+    def note(self, name: str, value: str) -> None:
+        """Store a short text under a name, unless the store is read-only."""
+        if self.read_only and not self.on_copy:
+            return
+        with self.translated():
+            self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+    def noted(self, name: str) -> str | None:
+        """The text that was stored under a name."""
+        return self.value("SELECT value FROM meta WHERE name = ?", (name,))  # type: ignore[no-any-return]
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
         """Read a consistent snapshot within the block, even while another process writes."""
-        with self._translated():
-            self._db.execute("BEGIN")
+        with self.translated():
+            self.db.execute("BEGIN")
             try:
                 yield
             finally:
-                self._db.execute("COMMIT")
+                self.db.execute("COMMIT")
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """A separate connection, usable from any thread, for results that are read row by row."""
-        with self._translated(), closing(self._connect(check_same_thread=False)) as reader:
+        with self.translated(), closing(self._connect(check_same_thread=False)) as reader:
             yield reader
 
-    def _write_whatever_happens(
+    def write_whatever_happens(
         self, write: Callable[[], object], parts: Sequence[Callable[[], object]] = ()
     ) -> None:
         """Write in one transaction; on a full disk, use the space that was set aside."""
         try:
-            with self._transaction():
+            with self.transaction():
                 write()
         except UNFIT:
             raise
@@ -223,10 +234,10 @@ class Database:
                 raise self._error(error) from error
             self._reserve.give_up()  # unless the spill has just done so
             for part in parts or [write]:
-                with self._translated(), self._transaction():
+                with self.translated(), self.transaction():
                     part()
 
-    def _insert_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+    def insert_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Insert rows in place of ``{rows}``, many per statement.
 
         Python's lock is released once per statement; one statement per row would make writing and asking
@@ -236,7 +247,7 @@ class Database:
         while part := list(islice(unread, _ROWS[0])):
             self._insert_flat(sql, list(chain.from_iterable(part)), len(part[0]))
 
-    def _insert_columns(self, sql: str, columns: Sequence[Sequence[Any]]) -> None:
+    def insert_columns(self, sql: str, columns: Sequence[Sequence[Any]]) -> None:
         """The same for rows whose values are given column by column."""
         width = len(columns)
         flat: list[Any] = [None] * (width * len(columns[0]))
@@ -247,26 +258,28 @@ class Database:
     def _insert_flat(self, sql: str, values: list[Any], width: int) -> None:
         """The same for rows whose values follow each other."""
         begin, marks = 0, f"({','.join('?' * width)})"
-        most = self._db.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER)
+        most = self.db.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER)
         for rows in _ROWS:
             step = rows * width
             while step <= min(most, len(values) - begin):
-                self._db.execute(sql.format(rows=",".join([marks] * rows)), values[begin : begin + step])
+                self.db.execute(sql.format(rows=",".join([marks] * rows)), values[begin : begin + step])
                 begin += step
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
+    def transaction(self) -> Iterator[None]:
+        """Write what the block writes, all or none."""
+        self.db.execute("BEGIN IMMEDIATE")
         try:
             yield
-            self._db.execute("COMMIT")
+            self.db.execute("COMMIT")
         except BaseException:
-            if self._db.in_transaction:  # SQLite has rolled back by itself where the disk is full
-                self._db.execute("ROLLBACK")
+            if self.db.in_transaction:  # SQLite has rolled back by itself where the disk is full
+                self.db.execute("ROLLBACK")
             raise
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def translated(self) -> Iterator[None]:
+        """Turn what SQLite raises within the block into a `StoreError`."""
         try:
             yield
         except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # of names or texts that are damaged

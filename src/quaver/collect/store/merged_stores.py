@@ -12,11 +12,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from quaver.collect.store.batch_rows import BatchRows
 from quaver.collect.store.checksum import add_checksums
 from quaver.collect.store.database import is_without_tables
 from quaver.collect.store.disk_reserve import REPAIR
 from quaver.collect.store.read_only import copied, live_uri, open_to_read, read_only_uri
+from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import CHECKED, INSERT, STORED, SUMMED, facts_of
 from quaver.core.meter import Traffic
 from quaver.errors import StoreError
@@ -72,89 +72,90 @@ INSERT OR REPLACE INTO main.calls (response, condition, item, repeat, parent)
 """
 
 
-class MergedStores(BatchRows):
-    """A database that takes in others of the same study."""
+def take_from(store: Store, name: str, path: Path) -> int:
+    """Copy what another store of the same study has and this one lacks.
 
-    def take_from(self, name: str, path: Path) -> int:
-        """Copy what another store of the same study has and this one lacks.
+    Both must have the calls of the same design in place.
 
-        Both must have the calls of the same design in place.
+    Returns:
+        How many responses were copied.
+    """
+    with store.translated(), _attached(store, path):
+        if is_without_tables(store.db, path, "part"):
+            return 0
+        _map_sources(store)
+        store.db.execute(_NEW)
+        new = int(store.db.execute("SELECT count(*) FROM temp.part_new").fetchone()[0])
+        for start in range(0, new, _ROWS):
+            _take_rows(store, start, start + _ROWS)
+        store.db.execute(_UNPLACED)
+        _take_traffic(store, name)
+    return new
 
-        Returns:
-            How many responses were copied.
-        """
-        with self._translated(), self._attached(path):
-            if is_without_tables(self._db, path, "part"):
-                return 0
-            self._map_sources()
-            self._db.execute(_NEW)
-            new = int(self._db.execute("SELECT count(*) FROM temp.part_new").fetchone()[0])
-            for start in range(0, new, _ROWS):
-                self._take_rows(start, start + _ROWS)
-            self._db.execute(_UNPLACED)
-            self._take_traffic(name)
-        return new
 
-    @contextmanager
-    def _attached(self, path: Path) -> Iterator[None]:
-        """Attach another database, only to be read, as ``part``."""
-        copy = None
-        uri = live_uri(path) or read_only_uri(path)
-        if uri is None:
-            copy = copied(path)
-            uri = (Path(copy.name) / path.name).as_uri()
-        self._db.execute("ATTACH ? AS part", (uri,))
-        try:
-            self._db.execute("CREATE TEMP TABLE part_new (place INTEGER PRIMARY KEY, id INTEGER)")
-            self._db.execute("CREATE TEMP TABLE part_prompts (theirs INTEGER UNIQUE, own INTEGER)")
-            self._db.execute("CREATE TEMP TABLE part_sources (theirs INTEGER PRIMARY KEY, own INTEGER)")
-            yield
-        except sqlite3.DatabaseError as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED:
-                raise
-            raise StoreError(
-                "the answers of a part of this study cannot be read",
-                where=str(path),
-                found=str(error),
-                fix=f"{REPAIR}; or run the part anew",
-            ) from error
-        finally:
-            for table in ("part_new", "part_prompts", "part_sources"):
-                self._db.execute(f"DROP TABLE IF EXISTS temp.{table}")
-            self._db.execute("DETACH part")
-            if copy is not None:
-                copy.cleanup()
+@contextmanager
+def _attached(store: Store, path: Path) -> Iterator[None]:
+    """Attach another database, only to be read, as ``part``."""
+    copy = None
+    uri = live_uri(path) or read_only_uri(path)
+    if uri is None:
+        copy = copied(path)
+        uri = (Path(copy.name) / path.name).as_uri()
+    store.db.execute("ATTACH ? AS part", (uri,))
+    try:
+        store.db.execute("CREATE TEMP TABLE part_new (place INTEGER PRIMARY KEY, id INTEGER)")
+        store.db.execute("CREATE TEMP TABLE part_prompts (theirs INTEGER UNIQUE, own INTEGER)")
+        store.db.execute("CREATE TEMP TABLE part_sources (theirs INTEGER PRIMARY KEY, own INTEGER)")
+        yield
+    except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED:
+            raise
+        raise StoreError(
+            "the answers of a part of this study cannot be read",
+            where=str(path),
+            found=str(error),
+            fix=f"{REPAIR}; or run the part anew",
+        ) from error
+    finally:
+        for table in ("part_new", "part_prompts", "part_sources"):
+            store.db.execute(f"DROP TABLE IF EXISTS temp.{table}")
+        store.db.execute("DETACH part")
+        if copy is not None:
+            copy.cleanup()
 
-    def _map_sources(self) -> None:
-        sql = "SELECT id, model, identity, provenance, reused FROM part.sources ORDER BY id"
-        for number, model, identity, provenance, reused in self._db.execute(sql).fetchall():
-            own = self.register(model, identity, facts_of(provenance), reused)
-            self._db.execute("INSERT INTO temp.part_sources VALUES (?, ?)", (number, own))
 
-    def _take_rows(self, *some: int) -> None:
-        """Copy some of the new responses with all that belongs to them, all or none."""
-        with self._transaction():
-            self._db.execute("DELETE FROM temp.part_prompts")
-            self._db.execute(_PROMPTS, some)
-            self._db.execute(_NUMBERED)
-            self._db.execute(_COPIED)
-            self._db.execute("INSERT OR IGNORE INTO main.terms (asked) SELECT asked FROM part.terms")
-            with self._counting():
-                self._db.execute(_RESPONSES, some)
-            self._db.execute(_CALLS, some)
+def _map_sources(store: Store) -> None:
+    sql = "SELECT id, model, identity, provenance, reused FROM part.sources ORDER BY id"
+    for number, model, identity, provenance, reused in store.db.execute(sql).fetchall():
+        own = store.register(model, identity, facts_of(provenance), reused)
+        store.db.execute("INSERT INTO temp.part_sources VALUES (?, ?)", (number, own))
 
-    def _take_traffic(self, name: str) -> None:
-        """Keep the traffic of another store that became no answer; never less than was seen of it before."""
-        names = Traffic._fields
-        sums = ", ".join(f"total(t.{one})" for one in names)
-        most = ", ".join(f"{one} = max({one}, excluded.{one})" for one in names)
-        with self._transaction():
-            self._db.execute(
-                f"""INSERT INTO main.traffic (source, part, {", ".join(names)})
-                SELECT s.own, ?, {sums} FROM part.traffic t JOIN temp.part_sources s ON s.theirs = t.source
-                WHERE true GROUP BY s.own ON CONFLICT (source, part) DO UPDATE SET {most}""",
-                (name,),
-            )
+
+def _take_rows(store: Store, *some: int) -> None:
+    """Copy some of the new responses with all that belongs to them, all or none."""
+    with store.transaction():
+        store.db.execute("DELETE FROM temp.part_prompts")
+        store.db.execute(_PROMPTS, some)
+        store.db.execute(_NUMBERED)
+        store.db.execute(_COPIED)
+        store.db.execute("INSERT OR IGNORE INTO main.terms (asked) SELECT asked FROM part.terms")
+        with store.counting():
+            store.db.execute(_RESPONSES, some)
+        store.db.execute(_CALLS, some)
+
+
+def _take_traffic(store: Store, name: str) -> None:
+    """Keep the traffic of another store that became no answer; never less than was seen of it before."""
+    names = Traffic._fields
+    sums = ", ".join(f"total(t.{one})" for one in names)
+    most = ", ".join(f"{one} = max({one}, excluded.{one})" for one in names)
+    with store.transaction():
+        store.db.execute(
+            f"""INSERT INTO main.traffic (source, part, {", ".join(names)})
+            SELECT s.own, ?, {sums} FROM part.traffic t JOIN temp.part_sources s ON s.theirs = t.source
+            WHERE true GROUP BY s.own ON CONFLICT (source, part) DO UPDATE SET {most}""",
+            (name,),
+        )
 
 
 _LEFT_OUT = "[left out]"

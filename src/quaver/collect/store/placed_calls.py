@@ -30,12 +30,19 @@ class Counts(NamedTuple):
     unplaced: int
 
 
-class PlacedCalls(Database):
-    """A database that knows the study's calls and their responses."""
+class Calls:
+    """The calls of a study in a database.
+
+    Args:
+        database: Where they are.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def placed(self, fingerprint: str) -> bool:
         """Whether the placed calls are those of the study with this fingerprint."""
-        return self.noted("study") == fingerprint
+        return self._database.noted("study") == fingerprint
 
     def place(
         self,
@@ -45,19 +52,19 @@ class PlacedCalls(Database):
         calls: Iterable[Call],
     ) -> None:
         """Find the responses that belong to the current study."""
-        with self._translated(), self._transaction():
+        with self._database.translated(), self._database.transaction():
             for table in ("calls", "conditions", "items"):
-                self._db.execute(f"DELETE FROM {table}")
-            self._db.executemany(
+                self._database.db.execute(f"DELETE FROM {table}")
+            self._database.db.executemany(
                 "INSERT INTO conditions VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (
                     (index, c.model, c.variant, c.decoding, c.repeats, c.follow_up, c.parent)
                     for index, c in enumerate(conditions)
                 ),
             )
-            self._db.executemany("INSERT INTO items VALUES (?, ?)", enumerate(items))
-            self._insert_many(PLACE, calls)
-            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('study', ?)", (fingerprint,))
+            self._database.db.executemany("INSERT INTO items VALUES (?, ?)", enumerate(items))
+            self._database.insert_many(PLACE, calls)
+            self._database.db.execute("INSERT OR REPLACE INTO meta VALUES ('study', ?)", (fingerprint,))
 
     def unfollowed(self, *, errors: bool = True) -> int:
         """How many follow-ups cannot be asked because there is no answer to quote."""
@@ -72,7 +79,7 @@ class PlacedCalls(Database):
             SELECT f.model, sum(f.n) FROM ({ended}) r JOIN calls a ON a.response = r.id JOIN (
                 SELECT parent, model, count(*) AS n FROM conditions WHERE parent IS NOT NULL GROUP BY parent
             ) f ON f.parent = a.condition GROUP BY f.model"""
-        return Counter(dict(self.rows(sql) if has_quoting_follow_ups(self._db) else ()))
+        return Counter(dict(self._database.rows(sql) if has_quoting_follow_ups(self._database.db) else ()))
 
     def unfinished(self, *, errors: bool = True) -> set[str]:
         """The models with calls that can be asked and have no response yet."""
@@ -80,18 +87,20 @@ class PlacedCalls(Database):
         placed = f"calls a JOIN conditions c ON c.position = a.condition {but}"
         answered = f"SELECT c.model, count(*) FROM {placed}"
         wanted = "SELECT model, sum(repeats) * (SELECT count(*) FROM items) FROM conditions"
-        left = Counter(dict(self.rows(f"{wanted} GROUP BY model")))
-        left.subtract(dict(self.rows(f"{answered} GROUP BY c.model")))
+        left = Counter(dict(self._database.rows(f"{wanted} GROUP BY model")))
+        left.subtract(dict(self._database.rows(f"{answered} GROUP BY c.model")))
         left.subtract(self._unfollowed(errors))
         return {model for model, calls in left.items() if calls > 0}
 
     def counts(self) -> Counts:
         """How much of the study has been answered."""
-        answered = self.value("SELECT count(*) FROM calls")
-        errors = self.value(
+        answered = self._database.value("SELECT count(*) FROM calls")
+        errors = self._database.value(
             "SELECT count(*) FROM responses r JOIN calls a ON a.response = r.id WHERE r.finish = 'error'"
         )
-        return Counts(answered, errors, int(self.value("SELECT total(calls) FROM tallies")) - answered)
+        return Counts(
+            answered, errors, int(self._database.value("SELECT total(calls) FROM tallies")) - answered
+        )
 
     def usage(self) -> dict[str, dict[str, float]]:
         """Calls, tokens and seconds of the study's stored responses, by model.
@@ -107,18 +116,7 @@ class PlacedCalls(Database):
             GROUP BY c.model"""
         names = "calls counted prompt_tokens new_prompt_tokens cached_tokens completion_tokens prompt_squares"
         names += " completion_squares seconds"
-        return {model: dict(zip(names.split(), row, strict=True)) for model, *row in self.rows(sql)}
-
-    def note(self, name: str, value: str) -> None:
-        """Store a short text under a name, unless the store is read-only."""
-        if self.read_only and not self.on_copy:
-            return
-        with self._translated():
-            self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
-
-    def noted(self, name: str) -> str | None:
-        """The text that was stored under a name."""
-        return self.value("SELECT value FROM meta WHERE name = ?", (name,))  # type: ignore[no-any-return]
+        return {model: dict(zip(names.split(), row, strict=True)) for model, *row in self._database.rows(sql)}
 
 
 def has_quoting_follow_ups(db: sqlite3.Connection) -> bool:

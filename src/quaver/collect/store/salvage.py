@@ -269,34 +269,34 @@ def _is_prompt(messages: str) -> bool:
     return messages in ("", "[]") or messages.startswith('[["')
 
 
-class Rebuilt(Store):
-    """A store made of the rows of a damaged one."""
+def put_back(store: Store, tables: Iterable[tuple[str, Iterable[Sequence[Any]]]]) -> None:
+    """Write rows of a damaged store unchanged."""
+    with store.translated(), store.transaction():
+        for table, rows in tables:
+            store.insert_many(f"INSERT OR REPLACE INTO {table} VALUES {{rows}}", rows)
+        for statement in REFILL.split(";\n"):
+            store.db.execute(statement)
 
-    def put_back(self, tables: Iterable[tuple[str, Iterable[Sequence[Any]]]]) -> None:
-        """Write rows of a damaged store unchanged."""
-        with self._translated(), self._transaction():
-            for table, rows in tables:
-                self._insert_many(f"INSERT OR REPLACE INTO {table} VALUES {{rows}}", rows)
-            for statement in REFILL.split(";\n"):
-                self._db.execute(statement)
 
-    def lacking_prompts(self) -> set[bytes]:
-        """The keys of responses whose prompt is missing."""
-        sql = "SELECT key FROM responses WHERE prompt IS NULL OR prompt NOT IN (SELECT id FROM prompts)"
-        return {key for (key,) in self.rows(sql)}
+def lacking_prompts(store: Store) -> set[bytes]:
+    """The keys of responses whose prompt is missing."""
+    sql = "SELECT key FROM responses WHERE prompt IS NULL OR prompt NOT IN (SELECT id FROM prompts)"
+    return {key for (key,) in store.rows(sql)}
 
-    def put_prompts(self, prompts: Iterable[tuple[bytes, str]]) -> int:
-        """Write missing prompts, given by the keys of their responses; returns their number."""
-        with self._translated(), self._transaction():
-            found = list(prompts)
-            numbers = self._prompt_ids([messages for _, messages in found])
-            pairs = ((number, key) for number, (key, _) in zip(numbers, found, strict=True))
-            self._db.executemany("UPDATE responses SET prompt = ? WHERE key = ?", pairs)
-        return len(found)
 
-    def leave_prompts_empty(self) -> int:
-        """Give responses with an unknown prompt an empty one; returns their number."""
-        return self.put_prompts((key, "[]") for key in self.lacking_prompts())
+def put_prompts(store: Store, prompts: Iterable[tuple[bytes, str]]) -> int:
+    """Write missing prompts, given by the keys of their responses; returns their number."""
+    with store.translated(), store.transaction():
+        found = list(prompts)
+        numbers = store.prompt_ids([messages for _, messages in found])
+        pairs = ((number, key) for number, (key, _) in zip(numbers, found, strict=True))
+        store.db.executemany("UPDATE responses SET prompt = ? WHERE key = ?", pairs)
+    return len(found)
+
+
+def leave_prompts_empty(store: Store) -> int:
+    """Give responses with an unknown prompt an empty one; returns their number."""
+    return put_prompts(store, ((key, "[]") for key in lacking_prompts(store)))
 
 
 def salvaged(path: Path, target: Path) -> Salvage:
@@ -304,8 +304,8 @@ def salvaged(path: Path, target: Path) -> Salvage:
     found = Salvage()
     for row in rows_in(path, journal(path)):
         found.add(row)
-    with closing(Rebuilt(target)) as store:
-        store.put_back(_tables(found))
+    with closing(Store(target)) as store:
+        put_back(store, _tables(found))
     return found
 
 

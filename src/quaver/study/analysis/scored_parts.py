@@ -20,8 +20,7 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
-from quaver.collect.store.response_store import Store
-from quaver.collect.store.responses import CHUNK
+from quaver.collect.store.response_store import CHUNK, Store
 from quaver.errors import StoreError
 from quaver.score.annotation import Annotator, annotate, no_search_for_cycles
 from quaver.study.sources.kept_annotations import part_of, replacing_kept

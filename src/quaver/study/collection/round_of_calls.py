@@ -16,6 +16,7 @@ from quaver.collect.run.ledger import ledger, spent
 from quaver.collect.run.progress import Budget, Ended, Outcome, Progress, Spent
 from quaver.collect.run.runner import collect
 from quaver.collect.run.writer import Journal
+from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.reuse import Elsewhere, reuse
 from quaver.core.annotations import Reading
@@ -103,6 +104,7 @@ class Collecting:
         self._tried, self._given_up = set[str](), dict[str, Exception]()
         self._folders = reused_folders(study.spec, study.positions)
         self._until = None if self._caps.seconds is None else time.monotonic() + self._caps.seconds
+        self._out = StoredBatches(store)
         self._batches = StudyBatches(study, store, journal, watch, every=asked.batch)
         self._wait = asked.wait
         for name, model in self._models.items():
@@ -127,7 +129,7 @@ class Collecting:
             if not self._batches.has_any:
                 raise
             outcome = self._progress().outcome("interrupted", 0.0, 0.0)
-        total = self._study.calls - self._store.unfollowed()
+        total = self._study.calls - self._store.calls.unfollowed()
         done, errors = self._batches.taken()
         outcome = replace(
             outcome,
@@ -137,10 +139,10 @@ class Collecting:
             done=outcome.done + done,
             errors=outcome.errors + errors,
         )
-        if done or self._store.batches():
+        if done or self._out.rows():
             used = self._used(estimated=False)
             outcome = replace(outcome, tokens=used.tokens, money=used.money)
-        if outcome.ended in _BY_ITSELF and (self._store.calls_out() or self._left(in_batches, outcome)):
+        if outcome.ended in _BY_ITSELF and (self._out.calls_out() or self._left(in_batches, outcome)):
             return replace(outcome, ended="batches")
         if most is not None and outcome.ended == "finished" and outcome.missing:
             return replace(outcome, ended="requests")
@@ -195,20 +197,20 @@ class Collecting:
         before = self._progress().before
         self._batches.cancel()
         done, errors = self._batches.taken()
-        used, total = self._used(estimated=False), self._study.calls - self._store.unfollowed()
-        ended: Ended = "batches" if self._store.calls_out() else "finished"
+        used, total = self._used(estimated=False), self._study.calls - self._store.calls.unfollowed()
+        ended: Ended = "batches" if self._out.calls_out() else "finished"
         return Outcome(ended, total, before, done, errors, 0.0, used.tokens, used.money)
 
     def _progress(self) -> Progress:
-        counts = self._store.counts()
+        counts = self._store.calls.counts()
         before = counts.answered - (counts.errors if self._retry_errors else 0)
-        unfollowed = self._store.unfollowed(errors=not self._retry_errors)
+        unfollowed = self._store.calls.unfollowed(errors=not self._retry_errors)
         return Progress(self._study.calls - unfollowed, before)
 
     def _try_servers(self, names: Sequence[str]) -> None:
         """Try the servers that something is left to ask; those out of reach keep no other waiting."""
-        left = self._store.unfinished(errors=not self._retry_errors) & set(names)
-        out = left & self._store.calls_out().keys()
+        left = self._store.calls.unfinished(errors=not self._retry_errors) & set(names)
+        out = left & self._out.calls_out().keys()
         if self._study.share is not None:  # the store counts the calls of the whole study
             out = left
         left -= {name for name in out if next(self._requests(name, every=True), None) is None}
@@ -252,14 +254,14 @@ class Collecting:
 
     def _requests(self, model: str, most: int | None = None, *, every: bool = False) -> Iterator[Request]:
         """What a model is still to be asked of what is wanted, or of every call."""
-        counts = self._store.counts()
+        counts = self._store.calls.counts()
 
         def stored(keys: Sequence[bytes]) -> Mapping[bytes, Response]:
             return self._store.answered(keys, errors=not self._retry_errors)
 
         is_fresh = counts.answered + counts.unplaced == 0
         requests = self._plan.requests(model, None if is_fresh else stored)
-        if out := self._store.keys_out():
+        if out := self._out.keys_out():
             requests = (left for request in requests for left in without(request, out))
         keep = None if every else self._keep
         if keep is not None:

@@ -8,6 +8,7 @@ from quaver.collect.batch.batch_collecting import MOST_TRIES
 from quaver.collect.batch.batching import FIRST_PAUSE, Batching
 from quaver.collect.run.progress import Budget, Price, Progress, Spent, kind_of
 from quaver.collect.run.writer import Journal
+from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.response_store import Store
 from quaver.core.batch import Batched, BatchService
 from quaver.core.model import Answered
@@ -71,7 +72,7 @@ class StudyBatches:
         chosen = asked_in_batches(study, every)
         self.names = list(chosen)
         services = dict(chosen)
-        for name in {row.model for row in store.batches()} - set(chosen):
+        for name in {row.model for row in StoredBatches(store).rows()} - set(chosen):
             model = study.models.get(name)
             if isinstance(model, Batched) and (service := model.batches(study.files.batches)) is not None:
                 services[name] = service
@@ -83,7 +84,7 @@ class StudyBatches:
     @property
     def has_any(self) -> bool:
         """Whether this run has anything to do with batches."""
-        return bool(self.names) or bool(self._store.batches())
+        return bool(self.names) or bool(StoredBatches(self._store).rows())
 
     def taken(self) -> tuple[int, int]:
         """How many answers and errors batches brought since the last call."""
@@ -93,7 +94,7 @@ class StudyBatches:
 
     def visit(self) -> None:
         """Collect what is ready."""
-        if not self._store.batches():
+        if not StoredBatches(self._store).rows():
             return
         self._store.reserve()
         self.batching.visit()
@@ -155,7 +156,7 @@ class StudyBatches:
 def expected_out(store: Store, prices: Mapping[str, Price | None]) -> Spent:
     """What the calls that are out in batches are expected to cost."""
     calls, tokens, money = 0, 0.0, 0.0
-    for row in store.batches():
+    for row in StoredBatches(store).rows():
         price = prices.get(row.model)
         calls += row.calls
         tokens += row.expected_prompt + row.expected_completion

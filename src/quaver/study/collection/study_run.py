@@ -16,6 +16,7 @@ import polars as pl
 from quaver.collect.run.model_answers import Noise, engine_noise
 from quaver.collect.run.progress import Outcome, Progress
 from quaver.collect.run.writer import Journal
+from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.disk_reserve import sole_writer
 from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.model import Model
@@ -116,7 +117,7 @@ def study_forecast(study: StudyFile, compare: Sequence[str]) -> Forecast:
     used: Mapping[str, Mapping[str, float]] = {}
     if study.files.responses.exists():
         with study.answers() as store:
-            used = store.usage()
+            used = store.calls.usage()
     return forecast(study.plan, study.models, used, study.prices, compared, study.spent_on_paraphrases())
 
 
@@ -130,9 +131,9 @@ def run(study: StudyFile, asked: RunAsked) -> Outcome:
         study.place(store)
         record = ShardRecord(study, store)
         study.files.write("study.lock.json", study.lock())
-        before = store.counts().answered - (store.counts().errors if asked.retry_errors else 0)
-        total = study.calls - store.unfollowed(errors=not asked.retry_errors)
-        if before == total and not store.batches():
+        before = store.calls.counts().answered - (store.calls.counts().errors if asked.retry_errors else 0)
+        total = study.calls - store.calls.unfollowed(errors=not asked.retry_errors)
+        if before == total and not StoredBatches(store).rows():
             return record.end(Outcome("finished", before, before, 0, 0, 0.0))
         check(study)
         ids = [item.id for item in experiment.items]

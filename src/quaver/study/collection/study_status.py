@@ -19,6 +19,7 @@ from quaver.collect.run.ledger import (
     pace,
     spent,
 )
+from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.disk_reserve import who_collects
 from quaver.collect.store.response_store import Store
 from quaver.core.records import Condition
@@ -183,7 +184,7 @@ def answered_calls(study: StudySource) -> tuple[int, int]:
     if not study.files.responses.exists():
         return 0, study.calls
     with study.answers() as store, store.at_once():
-        return store.counts().answered, study.calls - store.unfollowed()
+        return store.calls.counts().answered, study.calls - store.calls.unfollowed()
 
 
 def status(study: StudySource) -> StudyStatus:
@@ -217,11 +218,11 @@ def status_in(study: StudySource, store: Store | None, process: int | None) -> S
             reused[one.reused] += one.calls
     rounds = study.files.read("rounds.json") if store else {}
     return StudyStatus(
-        total=sum(part.wanted for part in conditions) - (store.unfollowed() if store else 0),
+        total=sum(part.wanted for part in conditions) - (store.calls.unfollowed() if store else 0),
         answered=sum(part.answered for part in conditions),
         errors=kinds.total(),
         by_kind=kinds,
-        unplaced=store.counts().unplaced if store else 0,
+        unplaced=store.calls.counts().unplaced if store else 0,
         outside=outside_in_words(study, outside(study, entries)),
         reused=dict(reused),
         tokens=used.tokens,
@@ -285,7 +286,7 @@ def outside_in_words(study: StudySource, answers: Mapping[str, int]) -> str:
 def _batches(study: StudySource, store: Store) -> list[BatchStatus]:
     """The batches that are out."""
     found = []
-    for row in store.batches():
+    for row in StoredBatches(store).rows():
         price = study.prices.get(row.model)
         expected = (row.expected_prompt, 0, row.expected_completion)
         found.append(
@@ -313,7 +314,7 @@ def _conditions(study: StudySource, store: Store | None) -> list[ConditionStatus
     """What is answered of each condition; calls are counted one by one only where some are missing."""
     wanted = [study.calls_of(at) for at in range(len(study.experiment.conditions))]
     answered: dict[int, int] = {}
-    if store and store.counts().answered == sum(wanted):
+    if store and store.calls.counts().answered == sum(wanted):
         answered = dict(enumerate(wanted))
     elif store:
         answered = dict(store.rows("SELECT condition, count(*) FROM calls GROUP BY condition"))

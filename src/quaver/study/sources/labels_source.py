@@ -129,7 +129,7 @@ class Answers(Imports):
         """The store, with the table's answers in it."""
         self.files.make()
         with self.files.store() as store:
-            if not store.placed(self.fingerprint):
+            if not store.calls.placed(self.fingerprint):
                 with sole_writer(self.folder):
                     self.place(store)
             yield store
@@ -144,7 +144,7 @@ class Answers(Imports):
             store.write(some)
         items = [item.id for item in self.experiment.items]
         calls = (call for call, _ in self._calls())
-        store.place(self.fingerprint, self.experiment.conditions, items, calls)
+        store.calls.place(self.fingerprint, self.experiment.conditions, items, calls)
 
     def _calls(self) -> Iterator[tuple[Call, int]]:
         """Each row's call, and the row. Its key is made of the table and of its place there."""

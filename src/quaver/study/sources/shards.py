@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.disk_reserve import sole_writer_if_free
+from quaver.collect.store.merged_stores import take_from
 from quaver.collect.store.read_only import journal, may_write
 from quaver.collect.store.response_store import Store
 from quaver.core.records import Call
@@ -164,7 +166,7 @@ class Shards:
                 )
             if one.files.responses.exists():
                 with closing(Store(one.files.responses)) as store:
-                    out = sum(store.calls_out().values())
+                    out = sum(StoredBatches(store).calls_out().values())
                 if out:
                     raise StoreError(
                         "a shard of this study has calls out in batches",
@@ -196,14 +198,14 @@ class Shards:
     def _take(one: _Shard, store: Store) -> int:
         path, name = one.files.responses, one.path.name
         if not may_write(path):
-            return store.take_from(name, path)
+            return take_from(store, name, path)
         with sole_writer_if_free(one.path) as free:
             if not free:
-                return store.take_from(name, path) if one.is_here else 0
+                return take_from(store, name, path) if one.is_here else 0
             with closing(Store(path)) as part:
                 part.take_in()
-                one.facts["answered"] = part.counts().answered
-            found = store.take_from(name, path)
+                one.facts["answered"] = part.calls.counts().answered
+            found = take_from(store, name, path)
             store.note(f"{_TAKEN}{name}", json.dumps({"stamp": one.stamp, "status": one.facts}))
             return found
 
@@ -255,16 +257,16 @@ class PlacedCalls:
 
     def are_in(self, store: Store) -> bool:
         """Whether the store has the calls of this design."""
-        return store.placed(self._fingerprint)
+        return store.calls.placed(self._fingerprint)
 
     def place(self, store: Store) -> None:
         """Make the store's calls those of this design."""
         if self.are_in(store):
             return
-        counts = store.counts()
+        counts = store.calls.counts()
         calls: Iterator[Call] = iter(())
         if counts.answered + counts.unplaced:
             names = self.plan.identities
             calls = (call for name in names for call in self.plan.calls(name, store.answered))
         ids = [item.id for item in self._experiment.items]
-        store.place(self._fingerprint, self._experiment.conditions, ids, calls)
+        store.calls.place(self._fingerprint, self._experiment.conditions, ids, calls)
