@@ -48,7 +48,7 @@ def command(
       quaver table study.yaml factor-levels --layout paper --as latex
       quaver table study.yaml poor-prompts --as csv > prompts.csv
     """
-    from quaver.papers.catalogue import PAPERS, as_printed, kind_of
+    from quaver.papers.catalogue import PAPERS, kind_of, printed
     from quaver.papers.catalogue import table as published
 
     if name is not None:
@@ -58,8 +58,7 @@ def command(
         rows = [(one.name, one.title, paper.code) for paper in PAPERS for one in paper.tables]
         screen.print(table(("table", "what it shows", "paper"), rows))
         return
-    made = [published(stored, name, items=item or ())]
-    if layout == "paper":
-        made = as_printed(made[0], kind_of(name))
+    items = item or ()
+    made = printed(stored, name, items=items) if layout == "paper" else [published(stored, name, items=items)]
     text = "\n".join(one.as_(form) for one in made)
     say(text.replace("\r\n", "\n").rstrip("\n"))

@@ -65,19 +65,7 @@ def table(stored: Any, name: str, *, items: Sequence[str] = ()) -> PublishedTabl
     Returns:
         The table: ``as_("latex")`` and ``as_("csv")`` give it as text, ``rows()`` as data.
     """
-    kind, answers = kind_of(name), answers_of(_studies(stored))
-    if not items:
-        return kind.make(answers)
-    if not kind.chooses_items:
-        some = [known for known, one in _TABLES.items() if one.chooses_items]
-        raise QuaverError(
-            "this table is about all items",
-            where="items",
-            expected=f"a table of some items: {', '.join(some)}",
-            found=name,
-            fix="leave the items out",
-        )
-    return kind.make(answers, items)
+    return _made(stored, kind_of(name), items, "all")
 
 
 @guarded
@@ -87,8 +75,27 @@ def printed(stored: Any, name: str, *, items: Sequence[str] = ()) -> list[Publis
     Returns:
         The printed tables; the table itself where the paper prints it as it stands.
     """
-    made, kind = table(stored, name, items=items), kind_of(name)
-    return as_printed(made, kind)
+    kind = kind_of(name)
+    values = [value for one in kind.layouts for value in one.values]
+    shown = not values or any("interval" in value or value.endswith("*") for value in values)
+    return as_printed(_made(stored, kind, items, "all" if shown else "none"), kind)
+
+
+def _made(stored: Any, kind: TableKind, items: Sequence[str], intervals: Intervals) -> PublishedTable:
+    """A table; intervals that nobody will see take most of the time."""
+    answers = answers_of(_studies(stored), intervals=intervals)
+    if not items:
+        return kind.make(answers)
+    if not kind.chooses_items:
+        some = [known for known, one in _TABLES.items() if one.chooses_items]
+        raise QuaverError(
+            "this table is about all items",
+            where="items",
+            expected=f"a table of some items: {', '.join(some)}",
+            found=kind.name,
+            fix="leave the items out",
+        )
+    return kind.make(answers, items)
 
 
 def as_printed(made: PublishedTable, kind: TableKind) -> list[PublishedTable]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 
@@ -52,7 +53,8 @@ def subsamples(answers: Answers) -> TableRows:
         for (kind, column), some in asked.items():
             by = [column] if column else []
             frame = one.of(model, some)
-            taken = one.take(f"{kind}_pss_subsamples", frame, by=by, missing=one.unlabelled)
+            drawn = replace(one, intervals="all")  # the scores themselves are those of draws
+            taken = drawn.take(f"{kind}_pss_subsamples", frame, by=by, missing=one.unlabelled)
             for made in sorted(taken, key=partial(_at, column)):
                 found.append((f"{one.name}, {model}, {kind}", made))
                 if "share" in made.cell and (made.cell.get(column) or not column):
