@@ -11,18 +11,30 @@ from quaver.core.registry import lazy_names
 
 if TYPE_CHECKING:
     from quaver.agreement.alpha import krippendorff_alpha
-    from quaver.agreement.chance_agreement import cohen_kappa, fleiss_kappa, gwet_ac, percent_agreement
+    from quaver.agreement.chance_agreement import (
+        cohen_kappa,
+        fleiss_kappa,
+        gwet_ac,
+        intraclass_correlation,
+        percent_agreement,
+    )
 
-__all__ = ["cohen_kappa", "fleiss_kappa", "gwet_ac", "krippendorff_alpha", "percent_agreement"]
+_OF_CHANCE = ("cohen_kappa", "fleiss_kappa", "gwet_ac", "intraclass_correlation", "percent_agreement")
+
+__all__ = [
+    "cohen_kappa",
+    "fleiss_kappa",
+    "gwet_ac",
+    "intraclass_correlation",
+    "krippendorff_alpha",
+    "percent_agreement",
+]
 
 __getattr__ = lazy_names(
     __name__,
     {
-        "cohen_kappa": "quaver.agreement.chance_agreement",
-        "fleiss_kappa": "quaver.agreement.chance_agreement",
-        "gwet_ac": "quaver.agreement.chance_agreement",
         "krippendorff_alpha": "quaver.agreement.alpha",
-        "percent_agreement": "quaver.agreement.chance_agreement",
+        **dict.fromkeys(_OF_CHANCE, "quaver.agreement.chance_agreement"),
     },
 )
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Final, NamedTuple
 
 from quaver.core.number_format import composed
-from quaver.core.records import Status
+from quaver.core.records import Level, Status
 from quaver.errors import ItemError, nearest
 
 _LIKE_MISSING = frozenset(
@@ -70,6 +72,25 @@ def set_of(labels: Iterable[str], codes: Sequence[str]) -> str:
     """
     given = set(labels)
     return SEPARATOR.join(code for code in codes if code in given) or NO_LABELS
+
+
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+
+
+def number_in(text: str, level: Level) -> str | None:
+    """A number as a label, in its shortest form; None of a text that is no finite number, or below a ratio.
+
+    Half a number is another number: ``1,200`` and ``12 USD`` are none.
+
+    >>> [number_in(text, "ratio") for text in ("12.50", "1e3", "-2", "1,2")]
+    ['12.5', '1000', None, None]
+    """
+    if not _NUMBER.fullmatch(text.strip()):
+        return None
+    value = float(text) + 0.0  # no -0
+    if not isfinite(value) or (level == "ratio" and value < 0):
+        return None
+    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
 
 
 class LabelCells:

@@ -24,6 +24,9 @@ UNORDERED: Final[frozenset[Level]] = frozenset(["nominal", "jaccard", "masi"])
 OF_SETS: Final[frozenset[Level]] = frozenset(["jaccard", "masi"])
 """The levels at which labels are sets."""
 
+Output = Literal["number", "labels", "label", "score"]
+"""What a prompt asks for."""
+
 Status = Literal["error", "empty", "refused", "ambiguous", "no_label", "valid"]
 """The status of an answer: the first of these that applies."""
 
@@ -79,12 +82,22 @@ class LabelSet:
 
 
 @dataclass(frozen=True, slots=True)
+class Numbers(LabelSet):
+    """The numbers that a field takes, each a label with its value: those that occur, of all that may.
+
+    Before there are answers it has none.
+    """
+
+    labels: tuple[Label, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class TaskField:
     """One variable of a codebook: tone, topics, stance.
 
     Attributes:
         name: Its key in the JSON object that the model writes, and its value in the column ``field``.
-        labels: Its label set.
+        labels: Its label set; `Numbers` where a value is a number.
         definition: What it is about, or an empty string.
         several: Whether several of the labels may apply, so that a value is a set of them. The label set's
             level is then the distance of two sets.
@@ -98,7 +111,9 @@ class TaskField:
     def of(self, variant: Variant) -> Variant:
         """A variant as it asks for this field alone, which is what an evaluator reads."""
         answers = {label.code: label.name for label in self.labels.labels}
-        output: Literal["labels", "label", "score"] = "labels" if self.several else variant.output
+        output: Output = "labels" if self.several else variant.output
+        if isinstance(self.labels, Numbers):
+            output = "number"
         return replace(variant, answers=answers, label_field=self.name, output=output)
 
 
@@ -175,7 +190,7 @@ class Variant:
             prompt shows the labels.
         explains: Whether the prompt also asks for an explanation.
         output: What the prompt asks for: one label, or a score from 0 to 1 for each; of a field of which
-            several labels may apply, all that do.
+            several labels may apply, all that do; of one whose values are numbers, a number.
         score_of: The code of the label whose probability the prompt asks for, if it asks for one score
             only; otherwise empty.
         max_tokens: The limit on its answers, if it differs from the decoding's.
@@ -199,7 +214,7 @@ class Variant:
     postfix: str
     answers: Mapping[str, str]
     explains: bool = False
-    output: Literal["labels", "label", "score"] = "label"
+    output: Output = "label"
     score_of: str = ""
     max_tokens: int | None = None
     definitions: Mapping[str, str] = field(default_factory=dict)

@@ -89,7 +89,7 @@ from typing_extensions import Unpack
 
 from quaver.core import registry
 from quaver.core.arguments import fitted
-from quaver.core.records import Estimand, Estimate, LabelSet
+from quaver.core.records import Estimand, Estimate, LabelSet, Numbers
 from quaver.core.rows import Better, Drawn, Estimates, Presentation, Unit
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.arrangement import Columns
@@ -132,6 +132,7 @@ class Declaration(TypedDict, total=False):
     reads_outputs: bool
     pairs_evaluators: bool
     takes_factors: bool
+    of_classes: bool
     interval: IntervalKind
     estimands: tuple[Estimand, ...]
     of_a_set: bool
@@ -156,6 +157,7 @@ class Measure(Declared):
         pairs_evaluators: Whether it sets evaluators side by side that read the same answers: those that read
             a stated confidence are then left out.
         takes_factors: Whether a study gives it the factors that vary, as its option ``factors``.
+        of_classes: Whether it counts label by label, which says nothing of numbers: they are no classes.
         interval: The interval that it gives where none is asked for.
         estimands: What its interval can hold for; the first by default. Those beyond ``"fixed"`` need nothing
             of the function: it is taken again without each prompt (`quaver.estimation.estimands`).
@@ -175,6 +177,7 @@ class Measure(Declared):
         self.reads_outputs = declared.get("reads_outputs", False)
         self.pairs_evaluators = declared.get("pairs_evaluators", False)
         self.takes_factors = declared.get("takes_factors", False)
+        self.of_classes = declared.get("of_classes", False)
         cells = ("raters", "within", "gold", "numbers")
         self._cells: dict[str, Any] = {name: one for name, one in declared.items() if name in cells}
         self.estimands = declared.get("estimands", ("fixed",))
@@ -293,6 +296,9 @@ class Measure(Declared):
         }
 
     def _estimates(self, reading: Reading, own: Mapping[str, Any]) -> Iterator[Estimate]:
+        if self.of_classes and isinstance(reading.labels, Numbers):
+            yield Estimate(self.name, None, reason="numbers are no classes", reference=self.source)
+            return
         missing = own.get("missing")
         given = {name: value for name, value in own.items() if name in self.own}
         if "raters" not in self._cells:

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from sklearn.metrics import f1_score
+from sklearn.metrics import accuracy_score, f1_score, hamming_loss
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from quaver import Study
@@ -100,6 +100,12 @@ def test_f1_of_sets_is_scikit_learn_s(study: Study) -> None:
     each = {one.cell["label"]: one.value for one in own if one.measure == "f1_label"}
     expected = dict(zip(_TOPICS, f1_score(gold, given, average=None), strict=True))
     assert each == pytest.approx(expected, abs=1e-12)
+    sample = f1_score(gold, given, average="samples", zero_division=1)
+    assert numbers["f1_sample"] == pytest.approx(sample, abs=1e-12)
+    exact = study.measure("accuracy", field="topics", missing="drop", by=["variant"])
+    whole = {one.measure: one.value for one in exact if one.cell["variant"] == "paraphrase=curt"}
+    assert whole["accuracy"] == pytest.approx(accuracy_score(gold, given), abs=1e-12)
+    assert whole["accuracy_hamming"] == pytest.approx(hamming_loss(gold, given), abs=1e-12)
 
 
 def test_each_label_of_a_set_is_right_or_wrong_by_itself() -> None:
@@ -111,7 +117,9 @@ def test_each_label_of_a_set_is_right_or_wrong_by_itself() -> None:
     assert [(one.cell["label"], one.value) for one in recall(frame, labels=labels)] == [("a", 1), ("b", 0.5)]
     assert [one.value for one in precision(frame, labels=labels)] == [1, 0.5]
     found = [(one.measure, one.value) for one in f1(frame, labels=labels)]
-    assert found == [("f1_macro", 0.75), ("f1_micro", 0.75), ("f1_label", 1), ("f1_label", 0.5)]
+    # the last of four sets was not given: (2/3 + 2/3 + 1 + 0) / 4
+    sample = ("f1_sample", pytest.approx(7 / 12))
+    assert found == [("f1_macro", 0.75), ("f1_micro", 0.75), ("f1_label", 1), ("f1_label", 0.5), sample]
 
 
 def test_agreement_and_verdict_weigh_sets_by_their_distance(study: Study) -> None:

@@ -9,15 +9,15 @@ from itertools import product
 from typing import Any
 
 from quaver.core.column_names import column_of
-from quaver.core.label_values import LabelCells, labels_in, outside_label_set, set_of
+from quaver.core.label_values import LabelCells, labels_in, number_in, outside_label_set, set_of
 from quaver.core.number_format import text_of
-from quaver.core.records import Item, LabelSet
+from quaver.core.records import Item, LabelSet, Numbers
 from quaver.design.items.answer_options import options_of
 from quaver.design.items.item_data import place_of
 from quaver.design.spec import GoldSpec, StudySpec
 from quaver.design.spec.items_spec import ItemsSpec
 from quaver.design.spec.study_file import Positions
-from quaver.errors import UnknownName
+from quaver.errors import ItemError, UnknownName
 
 
 def with_labels(
@@ -169,6 +169,8 @@ class _Labels:
         text = text_of(item.fields.get(column), where)
         if not text:
             return ""
+        if isinstance(self._options, Numbers):
+            return self._number(text, where, f"{what} of item {item.id}")
         if several:
             given = labels_in(text)
             found = [self._cells.read(one) for one in given]
@@ -186,6 +188,20 @@ class _Labels:
                 return self._codes[own.index(text)]
         fix = "add the label, or map the text: gold: {column: …, map: {text: code}}; null is no label"
         raise outside_label_set(f"{what} of item {item.id}", where, [text], self._known, fix)
+
+    def _number(self, text: str, where: str, what: str) -> str:
+        """The number in a cell, as a label; empty for a text that stands for none."""
+        level = self._options.level
+        number = number_in(text, level)
+        if number is None and self._cells.read(text) is None:
+            raise ItemError(
+                f"{what} is no number",
+                where=where,
+                expected="a number of 0 or more" if level == "ratio" else "a number",
+                found=text[:80],
+                fix="write it with digits and a point, or map the text: gold: {column: …, map: {text: null}}",
+            )
+        return number or ""
 
 
 QUESTIONS = (

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from quaver.core.records import Codebook, TaskField, Variant
+from quaver.core.records import Codebook, Numbers, TaskField, Variant
 from quaver.design.prompts.templates import literal
 
 ASKS: Final = "Answer with a JSON object that has these fields, and with nothing else:\n{{ fields }}"
@@ -16,8 +16,8 @@ ASKS: Final = "Answer with a JSON object that has these fields, and with nothing
 
 _PLACE = re.compile(r"\{\{\s*(fields|schema)\s*\}\}")
 _PARTS: Final = ("system", "layout", "instruction", "postfix")
-_ROOM, _ROOM_FOR_FIELD = 32, 8
-"""Tokens for braces and spaces, of the object and of each field."""
+_ROOM, _ROOM_FOR_FIELD, _ROOM_FOR_NUMBER = 32, 8, 16
+"""Tokens for braces and spaces, of the object and of each field; and for a number."""
 
 
 def asking_for_fields(prompt: Variant, codebook: Codebook, *, held: bool, longest: int) -> Variant:
@@ -46,7 +46,9 @@ def _filled(template: str, shown: Mapping[str, str]) -> str:
 def _room(field: TaskField) -> int:
     """Tokens that a field's name and value may take (a character is at most about a token)."""
     sizes = [len(label.name) for label in field.labels.labels]
-    value = sum(sizes) + _ROOM_FOR_FIELD * len(sizes) if field.several else max(sizes)
+    value = (
+        sum(sizes) + _ROOM_FOR_FIELD * len(sizes) if field.several else max(sizes, default=_ROOM_FOR_NUMBER)
+    )
     return _ROOM_FOR_FIELD + len(field.name) + value
 
 
@@ -61,13 +63,7 @@ def fields_in_words(fields: Sequence[TaskField]) -> str:
     """
     lines = []
     for field in fields:
-        names = ", ".join(json.dumps(label.name, ensure_ascii=False) for label in field.labels.labels)
-        asked = (
-            f"A list of those that apply, of {names}; [] if none does."
-            if field.several
-            else f"One of {names}."
-        )
-        about = [" ".join(field.definition.split()), asked]
+        about = [" ".join(field.definition.split()), _asked(field)]
         lines.append(f"- {json.dumps(field.name, ensure_ascii=False)}: {' '.join(filter(None, about))}")
         lines += [
             f"  - {json.dumps(label.name, ensure_ascii=False)}: {' '.join(label.definition.split())}"
@@ -75,6 +71,20 @@ def fields_in_words(fields: Sequence[TaskField]) -> str:
             if label.definition.strip()
         ]
     return "\n".join(lines)
+
+
+def _asked(field: TaskField) -> str:
+    """What the value of a field may be, in words."""
+    if isinstance(field.labels, Numbers):
+        return (
+            "A number of 0 or more, without a unit."
+            if field.labels.level == "ratio"
+            else "A number, without a unit."
+        )
+    names = ", ".join(json.dumps(label.name, ensure_ascii=False) for label in field.labels.labels)
+    if field.several:
+        return f"A list of those that apply, of {names}; [] if none does."
+    return f"One of {names}."
 
 
 def schema_of_fields(fields: Sequence[TaskField]) -> dict[str, Any]:
@@ -92,4 +102,6 @@ def _property(field: TaskField) -> dict[str, Any]:
     found: dict[str, Any] = {"type": "string", "enum": [label.name for label in field.labels.labels]}
     if field.several:
         found = {"type": "array", "items": found, "maxItems": len(field.labels.labels)}
+    elif isinstance(field.labels, Numbers):
+        found = {"type": "number"}
     return found | ({"description": field.definition} if field.definition.strip() else {})

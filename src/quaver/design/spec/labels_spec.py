@@ -130,9 +130,14 @@ class LabelledSpec(Part):
                 )
         return labels
 
+    @property
+    def needs_labels(self) -> bool:
+        """Whether there is nothing without labels."""
+        return True
+
     @model_validator(mode="after")
     def _enough(self) -> LabelledSpec:
-        if len(self.labels) < _FEWEST and not getattr(self, "fields", {}):
+        if len(self.labels) < _FEWEST and self.needs_labels:
             raise PlacedError(
                 "this value does not fit",
                 "labels",

@@ -10,16 +10,19 @@ from pydantic import Field, field_validator, model_validator
 from quaver.core.column_names import column_of
 from quaver.core.label_values import NO_LABELS, SEPARATOR
 from quaver.core.number_format import composed
-from quaver.core.records import OF_SETS, Codebook, LabelSet, TaskField
+from quaver.core.records import OF_SETS, Codebook, LabelSet, Numbers, TaskField
 from quaver.core.registry import Kind
 from quaver.design.spec.items_spec import GoldSpec
-from quaver.design.spec.labels_spec import LabelledSpec
+from quaver.design.spec.labels_spec import LabelledSpec, LabelSpec
 from quaver.design.spec.yaml_file import Name, Only, Part, PlacedError, PluginSpec, Text, with_group
 
 
 class FieldSpec(LabelledSpec):
     """One field of answers that are JSON objects: a variable of the codebook."""
 
+    labels: tuple[LabelSpec, ...] = Field(
+        (), description="The label set, in order; left out where values are numbers (interval or ratio)."
+    )
     definition: str = Field("", description="What the field is about; the prompt shows it.")
     several: bool = Field(
         False, description="Whether several labels may apply: a cell of gold then holds them with ; between."
@@ -28,9 +31,16 @@ class FieldSpec(LabelledSpec):
 
     def field(self, name: str) -> TaskField:
         """The record that the stages use."""
+        if not self.needs_labels:
+            return TaskField(name, Numbers(level=self.level), self.definition)
         level = "jaccard" if self.several and self.level not in OF_SETS else self.level
         labels = LabelSet(tuple(label.label() for label in self.labels), level)
         return TaskField(name, labels, self.definition, self.several)
+
+    @property
+    def needs_labels(self) -> bool:
+        """Whether values are labels; without labels they are numbers, of a level that numbers have."""
+        return bool(self.labels) or self.level not in ("interval", "ratio")
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> FieldSpec:
@@ -80,6 +90,11 @@ class TaskSpec(LabelledSpec):
             if name in given:
                 raise PlacedError(f"each of the fields has its own {name}: leave this out", name)
         return {**given, "labels": ()}
+
+    @property
+    def needs_labels(self) -> bool:
+        """Whether the task itself has the labels, and no fields have them."""
+        return not self.fields
 
     @field_validator("fields")
     @classmethod

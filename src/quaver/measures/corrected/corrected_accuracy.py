@@ -161,6 +161,7 @@ def _sampling(reading: Reading, population: LabelledItems, kept: Any) -> Samplin
     better="higher",
     compares=TOGETHER,
     source=SOURCE,
+    of_classes=True,
 )
 def corrected_compliance(reading: Reading) -> Iterator[Estimate]:
     """The share of answers with a label, on all items and among those of each true label.

@@ -280,6 +280,7 @@ _ENDS = (0.0, 1.0)
     unit="share",
     compares=TOGETHER,
     source=SOURCE,
+    of_classes=True,
 )
 def corrected_share(reading: Reading) -> Iterator[Estimate]:
     """The share of items whose true label is each label, corrected by a designed gold sample.

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
-from quaver.core.records import LabelSet
+from quaver.agreement.set_distance import members
+from quaver.core.records import OF_SETS, LabelSet, Numbers
+from quaver.core.rows import Presentation
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
 from quaver.estimation.arrangement import UnknownColumn
@@ -22,6 +25,7 @@ from quaver.estimation.reading import judge, treatment
 from quaver.estimation.regression import design, parsed
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.correctness._laplace_fit import Counted
+from quaver.measures.correctness.number_errors import NUMBER_PARTS, number_errors
 from quaver.measures.variation.label_shares import ASKING
 
 
@@ -36,6 +40,12 @@ from quaver.measures.variation.label_shares import ASKING
     raters=ASKING,
     gold=True,
     estimands=("fixed", "population", "next"),
+    parts={
+        "_hamming": Presentation(
+            title="How many labels of a set are wrong: Hamming loss", axis="Hamming loss", better="lower"
+        ),
+        **NUMBER_PARTS,
+    },
 )
 def accuracy(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     """The share of answers whose label is the item's gold label, beside what guessing would give.
@@ -44,6 +54,12 @@ def accuracy(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     the number of labels), ``majority`` (the share of these items that have the most frequent gold label,
     ``majority_label``), and the accuracy under the other treatment of answers without a label. Undefined
     where no item has a gold label or nothing was answered.
+
+    Of sets of labels it is the share of exact matches; ``accuracy_hamming`` is then the Hamming loss, the
+    share of all labels, over sets that were given, on which a set and the gold set differ. Of numbers it is
+    the share that equal the gold number, beside their errors (`number_errors`): ``accuracy_mean_error``,
+    ``accuracy_bias``, ``accuracy_lower_limit`` and ``accuracy_upper_limit``, ``accuracy_correlation`` and
+    ``accuracy_intraclass``.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"item": [1, 2, 3, 4], "label": ["a", None, "a", "b"], "gold": list("aaab")})
@@ -60,6 +76,26 @@ def accuracy(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
         details=_beside(cell, asked, int(right.sum())) if asked.any() else {},
     )
     yield share_of(cell, right, asked, said)
+    label_set = cell.label_set
+    if isinstance(label_set, Numbers):
+        yield from number_errors(cell, np.array([float(label) for label in cell.labels]))
+    elif label_set is not None and label_set.level in OF_SETS:
+        yield _hamming(cell)
+
+
+def _hamming(cell: Cell) -> Statistic:
+    """The share of labels on which the sets that were given differ from the gold sets."""
+    said = Statistic(
+        part="_hamming", method="share of labels, over answers with a set, that differ from gold"
+    )
+    gold = np.full(len(cell.items), -1) if cell.gold is None else cell.gold
+    labels, held = members(cell.labels)
+    given = np.where((gold >= 0)[:, None], cell.counts()[:, 0], 0.0) if cell.codes.size else np.zeros((0, 1))
+    if not given.any():
+        return replace(said, n=0, reason="no item has both a set and a gold set")
+    apart = np.abs(held[:, None] - held[None]).sum(2)[np.maximum(gold, 0)]
+    said = replace(said, excluded=cell.counted)
+    return share_of(cell, (given * apart).sum(1), len(labels) * given.sum(1), said)
 
 
 def _beside(cell: Cell, asked: Ints, right: int) -> dict[str, Any]:

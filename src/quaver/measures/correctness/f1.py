@@ -49,8 +49,12 @@ _TEXTBOOK = "Manning, Raghavan & Schütze (2008), Introduction to Information Re
             better="higher",
             drawn="closer",
         ),
+        "_sample": Presentation(
+            title="Correct labels, set by set: sample F1", axis="sample F1", better="higher", drawn="closer"
+        ),
     },
     estimands=("fixed", "population", "next"),
+    of_classes=True,
 )
 def f1(reading: Reading, *, missing: Missing) -> Iterator[Estimate]:
     """F1 of the labels against the gold labels: macro, micro, and of each label.
@@ -76,7 +80,9 @@ def f1(reading: Reading, *, missing: Missing) -> Iterator[Estimate]:
             arXiv:2406.12334) count N/A.
 
     Returns:
-        For each cell ``f1_macro``, ``f1_micro``, and ``f1_label`` with the label in the cell.
+        For each cell ``f1_macro``, ``f1_micro``, and ``f1_label`` with the label in the cell. Of sets of
+        labels also ``f1_sample``, the mean over answers of 2 |A ∩ B| / (|A| + |B|), with A the set and B the
+        gold set: 1 where both are empty.
 
     Gold a a b b, given a b b b: F1(a) = 2/3, F1(b) = 4/5:
 
@@ -119,6 +125,7 @@ def f1(reading: Reading, *, missing: Missing) -> Iterator[Estimate]:
     raters=ASKING,
     gold=True,
     estimands=("fixed", "population", "next"),
+    of_classes=True,
 )
 def recall(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     """How often the items of each gold label got it.
@@ -151,6 +158,7 @@ def recall(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     raters=ASKING,
     gold=True,
     estimands=("fixed", "population", "next"),
+    of_classes=True,
 )
 def precision(cell: Cell) -> Iterator[Statistic]:
     """How often each label is right where it is given.
@@ -315,3 +323,17 @@ def _f1(found: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Iterato
             },
             reason="the label does not occur",
         )
+    if cell.label_set is not None and cell.label_set.level in OF_SETS:
+        yield _sample_f1(found, cell, judged)
+
+
+def _sample_f1(found: Statistic, cell: Cell, judged: Judged) -> Statistic:
+    """The mean over answers of how far a set is the gold set; an answer without a set that counts has 0."""
+    _, held = members(cell.labels)
+    gold = np.zeros(len(cell.items), np.int64) if cell.gold is None else np.maximum(cell.gold, 0)
+    sizes = held.sum(1)
+    both = sizes[:, None] + sizes
+    alike = np.where(both > 0, 2 * (held @ held.T) / np.where(both > 0, both, 1), 1.0)
+    given = label_counts(np.where(judged.asked, cell.codes, -1).reshape(len(gold), -1), len(held))
+    plain = replace(found, under=None, part="_sample", n=None)
+    return share_of(cell, (given * alike[gold]).sum(1), judged.asked.sum((1, 2)), plain)

@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from quaver.agreement.disagreement import scale
-from quaver.core.records import UNORDERED, Estimate, LabelSet
+from quaver.core.records import UNORDERED, Estimate, LabelSet, Numbers
 from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.gathered import frame_of
@@ -118,6 +118,7 @@ def label_flips(
     """
     given = frame_of(annotations)
     groups = item_groups(given, group)
+    factors = () if isinstance(labels, Numbers) else factors  # no label's share moves
     frame = _labelled(given, factors, labels)
     resampling = Resampling(resamples=resamples, seed=seed)
     found: list[Estimate] = []

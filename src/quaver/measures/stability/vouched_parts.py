@@ -15,7 +15,7 @@ import polars as pl
 import scipy
 from numpy.typing import NDArray
 
-from quaver.core.records import UNORDERED, Estimate, LabelSet
+from quaver.core.records import UNORDERED, Estimate, LabelSet, Numbers
 from quaver.estimation.bootstrap import Floats, Resampling
 from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.gathered import frame_of
@@ -198,7 +198,8 @@ def _on_a_scale(answers: PromptAnswers, labels: LabelSet, levels: pl.DataFrame) 
     assert answers.alike is not None
     gold, given = np.nan_to_num(answers.gold)[:, :-1], answers.counts.sum(1)[:, :-1]
     judged = np.where(np.isfinite(answers.gold[:, :1]), given, 0.0)
-    for at, code in enumerate(labels.codes if labels.level not in UNORDERED else ()):
+    stepless = labels.level in UNORDERED or isinstance(labels, Numbers)
+    for at, code in enumerate(() if stepless else labels.codes):
         texts = int((gold[:, at] > 0).sum())
         if texts and not given[:, at].any():
             nothing = answers.share(np.zeros(len(gold)), gold[:, at], _GIVEN)

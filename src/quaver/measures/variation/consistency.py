@@ -57,6 +57,7 @@ _PAIRED = 300
     treatments=("convention",),
     estimands=("population", "fixed", "next"),
     of_a_set=True,
+    of_classes=True,
 )
 def consistency(
     reading: Reading,

@@ -77,6 +77,7 @@ _DISTANCES: dict[str, tuple[Distance, str, str]] = {
     missing=("drop", "category"),
     source="Lin (1991), IEEE Trans. Information Theory 37, 145-151, equation 4.1 (Jensen-Shannon)",
     parts={"_tv": Presentation(better="lower"), "_js": Presentation(better="lower")},
+    of_classes=True,
 )
 def distribution_shift(
     reading: Reading,

@@ -42,6 +42,7 @@ ASKING = ("model", "variant", "decoding", "repeat")
     missing=("drop", "category"),
     raters=ASKING,
     estimands=("fixed", "population", "next"),
+    of_classes=True,
 )
 def label_shares(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     """The share of each label among a cell's answers.

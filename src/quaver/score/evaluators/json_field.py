@@ -10,9 +10,9 @@ from itertools import islice
 from typing import Any
 
 from quaver.core.annotations import Reading
-from quaver.core.label_values import labels_in, set_of
+from quaver.core.label_values import labels_in, number_in, set_of
 from quaver.core.number_format import composed
-from quaver.core.records import LabelSet, Variant
+from quaver.core.records import LabelSet, Level, Variant
 from quaver.score.parsing.evaluator import Answer, Reader, ambiguous, no_label, valid
 from quaver.score.parsing.label_forms import Forms, bare, forms_of
 from quaver.score.parsing.many_answers import read_where
@@ -45,7 +45,8 @@ class JsonField:
 
     Of a task's field of which several labels may apply, the value is a list of labels, a text with ``;``
     between them, or an object with true for those that apply; the JSON must be whole, and a list with
-    anything else in it is no label.
+    anything else in it is no label. Where a field's values are numbers, so is the value, or a text that is
+    one and nothing else; the JSON must be whole here too.
 
     Args:
         field: The field's name; by default the one that the variant asks for, else ``label``.
@@ -60,6 +61,8 @@ class JsonField:
         field = fold(composed(self._field or variant.label_field or "label").strip())
         if variant.output == "labels":
             return _JsonSetReader(forms_of(labels, variant), field, labels.codes)
+        if variant.output == "number":
+            return _JsonNumberReader(field, labels.level)
         return _JsonFieldReader(forms_of(labels, variant), field)
 
 
@@ -94,17 +97,10 @@ class _JsonSetReader:
     codes: tuple[str, ...]
 
     def __call__(self, answer: Answer) -> Reading:
-        start = answer.text.find("{")
-        if start < 0:
-            return _NONE
-        try:
-            document, _ = _DECODER.raw_decode(answer.text, start)
-        except (ValueError, RecursionError):
-            return no_label("the JSON cannot be read")
-        known = {fold(composed(name).strip()): value for name, value in document.items()}
-        if self.field not in known:
-            return no_label(f"no field {self.field}")
-        given = _listed(known[self.field])
+        value = _whole_value(answer.text, self.field)
+        if isinstance(value, Reading):
+            return value
+        given = _listed(value)
         if given is None:
             return no_label("the field holds no list")
         found = [self.forms.whole(one) or self.forms.whole(bare(one)) for one in given]
@@ -116,7 +112,39 @@ class _JsonSetReader:
         return read_where(answers, ["{"], self, _NONE)
 
 
+@dataclass(frozen=True, slots=True)
+class _JsonNumberReader:
+    """Reads a field whose values are numbers."""
+
+    field: str
+    level: Level
+
+    def __call__(self, answer: Answer) -> Reading:
+        value = _whole_value(answer.text, self.field)
+        if isinstance(value, Reading):
+            return value
+        text = repr(value) if type(value) in (int, float) else value if isinstance(value, str) else ""
+        number = number_in(text, self.level)
+        return no_label("the field holds no number") if number is None else valid(number)
+
+    def many(self, answers: Sequence[Answer]) -> list[Reading]:
+        return read_where(answers, ["{"], self, _NONE)
+
+
 _DECODER = json.JSONDecoder(strict=False)
+
+
+def _whole_value(text: str, field: str) -> Any:
+    """The value of a field of the first JSON object, or a reading that says why there is none."""
+    start = text.find("{")
+    if start < 0:
+        return _NONE
+    try:
+        document, _ = _DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return no_label("the JSON cannot be read")
+    known = {fold(composed(name).strip()): value for name, value in document.items()}
+    return known[field] if field in known else no_label(f"no field {field}")
 
 
 def _listed(value: Any) -> list[str] | None:

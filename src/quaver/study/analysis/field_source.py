@@ -15,7 +15,7 @@ from quaver.collect.run.ledger import Entry
 from quaver.collect.store.response_store import Store
 from quaver.core.annotations import FIELD
 from quaver.core.label_values import labels_in
-from quaver.core.records import Codebook, Label, LabelSet, TaskField
+from quaver.core.records import Codebook, Label, LabelSet, Numbers, TaskField
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import lock_document
 from quaver.design.spec import StudySpec, TaskSpec
@@ -95,18 +95,24 @@ class FieldSource(StudySource):
         whole, name = self.whole.experiment, self.field.name
         return replace(
             whole,
-            labels=self._labels if self.field.several else self.field.labels,
+            labels=self._occurring,
             items=[replace(item, gold=item.golds.get(name), golds={}) for item in whole.items],
             variants=[self.field.of(variant) for variant in whole.variants],
         )
 
     @cached_property
-    def _labels(self) -> LabelSet:
-        """Of a field of which several labels may apply: each alone, and the sets that occur."""
+    def _occurring(self) -> LabelSet:
+        """The field's labels; of sets, each alone and the sets that occur; of numbers, those that occur."""
         name, alone = self.field.name, self.field.labels
+        numeric = isinstance(alone, Numbers)
+        if not (self.field.several or numeric):
+            return alone
         given = {item.golds[name] for item in self.whole.experiment.items if name in item.golds}
         if self._annotations is not None or self.files.responses.exists():
             given |= set(self.annotations["label"].cast(pl.String).drop_nulls().unique())
+        if numeric:
+            numbers = sorted(given, key=float)
+            return Numbers(tuple(Label(one, one, value=float(one)) for one in numbers), alone.level)
         more = sorted(given - set(alone.codes), key=lambda one: (len(labels_in(one)), one))
         return LabelSet((*alone.labels, *(Label(one, one) for one in more)), alone.level)
 
@@ -178,7 +184,7 @@ def _field(whole: StudySource, name: str) -> TaskField:
 def _spec(spec: StudySpec, name: str) -> StudySpec:
     """A study's file with one field as its task, and what is measured of it."""
     asked = spec.task.fields[name]
-    task = TaskSpec(name=name, level=asked.field(name).labels.level, labels=asked.labels)
+    task = TaskSpec.model_construct(name=name, level=asked.field(name).labels.level, labels=asked.labels)
     own = [one for one in spec.measures if one.field is None or name in one.field]
     return spec.model_copy(
         update={

@@ -12,6 +12,7 @@ from quaver.errors import UnknownName
 from quaver.report.findings.verdicts import Quality, quality
 from quaver.study.analysis.field_source import fields_of
 from quaver.study.analysis.measured_study import MeasuredStudy
+from quaver.study.sources.conclusion_measures import CONCLUSIONS
 from quaver.study.sources.study_source import StudySource
 
 
@@ -39,8 +40,14 @@ class MeasuredFields:
         return self._each(lambda part: part.measure(name, options), named or None)
 
     def estimates(self, names: Sequence[str] | None = None, *, pictured: bool = False) -> list[Estimate]:
-        """The measures that the study's file asks for."""
-        return self._each(lambda part: part.estimates(names, pictured=pictured))
+        """The measures that the study's file asks for; conclusions of the fields that they are about."""
+        concluded = {field for field, part in self.parts.items() if part.study.spec.conclusions}
+
+        def named(part: MeasuredStudy) -> Sequence[str] | None:
+            others = concluded and not part.study.spec.conclusions
+            return [one for one in names if one != CONCLUSIONS] if names is not None and others else names
+
+        return self._each(lambda part: part.estimates(named(part), pictured=pictured))
 
     def audit(self) -> list[Estimate]:
         """How the answers were read."""

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import polars as pl
 
 from quaver.core.estimate_frame import Deviations
-from quaver.core.records import Estimate
+from quaver.core.records import Estimate, Numbers
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec import ConclusionSpec
@@ -268,8 +268,10 @@ class MeasuredStudy:
             for one in deviation_shares(own, seed=seed) if own else []:
                 if "variant" in one.cell:
                     shares.append(replace(one, cell={"model": model, **one.cell}))
-        moving = label_movement(frame, self.several, labels=self.experiment.labels, group=group, seed=seed)
-        return [*moving, *shares, *self.judged()]
+        labels = self.experiment.labels
+        if not isinstance(labels, Numbers):  # no label's share moves
+            shares += label_movement(frame, self.several, labels=labels, group=group, seed=seed)
+        return [*shares, *self.judged()]
 
     def deviations(self) -> Deviations | None:
         """The answers that deviate from their item's modal label; None without any."""

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from quaver.core.records import Estimand, Estimate
+from quaver.core.records import Estimand, Estimate, Numbers
 from quaver.core.seeds import derive
 from quaver.design.spec import MeasureSpec, StudySpec, UntilSpec
 from quaver.design.spec.study_file import Positions, read_part
@@ -143,7 +143,8 @@ def corrected_measurements(
     if not designed(frame):
         return []
     labels, group = study.experiment.labels, study.spec.group
-    wanted = [name for name in CORRECTED if name != SCORE or labels.level == "interval"]
+    scored = labels.level == "interval" or isinstance(labels, Numbers)
+    wanted = [name for name in CORRECTED if name != SCORE or scored]
     asked = [name for name in (wanted if names is None else names) if name in CORRECTED and name not in known]
     columns = [one for one in getattr(study.spec.items, "groups", ()) if one in frame.columns]
     return [

@@ -13,7 +13,13 @@ from typing import Any
 import polars as pl
 
 from quaver.agreement.alpha import krippendorff_alpha
-from quaver.agreement.chance_agreement import cohen_kappa, fleiss_kappa, gwet_ac, percent_agreement
+from quaver.agreement.chance_agreement import (
+    cohen_kappa,
+    fleiss_kappa,
+    gwet_ac,
+    intraclass_correlation,
+    percent_agreement,
+)
 from quaver.agreement.coefficient import label_set_of
 from quaver.core.arguments import guarded
 from quaver.core.label_values import Decision, LabelCells, doubtful_labels, labels_outside, same_labels
@@ -124,7 +130,8 @@ def measure_agreement(
         sheet: Of a spreadsheet, where several hold something.
 
     Returns:
-        Five estimates for each cell; a file's say in ``details["taken"]`` what stands for a missing label.
+        Five estimates for each cell, six where ratings are numbers; a file's say in ``details["taken"]`` what
+        stands for a missing label.
 
     Raises:
         ItemError: The file cannot be read.
@@ -169,6 +176,7 @@ def _of_rows(
 
 
 _COEFFICIENTS = (krippendorff_alpha, percent_agreement, fleiss_kappa, cohen_kappa, gwet_ac)
+_NUMERIC = ("interval", "ratio")
 _LABEL = "label as read"
 
 
@@ -202,7 +210,8 @@ class _Asked:
             missing=self.missing,
         )
         rated = [replace(cell, label_set=self.labels) for cell in found]
-        return [one.of(cell, resampling, self.level, self.missing) for cell in rated for one in _COEFFICIENTS]
+        asked = (*_COEFFICIENTS, intraclass_correlation) if self.level in _NUMERIC else _COEFFICIENTS
+        return [one.of(cell, resampling, self.level, self.missing) for cell in rated for one in asked]
 
 
 @contextmanager
