@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from quaver.core.number_format import composed
+from quaver.core.number_format import composed, text_of
 from quaver.core.records import Level, Status
 from quaver.errors import ItemError, nearest
 
@@ -72,6 +73,48 @@ def set_of(labels: Iterable[str], codes: Sequence[str]) -> str:
     """
     given = set(labels)
     return SEPARATOR.join(code for code in codes if code in given) or NO_LABELS
+
+
+def cell_labels(cell: Any, known: Collection[str] = ()) -> tuple[str, ...]:
+    """The labels in a cell of several.
+
+    The cell is a list, one in JSON, or texts with ``;``, ``,`` or ``|`` between: the first of these signs
+    that occurs separates. A text that is a known label is that label, whatever is in it.
+
+    >>> cell_labels('["tax", "war"]'), cell_labels("tax, war"), cell_labels("a, b; c"), cell_labels("[]")
+    (('tax', 'war'), ('tax', 'war'), ('a, b', 'c'), ())
+    """
+    if isinstance(cell, list | tuple):
+        return tuple(dict.fromkeys(text for one in cell if (text := text_of(one))))
+    text = text_of(cell)
+    if text in known:
+        return (text,)
+    if text.startswith("[") and text.endswith("]"):
+        listed = _list_in(text)
+        if listed is not None:
+            return cell_labels(listed)
+    between = next((sign for sign in _BETWEEN if sign in text), SEPARATOR)
+    return tuple(dict.fromkeys(one.strip() for one in text.split(between) if one.strip()))
+
+
+MARKS: Final[Mapping[str, bool]] = {
+    **dict.fromkeys(("1", "1.0", "true", "yes", "y", "x"), True),
+    **dict.fromkeys(("", "0", "0.0", "false", "no", "n"), False),
+}
+"""What a cell of a label's own column says, in lower case: whether the label applies."""
+
+_BETWEEN: Final = (SEPARATOR, ",", "|")
+
+
+def _list_in(text: str) -> list[Any] | None:
+    """The list that a text is, as JSON or Python writes lists of texts; None where it is none."""
+    for written in (text, text.replace("'", '"')):
+        try:
+            found = json.loads(written)
+        except (ValueError, RecursionError):
+            continue
+        return [one for one in found if not isinstance(one, list | dict)]
+    return None
 
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)

@@ -173,6 +173,11 @@ class Item:
     golds: Mapping[str, str] = field(default_factory=dict)
     beside: bool = False
 
+    @property
+    def known_gold(self) -> Mapping[str, str]:
+        """Its true labels that are known, by field; of a task without fields by no name."""
+        return self.golds if self.gold is None else {"": self.gold}
+
 
 @dataclass(frozen=True, slots=True)
 class Variant:

@@ -91,7 +91,7 @@ def _labels(labels: LabelSet) -> dict[str, Any]:
 def item_columns(spec: StudySpec, items: Sequence[Item]) -> list[str]:
     """The columns of the items that a freeze fixes: all but those that hold labels by people."""
     golds = [spec.items.gold, *(one.gold for one in spec.task.fields.values())]
-    people = {*spec.items.coders, *(one.column for one in golds if one)}
+    people = {*spec.items.coders, *(name for one in golds if one for name in one.sources)}
     return sorted({name for item in items for name in item.fields} - people)
 
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
 
 from quaver.core.column_names import column_of
-from quaver.core.label_values import LabelCells, labels_in, number_in, outside_label_set, set_of
+from quaver.core.label_values import (
+    MARKS,
+    LabelCells,
+    cell_labels,
+    number_in,
+    outside_label_set,
+    set_of,
+)
 from quaver.core.number_format import text_of
 from quaver.core.records import Item, LabelSet, Numbers
 from quaver.design.items.answer_options import options_of
@@ -76,11 +83,16 @@ def gold_labels(
     several: bool = False,
 ) -> list[str | None]:
     """The label of each item in the column of gold, which ``loc`` names; the items stand at ``place``."""
-    if gold is None or gold.column is None:
+    if gold is None or not gold.sources:
         return [None] * len(items)
-    if gold.column not in columns:
-        raise UnknownName("column", gold.column, columns, where=source.where(*loc, "gold", "column"))
-    reader, column = _Labels(gold, labels, source, loc, place), gold.column
+    for name in gold.sources:
+        if name not in columns:
+            where = source.where(*loc, "gold", "columns" if gold.columns else "column")
+            raise UnknownName("column", name, columns, where=where)
+    reader = _Labels(gold, labels, source, loc, place)
+    if gold.columns:
+        return [reader.of_columns(item, number, gold.columns) for number, item in enumerate(items, start=1)]
+    (column,) = gold.sources
     known: dict[str, str] = {}  # by the text of a cell
     found = []
     for number, item in enumerate(items, start=1):
@@ -166,19 +178,14 @@ class _Labels:
     def label(self, item: Item, number: int, column: str, what: str, *, several: bool = False) -> str:
         """The code of the label in an item's cell, or the set of several; empty where it has none."""
         where = f"{place_of(item.fields, number, self._source, self._loc)}: {column}"
-        text = text_of(item.fields.get(column), where)
+        cell = item.fields.get(column)
+        if several and (isinstance(cell, list) or text_of(cell, where)):
+            return self._set(cell_labels(cell, self._known), where, f"{what} of item {item.id}")
+        text = text_of(cell, where)
         if not text:
             return ""
         if isinstance(self._options, Numbers):
             return self._number(text, where, f"{what} of item {item.id}")
-        if several:
-            given = labels_in(text)
-            found = [self._cells.read(one) for one in given]
-            strange = [one for one, known in zip(given, found, strict=True) if known is None]
-            if strange:
-                fix = "add the label, or map the text; labels of one cell have ; between them, and [] is none"
-                raise outside_label_set(f"{what} of item {item.id}", where, strange, self._known, fix)
-            return set_of((known.label for known in found if known and known.label), self._codes)
         read = self._cells.read(text)
         if read is not None:
             return read.label or ""
@@ -188,6 +195,39 @@ class _Labels:
                 return self._codes[own.index(text)]
         fix = "add the label, or map the text: gold: {column: …, map: {text: code}}; null is no label"
         raise outside_label_set(f"{what} of item {item.id}", where, [text], self._known, fix)
+
+    def _set(self, given: Sequence[str], where: str, what: str) -> str:
+        """The set of the labels that a cell holds; empty where it holds nothing but texts for no label."""
+        found = [self._cells.read(one) for one in given]
+        strange = [one for one, known in zip(given, found, strict=True) if known is None]
+        if strange:
+            fix = "add the label, or map the text; labels of one cell have ; between them, and [] is none"
+            raise outside_label_set(what, where, strange, self._known, fix)
+        own = [known.label for known in found if known and known.label]
+        return set_of(own, self._codes) if own or not given else ""
+
+    def of_columns(self, item: Item, number: int, columns: Sequence[str] | Mapping[str, str]) -> str | None:
+        """The set that several columns hold together; None where all of their cells are empty."""
+        place = place_of(item.fields, number, self._source, self._loc)
+        names = [*columns.values()] if isinstance(columns, Mapping) else columns
+        texts = {name: text_of(item.fields.get(name), f"{place}: {name}") for name in names}
+        if not any(texts.values()):
+            return None
+        if not isinstance(columns, Mapping):
+            given = [text for text in texts.values() if text]
+            return self._set(given, f"{place}: {', '.join(names)}", f"the gold label of item {item.id}")
+        applying = []
+        for code, name in columns.items():
+            applies = MARKS.get(texts[name].casefold())
+            if applies is None:
+                raise ItemError(
+                    f"whether the label {code!r} applies to item {item.id} is not said",
+                    where=f"{place}: {name}",
+                    expected="1 or 0, true or false, yes or no, x or nothing",
+                    found=texts[name][:80],
+                )
+            applying += [code] * applies
+        return set_of(applying, self._codes)
 
     def _number(self, text: str, where: str, what: str) -> str:
         """The number in a cell, as a label; empty for a text that stands for none."""

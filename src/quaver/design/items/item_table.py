@@ -69,12 +69,12 @@ def load_items(spec: StudySpec, source: Positions) -> tuple[list[Item], list[Ite
 
 def _more_gold(items: Sequence[Item], chosen: set[int], most: int, draw: random.Random) -> set[int]:
     """Items outside the sample that have a gold label, at random: one of each label that it lacks first."""
-    others = [at for at, item in enumerate(items) if item.gold is not None and at not in chosen]
+    others = [at for at, item in enumerate(items) if item.known_gold and at not in chosen]
     draw.shuffle(others)
-    lacking = {items[at].gold: at for at in others}
-    for at in chosen:
-        lacking.pop(items[at].gold, None)
-    return set([*lacking.values(), *(at for at in others if at not in lacking.values())][:most])
+    lacking = {one: at for at in others for one in items[at].known_gold.items()}
+    for one in (one for at in chosen for one in items[at].known_gold.items()):
+        lacking.pop(one, None)
+    return set(list(dict.fromkeys([*lacking.values(), *others]))[:most])
 
 
 def _items_of(

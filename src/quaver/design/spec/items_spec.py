@@ -135,11 +135,16 @@ def _number(text: str) -> float | None:
 
 
 class GoldSpec(Part):
-    """The true labels. A bare string is the column."""
+    """The true labels. A bare string is the column, a bare list several columns."""
 
     bare = True
 
     column: Name | None = Field(None, description="The column of true labels; an empty cell is unknown.")
+    columns: tuple[Name, ...] | dict[str, Name] | None = Field(
+        None,
+        description="Of a field of which several labels may apply: columns that hold a label each, or for "
+        "each label's code the column that says whether it applies (1 or 0, yes or no, x or nothing).",
+    )
     coders: Literal["majority"] | None = Field(
         None,
         description="Instead of a column: the label that most of the `coders` gave; a tie is unknown.",
@@ -153,13 +158,22 @@ class GoldSpec(Part):
     @model_validator(mode="before")
     @classmethod
     def _from_column(cls, given: Any) -> Any:
+        if isinstance(given, list | tuple):
+            return {"columns": given}
         return {"column": given} if isinstance(given, str) else given
 
     @model_validator(mode="after")
     def _one_origin(self) -> GoldSpec:
-        if (self.column is None) is (self.coders is None):
+        if sum((self.column is not None, bool(self.columns), self.coders is not None)) != 1:
             raise ValueError("name the column of true labels (`column`), or say `coders: majority`")
         return self
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The columns that hold them."""
+        if self.column is not None:
+            return (self.column,)
+        return tuple(self.columns.values() if isinstance(self.columns, dict) else self.columns or ())
 
 
 class TableSpec(Part):
@@ -265,6 +279,8 @@ class ItemsSpec(TableSpec):
 
     @model_validator(mode="after")
     def _majority_of_coders(self) -> ItemsSpec:
+        if self.gold and self.gold.columns:
+            raise PlacedError("only a field of which several labels may apply has several columns", "gold")
         if self.gold and self.gold.coders and len(self.coders) < 2:
             raise PlacedError(
                 "a majority takes the labels of two coders or more",

@@ -25,7 +25,8 @@ class FieldSpec(LabelledSpec):
     )
     definition: str = Field("", description="What the field is about; the prompt shows it.")
     several: bool = Field(
-        False, description="Whether several labels may apply: a cell of gold then holds them with ; between."
+        False,
+        description="Whether several labels may apply: a cell of gold then holds them with ; or , between.",
     )
     gold: GoldSpec | None = Field(None, description="The column of its true labels, or column and map.")
 
@@ -57,8 +58,17 @@ class FieldSpec(LabelledSpec):
 
     @model_validator(mode="after")
     def _has_column(self) -> FieldSpec:
-        if self.gold and self.gold.column is None:
+        gold = self.gold
+        if gold and not gold.sources:
             raise PlacedError("a field's true labels have a column: `gold: NAME`", "gold")
+        if gold and gold.columns and not self.several:
+            raise PlacedError("only a field of which several labels may apply has several columns", "gold")
+        codes = [label.code for label in self.labels]
+        for code in gold.columns if gold and isinstance(gold.columns, dict) else ():
+            if code not in codes:
+                raise PlacedError(
+                    "there is no such label", "gold", expected=f"one of {', '.join(codes)}", found=code
+                )
         return self
 
 

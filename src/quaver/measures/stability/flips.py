@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -237,9 +238,11 @@ def _bias(labels: LabelSet, given: Floats, gold: Floats, units: Units) -> Statis
         return replace(said, reason="every gold label is the same")
     whole = given.sum(1)
     apart = (given @ at - whole * true) / spread
+    furthest = float(np.ptp(at)) / spread
     return replace(
         said,
         under=ratio(apart[:, None], whole[:, None]),
+        spread=partial(mean_within, low=-furthest, high=furthest),
         differing=differing(np.where(whole > 0, apart / np.maximum(whole, 1), np.nan), units),
     )
 

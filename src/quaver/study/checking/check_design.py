@@ -67,10 +67,30 @@ MOST: Final = 1 + len(_OTHER_WORDS)
 """The most instructions, the original among them."""
 
 
-def instruction_texts(own: str | None, n: int) -> dict[str, str]:
+_CODING: Final = {
+    "original": "Code this text.",
+    "fill": "Fill in each field for this text.",
+    "read": "Read this text and code it.",
+    "what": "What does this text say?",
+    "give": "Give the value of each field for this text.",
+    "look": "Look at this text and fill in the fields.",
+    "values": "Which values do the fields have for this text?",
+    "variables": "Code this text on each of the variables.",
+    "these": "Code these fields for the text.",
+    "please": "Please code this text.",
+}
+"""The instruction where none is given and the table has several variables, and other words for it."""
+
+
+def instruction_texts(own: str | None, n: int, *, fields: bool = False) -> dict[str, str]:
     """Templates of an instruction in ``n`` forms by name, the original first.
 
     The user's own instruction keeps its words, behind a different opening in each.
+
+    Args:
+        own: It; None for a plain one.
+        n: How many forms.
+        fields: Whether it asks for several variables.
 
     >>> instruction_texts("Is it {good}?", 2)
     {'original': 'Is it {good}?', 'read': 'Read the text above. Is it {good}?'}
@@ -84,7 +104,8 @@ def instruction_texts(own: str | None, n: int) -> dict[str, str]:
             fix="take fewer, and add your own to the study file that this writes",
         )
     if own is None:
-        return dict([("original", PLAIN), *_OTHER_WORDS.items()][:n])
+        plain = _CODING if fields else {"original": PLAIN, **_OTHER_WORDS}
+        return dict(list(plain.items())[:n])
     text = literal(own.strip())
     framed = {name: frame.replace("{}", text) for name, frame in _FRAMES.items()}
     return dict([("original", text), *framed.items()][:n])
@@ -210,9 +231,11 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
     asked, functions = model_entry(given["model"], given["base_url"])
     design = CheckDesign(
         name=source.stem if isinstance(data, str | Path) else home.name,
-        instructions=instruction_texts(instruction, 1 if own else instructions_of(prompts)),
+        instructions=instruction_texts(
+            instruction, 1 if own else instructions_of(prompts), fields=bool(table.fields)
+        ),
         is_own=instruction is not None or own,
-        reorders=prompts >= REORDERED_FROM and not own,
+        reorders=prompts >= REORDERED_FROM and not own and not table.fields,
         model=asked,
         sample=given["n"] if given["n"] < table.rows else None,
         more_gold=_MORE_GOLD * given["n"] if 0 < table.known < table.rows else 0,
@@ -315,7 +338,7 @@ def max_tokens(model: str | Mapping[str, Any], labels: Sequence[str]) -> int:
     """Where an answer is cut off: models that run here write a label and little more."""
     made = _made(model)
     if made["use"] in HERE:
-        return max(8, 4 + max(len(label.encode()) for label in labels) // 2)
+        return max(8, 4 + max((len(label.encode()) for label in labels), default=0) // 2)
     return _TOKENS_OF_REASONING if "body" in made else _TOKENS_OF_SERVED
 
 
@@ -330,7 +353,7 @@ def _decided(study: Study, table: TextTable, design: CheckDesign, own: bool) -> 
         found.append(
             Decision("texts", f"{design.sample:,} of {table.rows:,}", f"drawn at random, seed {design.seed}")
         )
-        drawn = Counter(item.gold for item in study.experiment.items)
+        drawn = Counter(item.gold or (None if not item.golds else "") for item in study.experiment.items)
         if more := sum(item.beside for item in study.experiment.items):
             others = "all others" if drawn.total() - drawn[None] >= table.known else "others"
             found.append(
@@ -343,7 +366,8 @@ def _decided(study: Study, table: TextTable, design: CheckDesign, own: bool) -> 
     else:
         found.append(Decision("texts", f"{table.rows:,}", "all"))
     if design.is_held:
-        found.append(Decision("answers", "the labels alone", "the model runs here and is held to them"))
+        held = "JSON with the fields alone" if table.fields else "the labels alone"
+        found.append(Decision("answers", held, "the model runs here and is held to them"))
     for name in table.few:
         found.append(Decision("compare?", name, f"few values; --compare {shlex.quote(name)} compares by it"))
     for name in table.repeating:
@@ -402,9 +426,9 @@ def starting_file(
     made = model_of_name(model, where="--model")
     design = CheckDesign(
         name=source.stem,
-        instructions=instruction_texts(None, instructions_of(_PROMPTS)),
+        instructions=instruction_texts(None, instructions_of(_PROMPTS), fields=bool(found.fields)),
         is_own=False,
-        reorders=True,
+        reorders=not found.fields,
         model=model,
         sample=None,
         more_gold=0,

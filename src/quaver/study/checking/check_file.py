@@ -75,7 +75,8 @@ def study_text(
     path: Path, source: Path, table: TextTable, design: CheckDesign, *, first: str, study: str
 ) -> str:
     """A commented study file for a table of texts."""
-    lines = ["prompt:", "  # The model sees the text, this instruction, and the list of labels."]
+    seen = "the fields with their labels" if table.fields else "the list of labels"
+    lines = ["prompt:", f"  # The model sees the text, this instruction, and {seen}."]
     lines += [] if design.is_own else ["  # A plain default: say here what the labels mean."]
     lines += [f"  instruction: {_yaml(next(iter(design.instructions.values())))}"]
     defined = {label: meaning for label in table.labels if (meaning := design.definitions.get(label))}
@@ -84,12 +85,12 @@ def study_text(
     parts = [
         _head(first, study, source, table.taken, design),
         f"name: {_yaml(design.name)}\nseed: {design.seed}",
-        f"task:\n  labels: {_yaml(labels)}",
+        _task(table, design, labels),
         _items(path, source, table, design),
         "\n".join(lines),
         *_variants(table, design),
         f"models:\n  - {_yaml(design.model)}",
-        _decoding(design),
+        _decoding(table, design),
         f"repeats: {design.repeats} # how often each prompt asks about each text",
         _measures(table, design),
         *(
@@ -99,6 +100,19 @@ def study_text(
         ),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _task(table: TextTable, design: CheckDesign, labels: Sequence[Any]) -> str:
+    if not table.fields:
+        return f"task:\n  labels: {_yaml(labels)}"
+    lines = ["task:"]
+    if not design.is_held:
+        lines += [
+            "  held: false # only the prompt asks for JSON; true holds the model to it, where it can be"
+        ]
+    lines += ["  # Say in a field's `definition` what it is about."]
+    lines += ["  fields:", *(f"    {_yaml(one.name)}: {_yaml(one.document)}" for one in table.fields)]
+    return "\n".join(lines)
 
 
 def write_check_file(path: Path, text: str, *, replaces: bool = True) -> None:
@@ -192,9 +206,9 @@ def _variants(table: TextTable, design: CheckDesign) -> list[str]:
     return ["\n".join(["variants:", *lines])] if lines else []
 
 
-def _decoding(design: CheckDesign) -> str:
+def _decoding(table: TextTable, design: CheckDesign) -> str:
     options = f"temperature: {design.temperature:g}, max_tokens: {design.max_tokens}"
-    if not design.is_held:
+    if not design.is_held or not table.labels:
         return f"decoding:\n  check: {{{options}}}"
     why = "  # The model can write nothing but one of the labels; without the constraint, anything."
     return f"decoding:\n{why}\n  check: {{{options}, constraint: labels}}"
@@ -204,7 +218,10 @@ def _measures(table: TextTable, design: CheckDesign) -> str:
     names = ["intra_pss"] * (design.repeats > 1)
     names += ["inter_pss", "sensitivity"] * (design.prompts > 1)
     names += ["accuracy", "consistency"] * bool(table.gold or table.coders)
-    return "\n".join(["measures:", *(f"  - {name}" for name in (*names, "label_shares", "compliance"))])
+    classes = [one.name for one in table.fields if one.kind != "number"]
+    shares = f"{{use: label_shares, field: {_yaml(classes)}}}" if table.fields else "label_shares"
+    names += ["accuracy"] * bool(table.fields) + [shares] * bool(classes or not table.fields)
+    return "\n".join(["measures:", *(f"  - {name}" for name in (*names, "compliance"))])
 
 
 def _relative(source: Path, home: Path) -> str:

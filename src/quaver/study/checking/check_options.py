@@ -25,6 +25,9 @@ class CheckOptions(TypedDict, total=False):
         base_url: The address of the model's server, where it is not the provider's own. Left out, that in
             ``OPENAI_BASE_URL``, ``ANTHROPIC_BASE_URL`` or ``OLLAMA_HOST`` is used, where it is set.
         gold: The column of true labels; recognised by its name, if left out.
+        fields: Columns that are variables of their own, which one answer gives together: a label, a set
+            (``tax;war``, or a column for each label: ``topic_tax``, ``topic_war``), a scale or a number.
+            Recognised if left out, where one of them is a set.
         coders: Columns of several coders' labels; recognised by their values, if left out.
         id: The column of unique ids; recognised by its name, if left out.
         group: The column that says which texts belong together (author, thread): every interval then allows
@@ -56,6 +59,7 @@ class CheckOptions(TypedDict, total=False):
     ]
     base_url: Annotated[str | None, Option("The address of the model's server, up to /v1.")]
     gold: Annotated[str | None, Option("The column of true labels, if you have one.")]
+    fields: Annotated[Sequence[str], Option("Columns of several variables: tone,topics,amount.", ())]
     coders: Annotated[Sequence[str], Option("The columns of several coders: anna,ben.", ())]
     id: Annotated[str | None, Option("The column of unique ids.")]
     group: Annotated[str | None, Option("The column of texts that belong together: author.")]

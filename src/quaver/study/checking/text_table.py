@@ -14,6 +14,7 @@ from quaver.core.number_format import composed
 from quaver.errors import ItemError, QuaverError
 from quaver.estimation.encoding import ordered
 from quaver.study.checking.check_options import CheckOptions
+from quaver.study.checking.field_columns import FieldColumn, named_fields, proposed_fields
 from quaver.study.imports.label_columns import MOST_LABELS, Table, is_called
 
 _FEW_LABELS = 10
@@ -37,11 +38,12 @@ class TextTable:
         compare: Those whose groups of texts are compared.
         few: Columns that nothing was decided about, with few values.
         repeating: Others of these, whose values occur twice or more on average.
-        labels: The label set.
+        labels: The label set; none where there are fields.
         also: Other texts in the column of true labels, each with its label.
         counts: How often each label is the true one.
         known: How many rows people labelled.
         taken: What was decided, and why.
+        fields: Columns that are variables of their own, in place of true labels of one.
     """
 
     rows: int
@@ -58,6 +60,7 @@ class TextTable:
     counts: Counter[str]
     known: int
     taken: tuple[Decision, ...]
+    fields: tuple[FieldColumn, ...] = ()
 
 
 def read_text_table(table: Table, given: CheckOptions) -> TextTable:
@@ -75,6 +78,13 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
     named = list(coders)
     text = text or _text(table)
     item = _identifying(table, item) if item else _item(table, can_name="id" in given)
+    asked = tuple(given.get("fields", ()))
+    if asked or not (gold or named or labels):
+        one_variable = None if asked else _gold(table, labels)
+        fields = named_fields(table, asked) if asked else () if one_variable else proposed_fields(table)
+        if fields:
+            return _with_fields(table, text, item, group, compare, fields)
+        gold = one_variable
     gold = gold or _gold(table, labels)
     if not (gold or named or labels):
         named = _alike(table)
@@ -112,6 +122,37 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
         counts,
         counts.total() or sum(any(row.text(name) for name in named) for row in table.rows),
         _shown(table.taken),
+    )
+
+
+def _with_fields(
+    table: Table,
+    text: str,
+    item: str | None,
+    group: str | None,
+    compare: tuple[str, ...],
+    fields: tuple[FieldColumn, ...],
+) -> TextTable:
+    """A table whose columns are variables of their own."""
+    few, repeating = _undecided(table)
+    sources = [name for one in fields for name in one.columns]
+    known = sum(any(row.get(name) not in (None, "") for name in sources) for row in table.rows)
+    return TextTable(
+        rows=len(table.rows),
+        text=text,
+        item=item,
+        gold=None,
+        coders=(),
+        group=group,
+        compare=compare,
+        few=few,
+        repeating=() if group else repeating,
+        labels=(),
+        also={},
+        counts=Counter(),
+        known=known,
+        taken=_shown(table.taken),
+        fields=fields,
     )
 
 
@@ -255,7 +296,8 @@ def _labels(
             where=table.path.name,
             expected="the labels to choose from",
             found=f"columns {', '.join(table.columns)}",
-            fix=f'list them with --labels "one, another", or name the column of true labels: {guess}',
+            fix=f'list them with --labels "one, another", or name the column of true labels: {guess}; or, of '
+            "several variables, their columns: --fields one,another",
         )
     also = same_labels(counts, given)
     found = tuple(given or ordered(counts.keys() - also.keys()))

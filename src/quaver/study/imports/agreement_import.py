@@ -22,9 +22,17 @@ from quaver.agreement.chance_agreement import (
 )
 from quaver.agreement.coefficient import label_set_of
 from quaver.core.arguments import guarded
-from quaver.core.label_values import Decision, LabelCells, doubtful_labels, labels_outside, same_labels
+from quaver.core.label_values import (
+    Decision,
+    LabelCells,
+    cell_labels,
+    doubtful_labels,
+    labels_outside,
+    same_labels,
+    set_of,
+)
 from quaver.core.number_format import composed
-from quaver.core.records import Estimate, LabelSet, Level
+from quaver.core.records import OF_SETS, Estimate, LabelSet, Level
 from quaver.core.rows import Estimates
 from quaver.design.items.table_files import read_rows
 from quaver.design.items.text_lines import Row
@@ -147,7 +155,8 @@ def measure_agreement(
     if not isinstance(annotations, str | Path):
         return Estimates(asked.of(annotations, label, resampling))
     with _named_in_errors(path := Path(annotations)):
-        read = _labels(path, rows := read_table(path, encoding, separator, sheet), label, labels, unlabelled)
+        rows = read_table(path, encoding, separator, sheet)
+        read = _labels(path, rows, label, labels, unlabelled, of_sets=at in OF_SETS)
         return Estimates(_of_rows(path, rows, read, asked, resampling))
 
 
@@ -229,17 +238,25 @@ def _column(rows: Sequence[Row], name: str) -> list[str | None]:
     return [row.text(name) or None for row in rows]
 
 
+def _set_in(cell: Any) -> str:
+    """The set that a cell holds, as a label; empty for an empty cell."""
+    found = sorted(cell_labels(cell))
+    return set_of(found, found) if found or cell not in (None, "") else ""
+
+
 def _labels(
     path: Path,
     rows: Sequence[Row],
     column: str,
     given: LabelSet | Sequence[Any] | None,
     unlabelled: Sequence[str],
+    *,
+    of_sets: bool,
 ) -> tuple[list[str | None], list[Decision]]:
     """The labels that the cells of a column mean, and what was decided about them."""
     if column not in rows[0]:
         raise UnknownName("column", column, rows[0], where=f"{path.name}: label")
-    texts = [row.text(column) for row in rows]
+    texts = [_set_in(row.get(column)) if of_sets else row.text(column) for row in rows]
     known_set = given.codes if isinstance(given, LabelSet) else given or ()
     counts, named = Counter(texts), [str(label) for label in known_set]
     left = {"", *map(composed, unlabelled)}

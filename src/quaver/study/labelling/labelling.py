@@ -22,6 +22,7 @@ from quaver.acceptance.accepted_labels import Acceptance
 from quaver.core.arguments import guarded, taking
 from quaver.core.number_format import count, percent, promised, with_interval
 from quaver.core.options import options_in, with_defaults
+from quaver.core.records import Codebook
 from quaver.core.rows import Rows
 from quaver.design.items.table_files import read_rows
 from quaver.design.prompts.rendering import PromptWriter
@@ -149,6 +150,15 @@ class Labelling:
             of_check: Any = {name: given[name] for name in options_in(CheckOptions) if name in given}
             self.prepared = prepared_check(data, replaces=False, **of_check)
             self.check = self.prepared.study
+        if isinstance(self.check.experiment.labels, Codebook):
+            raise QuaverError(
+                "this labels texts with one variable, and the check has several",
+                where=str(self.check.folder),
+                expected="a check of one variable: --gold COLUMN, or --labels",
+                found=", ".join(self.check.spec.task.fields),
+                fix="run the study on all texts instead: take `sample` out of its file, `quaver run`, then "
+                "`quaver export` has a row for each text and field",
+            )
         self.source = _table_of(data, self.check)
 
     @cached_property

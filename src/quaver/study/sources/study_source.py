@@ -188,7 +188,7 @@ class StudySource(ABC):
     def gold_columns(self) -> set[str]:
         """The items' columns that hold gold labels."""
         golds = [self.spec.items.gold, *(one.gold for one in self.spec.task.fields.values())]
-        return {one.column for one in golds if one is not None and one.column is not None}
+        return {name for one in golds if one is not None for name in one.sources}
 
     @property
     def conclusions(self) -> Conclusions:

@@ -1,0 +1,190 @@
+"""Columns of a table that are variables of their own: each a label, a set of labels, a scale, or a number."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final, Literal
+
+from quaver.core.label_values import (
+    MARKS,
+    NO_LABELS,
+    SEPARATOR,
+    Decision,
+    cell_labels,
+    label_line,
+    number_in,
+    same_labels,
+)
+from quaver.errors import QuaverError
+from quaver.estimation.encoding import ordered
+from quaver.study.imports.label_columns import MOST_LABELS, Table
+
+_STEPS: Final = 11
+"""A scale has no more steps, from 0 or 1 on, and every one that it has is a whole number."""
+
+_LONGEST: Final = 40
+"""Characters: a column whose cells are longer on average holds texts."""
+
+Kind = Literal["label", "set", "scale", "number"]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldColumn:
+    """A variable that a table has.
+
+    Attributes:
+        name: Its name.
+        kind: What its values are.
+        labels: Its labels, in order; none of a number.
+        level: Its level of measurement.
+        gold: What stands under ``gold``: the column, or the columns.
+    """
+
+    name: str
+    kind: Kind
+    labels: tuple[str, ...]
+    level: str
+    gold: Any
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """What stands in a study file for it."""
+        found: dict[str, Any] = {"labels": list(self.labels)} if self.labels else {}
+        found |= {"several": True} if self.kind == "set" else {}
+        found |= {"level": self.level} if self.kind in ("scale", "number") else {}
+        return found | {"gold": {"columns": self.gold} if isinstance(self.gold, dict) else self.gold}
+
+    @property
+    def why(self) -> str:
+        """What it was taken for, in words."""
+        if self.kind == "number":
+            return f"a number ({self.level})"
+        return f"a {self.kind}{' of' * (self.kind == 'set')} {label_line(self.labels)}"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that hold it."""
+        return tuple(self.gold.values()) if isinstance(self.gold, dict) else (self.gold,)
+
+
+def named_fields(table: Table, names: Sequence[str]) -> tuple[FieldColumn, ...]:
+    """The variables that are named: columns, or what the columns of a set begin with.
+
+    Raises:
+        QuaverError: A column holds no label, set, scale or number.
+    """
+    wide = {one.name: one for one in _wide(table)}
+    found = []
+    for name in names:
+        one = wide.get(name) if name not in table.columns else None
+        if one is None:
+            table.take("fields", name, "named")
+            one = _field(table, name)
+        if one is None:
+            raise QuaverError(
+                "this column is no variable that answers could have",
+                where=f"{table.path.name}: {name}",
+                expected=f"a number, or a label or several of {MOST_LABELS} different ones at most",
+                found=", ".join(text[:30] for text in _texts(table, name)[:4]) or "empty cells",
+            )
+        found.append(one)
+    _take(table, found)
+    return tuple(found)
+
+
+def proposed_fields(table: Table) -> tuple[FieldColumn, ...]:
+    """The variables among the columns that play no role yet, if one of these is a set of labels."""
+    wide = _wide(table)
+    gone = {name for one in wide for name in one.columns}
+    alone = [
+        _field(table, name) for name in table.free() if name not in gone and not _counts_rows(table, name)
+    ]
+    found = [*(one for one in alone if one is not None), *wide]
+    if len(found) < 2 or not any(one.kind == "set" for one in found):
+        return ()
+    _take(table, found)
+    return tuple(sorted(found, key=lambda one: table.columns.index(one.columns[0])))
+
+
+def _take(table: Table, found: Iterable[FieldColumn]) -> None:
+    """Give the columns of variables their role, and say what each was taken for."""
+    table.taken[:] = [one for one in table.taken if one.role != "fields"]
+    for one in found:
+        table.used.update(one.columns)
+        table.taken.append(Decision("field", ", ".join(one.columns), one.why))
+
+
+def _field(table: Table, name: str) -> FieldColumn | None:
+    """What a column is; None where it is no variable."""
+    cells = [cell for row in table.rows if (cell := row.get(name)) not in (None, "") and cell == cell]
+    if not cells or isinstance(cells[0], date):
+        return None
+    if any(isinstance(cell, list) for cell in cells):
+        return _of_sets(name, cells)
+    texts = [text for row in table.rows if (text := row.text(name))]
+    numbers = [number_in(text, "interval") for text in texts]
+    if texts and all(number is not None for number in numbers):
+        return _of_numbers(name, sorted({float(number) for number in numbers if number is not None}))
+    if sum(map(len, texts)) > _LONGEST * len(texts):
+        return None
+    found = _of_sets(name, texts)
+    if found is not None:
+        return found
+    counts = Counter(texts)
+    labels = ordered(counts.keys() - same_labels(counts).keys())
+    fits = 1 < len(labels) <= min(MOST_LABELS, len(texts) // 2)
+    return FieldColumn(name, "label", tuple(labels), "nominal", name) if fits else None
+
+
+def _counts_rows(table: Table, name: str) -> bool:
+    """Whether a column numbers the rows, from 0 or 1 on."""
+    if not table.holds_texts(name) or len(table.values(name)) < len(table.rows):
+        return False
+    return {*table.values(name)} in [{*map(str, range(at, at + len(table.rows)))} for at in (0, 1)]
+
+
+def _of_numbers(name: str, values: Sequence[float]) -> FieldColumn | None:
+    if len(values) < 2:
+        return None
+    whole = all(value.is_integer() for value in values)
+    if whole and values[0] in (0, 1) and values[-1] < _STEPS and len(values) > 2:
+        steps = range(int(values[0]), int(values[-1]) + 1)
+        return FieldColumn(name, "scale", tuple(map(str, steps)), "ordinal", name)
+    if len(values) == 2 and values == [0.0, 1.0]:
+        return FieldColumn(name, "label", ("0", "1"), "nominal", name)
+    return FieldColumn(name, "number", (), "ratio" if values[0] >= 0 else "interval", name)
+
+
+def _of_sets(name: str, cells: Sequence[Any]) -> FieldColumn | None:
+    """A column of sets: some cell holds several labels, of which there are few and each occurs again."""
+    sets = [cell_labels(cell) for cell in cells]
+    marked = any(SEPARATOR in cell or cell == NO_LABELS for cell in cells if isinstance(cell, str))
+    counts = Counter(label for own in sets for label in own)
+    few = 1 < len(counts) <= MOST_LABELS and counts.total() >= 2 * len(counts)
+    if not few or max(map(len, sets)) < 2 or any(SEPARATOR in label for label in counts):
+        return None
+    if not marked and all(isinstance(cell, str) for cell in cells) and len({*cells}) <= len(counts):
+        return None  # labels that have a comma in them
+    return FieldColumn(name, "set", tuple(ordered(counts)), "nominal", name)
+
+
+def _wide(table: Table) -> list[FieldColumn]:
+    """Sets of which each label has a column: columns whose names begin alike and whose cells are marks."""
+    found: dict[str, dict[str, str]] = {}
+    for name in table.free():
+        cut = max(name.rfind(sign) for sign in "_.:")
+        marks = {text.casefold() for text in table.values(name)} if table.holds_texts(name) else set()
+        if 0 < cut < len(name) - 1 and marks and marks <= MARKS.keys():
+            found.setdefault(name[:cut].strip(), {})[name[cut + 1 :].strip()] = name
+    return [
+        FieldColumn(stem, "set", tuple(columns), "nominal", columns)
+        for stem, columns in found.items()
+        if len(columns) > 1 and stem not in table.columns
+    ]
+
+
+def _texts(table: Table, name: str) -> list[str]:
+    return table.values(name) if table.holds_texts(name) else ["lists"]
