@@ -80,11 +80,20 @@ def _go(prepared: PreparedCheck, path: Path, *, yes: bool) -> None:
 
 
 def _next(card: Card, prepared: PreparedCheck, path: Path) -> str:
-    """What to type after a verdict."""
+    """What to type after a verdict; of several fields, about that whose labels may be used least."""
     from quaver.report.findings.verdict_card import best_of
 
     study = shlex.quote(str(prepared.file.parent))
     label = f"quaver label {shlex.quote(str(path))} --check {study}"
+    field = best_of(card.recommendations).field
+    if field:
+        of_field = f"{study} --field {shlex.quote(field)}"
+        if card.step in ("label the rest", "keep this prompt"):
+            return f"take `sample` out of the study file, then quaver run {study}"
+        if card.step in ("label by hand", "label more by hand"):
+            return f"quaver gold {of_field}"
+        if card.step not in ("run", "ask again", "add prompts", "add items"):
+            return f"quaver worst {of_field}"
     if card.step in ("run", "ask again"):
         return f"quaver run {study}{' --retry-errors' * (card.step == 'ask again')}"
     if card.step == "add prompts":

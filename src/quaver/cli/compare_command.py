@@ -11,7 +11,14 @@ import typer
 
 from quaver.cli.console import JsonOption, print_command, print_json, printer, say, screen, table
 from quaver.cli.run_display import open_collection
-from quaver.cli.study_options import FunctionOption, one_of_plugins, open_both, studies, study_file
+from quaver.cli.study_options import (
+    FieldOption,
+    FunctionOption,
+    one_of_plugins,
+    open_both,
+    studies,
+    study_file,
+)
 from quaver.core.number_format import short_name
 from quaver.errors import QuaverError, StoreError
 
@@ -68,13 +75,15 @@ class Collections(NamedTuple):
         }
 
 
-def open_sides(before: Path, after: Path | None, functions: Sequence[str] | None) -> Studies | Collections:
+def open_sides(
+    before: Path, after: Path | None, functions: Sequence[str] | None, field: str | None = None
+) -> Studies | Collections:
     """What the arguments name, each side with the functions of its own models."""
     from quaver.many_studies.collection_file import is_collection
 
     many = [is_collection(path) for path in (before, *([after] if after else []))]
     if not any(many):
-        return Studies(*open_both(before, after, functions))
+        return Studies(*open_both(before, after, functions, field))
     if not all(many):
         raise QuaverError(
             "a collection can only be compared with another collection",
@@ -168,6 +177,7 @@ def command(
     junit: Annotated[Path | None, typer.Option(metavar="FILE")] = None,
     annotations: bool = False,
     as_json: JsonOption = False,
+    field: FieldOption = None,
     function: FunctionOption = None,
 ) -> None:
     """Compare two studies, models or prompts on the same items.
@@ -207,7 +217,7 @@ def command(
     from quaver.comparison.difference_verdict import MARGIN
     from quaver.comparison.kept_looks import PLANNED
 
-    both = open_sides(before, after, function)
+    both = open_sides(before, after, function, field)
     found = both.compare(
         by=by,
         reference=reference,

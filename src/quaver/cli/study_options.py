@@ -134,21 +134,23 @@ def study_file(path: Path) -> str:
 
 
 def open_both(
-    first: Path, second: Path | None, functions: Sequence[str] | None
+    first: Path, second: Path | None, functions: Sequence[str] | None, field: str | None = None
 ) -> tuple[Study, Study | None]:
-    """Two studies to compare, each with the functions of its own models."""
+    """Two studies to compare, or one field of each, each with the functions of its own models."""
     from quaver.study.session import Study
 
     found = functions_of(functions)
     if second is None:
-        return Study.open(first, functions=found), None
-    studies = [Study.open(path) for path in (first, second)]
+        return Study.open(first, functions=found, field=field), None
+    studies = [Study.open(path, field=field) for path in (first, second)]
     models = [[model.name for model in study.spec.models] for study in studies]
     for name in found:
         if not any(name in names for names in models):
             raise UnknownName("model", name, sorted({*models[0], *models[1]}), where="--function")
     opened = [
-        Study.open(path, functions=own) if (own := {n: found[n] for n in names if n in found}) else study
+        Study.open(path, functions=own, field=field)
+        if (own := {n: found[n] for n in names if n in found})
+        else study
         for path, study, names in zip((first, second), studies, models, strict=True)
     ]
     return opened[0], opened[1]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quaver.cli.console import print_json, say, screen, table
-from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_both, studies
+from quaver.cli.study_options import HERE, FieldOption, FunctionOption, StudyArgument, open_both, studies
 from quaver.core.number_format import short_name
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def command(
     evaluator: str | None = None,
     out: Path | None = None,
     as_json: Annotated[bool, typer.Option("--json")] = False,
+    field: FieldOption = None,
     function: FunctionOption = None,
 ) -> None:
     """List the items to look at first, with their answers.
@@ -46,7 +47,7 @@ def command(
     """
     from quaver.comparison.worst_items import worst
 
-    now, earlier = open_both(study, against, function)
+    now, earlier = open_both(study, against, function, field)
     found = worst(now, against=earlier, n=n, evaluator=evaluator)
     if out is not None:
         found.write(out)

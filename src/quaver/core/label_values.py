@@ -12,7 +12,7 @@ from math import isfinite
 from typing import Any, Final, NamedTuple
 
 from quaver.core.number_format import composed, text_of
-from quaver.core.records import Level, Status
+from quaver.core.records import OF_SETS, Label, LabelSet, Level, Numbers, Status
 from quaver.errors import ItemError, nearest
 
 _LIKE_MISSING = frozenset(
@@ -134,6 +134,15 @@ def number_in(text: str, level: Level) -> str | None:
     if not isfinite(value) or (level == "ratio" and value < 0):
         return None
     return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+
+
+def single_labels(labels: LabelSet) -> tuple[Label, ...]:
+    """The labels that a person may choose: of sets, those that stand alone; of numbers none."""
+    if isinstance(labels, Numbers):
+        return ()
+    if labels.level not in OF_SETS:
+        return labels.labels
+    return tuple(one for one in labels.labels if SEPARATOR not in one.code and one.code != NO_LABELS)
 
 
 class LabelCells:

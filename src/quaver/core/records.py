@@ -91,6 +91,10 @@ class Numbers(LabelSet):
     labels: tuple[Label, ...] = ()
 
 
+ASKED: Final = "asked"
+"""The factor of whether fields are asked together or alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class TaskField:
     """One variable of a codebook: tone, topics, stance.
@@ -115,6 +119,11 @@ class TaskField:
         if isinstance(self.labels, Numbers):
             output = "number"
         return replace(variant, answers=answers, label_field=self.name, output=output)
+
+    def is_asked(self, variant: Variant) -> bool:
+        """Whether a variant asks for this field: some ask for others alone."""
+        fields = variant.origin.get(ASKED, {}).get("fields")
+        return fields is None or self.name in fields
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,10 @@ from math import ceil
 from typing import Any, Final, Literal, get_args
 from xml.sax.saxutils import quoteattr
 
-from quaver.core.records import LabelSet
+from quaver.core.label_values import single_labels
+from quaver.core.records import OF_SETS, LabelSet, Numbers
 from quaver.core.spreadsheet import safe_cell
+from quaver.errors import QuaverError
 from quaver.gold.gold_draw import permanent_numbers
 
 
@@ -112,7 +114,12 @@ class Sheet:
     @property
     def codebook(self) -> list[tuple[str, str, str]]:
         """Code, name and definition of each label."""
-        return [(one.code, one.name, one.definition) for one in self.labels.labels]
+        return [(one.code, one.name, one.definition) for one in single_labels(self.labels)]
+
+    @property
+    def chooses_one(self) -> bool:
+        """Whether a label is one of the codes, and neither a set of them nor a number."""
+        return self.labels.level not in OF_SETS and not isinstance(self.labels, Numbers)
 
     @property
     def instructions(self) -> str:
@@ -122,8 +129,16 @@ class Sheet:
             if self.adjudicates
             else "Label every item by yourself, without asking others and without any software."
         )
+        write = "Write the code of one label beside each text, exactly as in the list of codes."
+        if isinstance(self.labels, Numbers):
+            write = "Write a number beside each text, with digits and a point, without a unit."
+        elif not self.chooses_one:
+            write = (
+                "Write beside each text the codes of all labels that apply, exactly as in the list of codes, "
+                "with ; between them, and [] where none applies."
+            )
         return (
-            f"{role} Write the code of one label beside each text, exactly as in the list of codes. Leave "
+            f"{role} {write} Leave "
             "the label empty where you cannot decide, and say why in the note. You may sort the rows; do not "
             "change or add ids."
         )
@@ -140,7 +155,18 @@ _LONGEST_CELL = 32_000
 
 
 def written(sheet: Sheet, stem: str, form: Format) -> dict[str, bytes]:
-    """The files of a sheet, by name; the first is the one that comes back."""
+    """The files of a sheet, by name; the first is the one that comes back.
+
+    Raises:
+        QuaverError: The form has one label for each item, and these are sets or numbers.
+    """
+    if form not in ("xlsx", "csv") and not sheet.chooses_one:
+        raise QuaverError(
+            "this form of a sheet takes one label for each text",
+            where="--as",
+            expected="xlsx or csv, where a label is a set or a number",
+            found=form,
+        )
     return _WRITERS[form](sheet, stem)
 
 
@@ -171,9 +197,10 @@ def _workbook(sheet: Sheet, stem: str) -> dict[str, bytes]:
     for down, parts in enumerate(sheet.codebook, 4):
         for at, value in enumerate(parts):
             codes.write_string(down, at, _fitting(value))
-    at, last = columns.index(LABEL), 4 + len(sheet.codebook)
-    choices = {"validate": "list", "source": f"=Codes!$A$5:$A${last}", "error_type": "warning"}
-    page.data_validation(1, at, max(len(sheet.rows), 1), at, choices)
+    if sheet.chooses_one:
+        at, last = columns.index(LABEL), 4 + len(sheet.codebook)
+        choices = {"validate": "list", "source": f"=Codes!$A$5:$A${last}", "error_type": "warning"}
+        page.data_validation(1, at, max(len(sheet.rows), 1), at, choices)
     book.close()
     return {f"{stem}.xlsx": file.getvalue()}
 

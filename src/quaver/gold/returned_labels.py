@@ -10,9 +10,18 @@ from typing import Final, Literal
 
 import polars as pl
 
-from quaver.core.label_values import LabelCells, outside_label_set
+from quaver.core.label_values import (
+    CellLabel,
+    LabelCells,
+    cell_labels,
+    labels_in,
+    number_in,
+    outside_label_set,
+    set_of,
+    single_labels,
+)
 from quaver.core.number_format import composed
-from quaver.core.records import LabelSet
+from quaver.core.records import OF_SETS, LabelSet, Numbers
 from quaver.core.spreadsheet import plain_cell, safe_cell
 from quaver.errors import ItemError, nearest
 
@@ -142,7 +151,9 @@ class ReturnedLabels:
     """
 
     def __init__(self, labels: LabelSet, texts: Mapping[str, str], others: Iterable[str] = ()) -> None:
-        self._codes = labels.codes
+        self._labels, self._codes = labels, labels.codes
+        self._sets = {frozenset(labels_in(code)): code for code in labels.codes}
+        self._single = [one.code for one in single_labels(labels)]
         names = {one.name: one.code for one in labels.labels if one.name not in labels.codes}
         self._cells = LabelCells(labels.codes, names)
         self._typed = _by_hand([*labels.codes, *names])
@@ -163,7 +174,7 @@ class ReturnedLabels:
         for row in rows:
             item = self._item(row)
             text = row.label.strip()
-            read = self._cells.read(text) or self._cells.read(self._typed.get(_folded(text), text))
+            read = self._label(text)
             if read is None:
                 outside.append(row)
                 continue
@@ -183,10 +194,27 @@ class ReturnedLabels:
                 f"the label of item {outside[0].item!r}",
                 outside[0].where,
                 texts,
-                self._codes,
-                "use one of the codes; leave the cell empty where there is no label",
+                self._single or ["a number"],
+                "use the codes; leave the cell empty where there is no label",
             )
         return pl.DataFrame(kept, schema=CODED_COLUMNS, orient="row")
+
+    def _label(self, text: str) -> CellLabel | None:
+        """The meaning of a cell; None for a text that is not known."""
+        read = self._cells.read(text) or self._cells.read(self._typed.get(_folded(text), text))
+        if read is not None:
+            return read
+        if isinstance(self._labels, Numbers):
+            number = number_in(text, self._labels.level)
+            return None if number is None else CellLabel(number, "valid", None)
+        if self._labels.level not in OF_SETS:
+            return None
+        given = [self._cells.read(self._typed.get(_folded(one), one)) for one in cell_labels(text)]
+        own = {one.label for one in given if one is not None and one.label in self._single}
+        if len(own) < len(given):
+            return None
+        known = frozenset(label for label in own if label is not None)
+        return CellLabel(self._sets.get(known) or set_of(known, self._single), "valid", None)
 
     def _item(self, row: Returned) -> str:
         """The id of the item that a row is about."""

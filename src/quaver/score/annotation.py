@@ -195,6 +195,11 @@ class Annotator:
         if gold is not None:
             self._of_item |= {column.name: column for column in gold}
         self._of_field = [_of_field(one, items) for one in fields] or [{}]
+        self._is_asked = [
+            None if all(own) else np.array(own)
+            for one in fields
+            if (own := [one.is_asked(variant) for variant in variants.values()])
+        ] or [None]
         self._of_condition |= grid_columns(conditions, decodings or {})
         places = {name: at for at, name in enumerate(variants)}
         self._variant = np.array([places[condition.variant] for condition in conditions], np.intp)
@@ -264,8 +269,11 @@ class Annotator:
                     name: column.new_from_index(0, len(rows)) if len(column) == 1 else column.gather(at_item)
                     for name, column in self._of_field[evaluator.field].items()
                 }
-                whole = shared | marks | {"evaluator": name} | columns | own
-                made[evaluator.name, evaluator.field] = pl.DataFrame(whole)
+                frame = pl.DataFrame(shared | marks | {"evaluator": name} | columns | own)
+                asked = self._is_asked[evaluator.field]
+                made[evaluator.name, evaluator.field] = (
+                    frame if asked is None else frame.filter(asked[variants])
+                )
         yield from (made[place] for place in self._order[follow_up])
 
     @staticmethod

@@ -150,6 +150,13 @@ def test_the_command_shows_what_each_column_is(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "a number (ratio)" in done.stdout
     assert "Do not use" in done.stdout
+    (line,) = (line for line in done.stdout.splitlines() if line.startswith("Next: "))
+    assert "--field" in line
+    folder = str(path.with_name("speeches-check"))
+    worst = quaver(tmp_path, "worst", folder, "--field", "cost", "--function", "say=spoken:say")
+    assert "No item is sensitive" in worst.stdout, worst.stderr
+    compared = ("compare", folder, folder, "--field", "tone", "--function", "say=spoken:say")
+    assert "accuracy" in quaver(tmp_path, *compared).stdout
 
 
 def test_a_mark_that_says_neither_yes_nor_no_is_named(

@@ -27,6 +27,7 @@ from quaver.design.prompts.rendering import PROMPT_NAMES
 from quaver.design.prompts.templates import check, check_columns, check_postfix, check_syntax, names_in
 from quaver.design.spec import TEXT_FACTOR, FamilySpec, StudySpec
 from quaver.design.spec.study_file import Positions, bind
+from quaver.design.variants.field_orders import levels_of_asking
 from quaver.design.variants.perturbations import VariantFamily
 from quaver.errors import SpecError, UnknownName
 
@@ -309,6 +310,9 @@ def prompt_of(spec: StudySpec, labels: LabelSet) -> Variant:
 def variants_of(spec: StudySpec, context: PromptContext, keeper: Keeper, source: Positions) -> StudyVariants:
     """Every variant of a study."""
     factors: dict[str, Sequence[LevelOfFactor]] = _texts(spec, source)
+    labels = spec.task.label_set()
+    if isinstance(labels, Codebook):
+        factors |= levels_of_asking(labels, spec.task.asked)
     partial: list[tuple[Mapping[str, str], Only, str]] = []
     notes = list(spec.notes)
     rewording: str | None = None

@@ -15,7 +15,9 @@ ASKS: Final = "Answer with a JSON object that has these fields, and with nothing
 """The postfix, where the study file has none of its own."""
 
 _PLACE = re.compile(r"\{\{\s*(fields|schema)\s*\}\}")
-_PARTS: Final = ("system", "layout", "instruction", "postfix")
+PARTS: Final = ("system", "layout", "instruction", "postfix")
+"""The parts of a prompt that may name the fields."""
+
 _ROOM, _ROOM_FOR_FIELD, _ROOM_FOR_NUMBER = 32, 8, 16
 """Tokens for braces and spaces, of the object and of each field; and for a number."""
 
@@ -34,7 +36,7 @@ def asking_for_fields(prompt: Variant, codebook: Codebook, *, held: bool, longes
     """
     schema = json.dumps(schema_of_fields(codebook.fields), ensure_ascii=False)
     shown = {"fields": fields_in_words(codebook.fields), "schema": schema}
-    parts: dict[str, Any] = {part: _filled(getattr(prompt, part), shown) for part in _PARTS}
+    parts: dict[str, Any] = {part: _filled(getattr(prompt, part), shown) for part in PARTS}
     room = max(longest, _ROOM + sum(map(_room, codebook.fields)))
     return replace(prompt, **parts, schema=schema if held else "", max_tokens=room)
 

@@ -21,6 +21,7 @@ from quaver.design.calls.lock_file import lock_document
 from quaver.design.spec import StudySpec, TaskSpec
 from quaver.errors import StoreError, UnknownName
 from quaver.study.analysis.annotation_frame import annotations_of
+from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.study_folder import FileName, StudyFolder
 from quaver.study.sources.study_source import Ability, StudySource
 
@@ -110,6 +111,7 @@ class FieldSource(StudySource):
         given = {item.golds[name] for item in self.whole.experiment.items if name in item.golds}
         if self._annotations is not None or self.files.responses.exists():
             given |= set(self.annotations["label"].cast(pl.String).drop_nulls().unique())
+        given |= set(GoldFiles(self.folder).state().coded["label"].drop_nulls())
         if numeric:
             numbers = sorted(given, key=float)
             return Numbers(tuple(Label(one, one, value=float(one)) for one in numbers), alone.level)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import polars as pl
 
 from quaver.core.estimate_frame import Deviations
-from quaver.core.records import Estimate, Numbers
+from quaver.core.records import ASKED, Estimate, Numbers
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec import ConclusionSpec
@@ -154,6 +154,7 @@ class MeasuredStudy:
             for factor, level in variant.factors.items():
                 levels.setdefault(factor, {})[level] = None
         kinds = {
+            **({ASKED: [*levels[ASKED]]} if ASKED in levels else {}),  # other fields alone ask nothing here
             "decoding": [*self.experiment.decodings],
             "model": [*dict.fromkeys(one.model for one in self.experiment.conditions)],
         }

@@ -327,6 +327,8 @@ def rehearse(study: StudyFile, asked: Iterable[tuple[tuple[str | int, ...], Meas
 def _rehearse(study: StudySource, asked: Iterable[tuple[tuple[str | int, ...], MeasureSpec]]) -> None:
     """The same for one label set."""
     codes = study.experiment.labels.codes
+    if not codes:  # of a field of numbers none is known yet
+        return
     evaluators = dict.fromkeys(study.plugins.evaluators(), _Said(codes))
     frame = annotator_of(study, evaluators).frame(list(_rows(study, codes)))
     every = Gathered.of(frame)
