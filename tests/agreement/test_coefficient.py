@@ -20,7 +20,9 @@ def test_each_takes_and_documents_the_shared_arguments(one):
     own = inspect.signature(one).parameters
     assert [name for name in own if name in SHARED] == SHARED
     assert all(f"\n    {name}: " in inspect.getdoc(one) for name in own)
-    found = one(RATINGS, resamples=20, keep=["draws"])
+    numeric = one.name == "intraclass_correlation"
+    ratings, level = ([[1, 1], [1, 2], [2, 2], [3, 3]], "interval") if numeric else (RATINGS, "nominal")
+    found = one(ratings, level, resamples=20, keep=["draws"])
     assert found.reference in inspect.getdoc(one)
     assert found.draws.values.shape == (20,)
 
