@@ -1,4 +1,4 @@
-"""The six kinds of study: from ``quaver init`` to the report on the real model; in full size on another."""
+"""The seven kinds of study: from ``quaver init`` to the report on the real model; in full size on another."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ CUT: dict[str, dict[str, Any]] = {
     "mcq": {"decoding": {"at": {"repeats": 2}}},
     "factorial": {},
     "judge": {"decoding": {"judged": {"repeats": 2}}},
+    "codebook": {},
 }
 """What is made smaller still, beside the number of items."""
 
@@ -39,6 +40,7 @@ FAMILY: dict[str, dict[str, Any]] = {
     "mcq": {"treatments": {f"T{n}": {"max_tokens": 4} for n in range(6)}},
     "factorial": {"parts": {name: {"tokens": 3} for name in ("label", "score", "explanation")}},
     "judge": {},
+    "codebook": {},
 }
 """The same of the last family of variants."""
 
@@ -49,6 +51,7 @@ CALLS = {
     "mcq": 2 * 6 * 2 * 2,
     "factorial": 2 * 16,
     "judge": 2 * 2 * 2 * 2,
+    "codebook": 2 * 2 * (1 + 3),  # both instructions, the fields together and each alone
 }
 """Two items, by hand."""
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from quaver.errors import UnknownName
 
-KINDS = ("stability", "sensitivity", "audit", "mcq", "factorial", "judge")
+KINDS = ("stability", "sensitivity", "audit", "mcq", "factorial", "judge", "codebook")
 
 PAPERS: Final[Mapping[str, str]] = {
     "barrie-2025": "Prompt stability scores: Barrie, Palaiologou & Törnberg, arXiv:2407.02039",

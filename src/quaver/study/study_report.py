@@ -97,7 +97,7 @@ def _of_fields(fields: MeasuredFields, study: StudySource, folder: Path) -> Path
         cards[name] = card(Results(lock, measured.frame, (), audit=measured.verdict()))
         links[name] = path.relative_to(folder).as_posix()
         found += [replace(one, cell={FIELD: name, **one.cell}) for one in own]
-    return write_fields_page(folder, study.spec.name, cards, links, found)
+    return write_fields_page(folder, study.spec.name, cards, links, found, study.experiment.notes)
 
 
 def written(

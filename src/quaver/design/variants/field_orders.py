@@ -46,7 +46,7 @@ def _level(name: str, fields: Sequence[TaskField], some: Sequence[TaskField]) ->
 def _asking(fields: Sequence[TaskField], some: Sequence[TaskField], variant: Variant) -> Variant:
     """A variant that asks for some of the fields, in their order, where it asked for all."""
     shown = {literal(write(fields)): literal(write(some)) for write in (fields_in_words, _schema)}
-    parts: dict[str, str] = {}
+    parts: dict[str, Any] = {}
     for part in PARTS:
         parts[part] = getattr(variant, part)
         for before, after in shown.items():

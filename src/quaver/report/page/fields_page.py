@@ -28,6 +28,7 @@ def write_fields_page(
     cards: Mapping[str, Card],
     links: Mapping[str, str],
     estimates: Sequence[Estimate],
+    notes: Sequence[str] = (),
 ) -> Path:
     """Write ``report.html``, ``estimates.csv`` and ``tables/``; the fields' own reports are there already.
 
@@ -37,6 +38,7 @@ def write_fields_page(
         cards: Each field's verdict.
         links: Each field's report, seen from the page.
         estimates: What was measured, with the field in the cells.
+        notes: What there is to know of the study's design.
 
     Returns:
         The page's path.
@@ -48,6 +50,7 @@ def write_fields_page(
         write_estimates(estimates, folder / "estimates.csv")
         text = template("fields.html").render(
             name=name,
+            notes=notes,
             whole=card_of_fields(cards),
             cards=cards,
             links={field: quote(link) for field, link in links.items()},

@@ -76,6 +76,8 @@ def named_fields(table: Table, names: Sequence[str]) -> tuple[FieldColumn, ...]:
     Raises:
         QuaverError: A column holds no label, set, scale or number.
     """
+    if not names:
+        return ()
     wide = {one.name: one for one in _wide(table)}
     found = []
     for name in names:
@@ -103,10 +105,16 @@ def proposed_fields(table: Table) -> tuple[FieldColumn, ...]:
         _field(table, name) for name in table.free() if name not in gone and not _counts_rows(table, name)
     ]
     found = [*(one for one in alone if one is not None), *wide]
-    if len(found) < 2 or not any(one.kind == "set" for one in found):
+    if len(found) < 2 or not any(one.kind == "set" for one in found) or _may_be_coders(found):
         return ()
     _take(table, found)
     return tuple(sorted(found, key=lambda one: table.columns.index(one.columns[0])))
+
+
+def _may_be_coders(found: Sequence[FieldColumn]) -> bool:
+    """Whether two columns have the same labels, as those of several coders have."""
+    sets = [one.labels for one in found if one.kind == "label"]
+    return len({*sets}) < len(sets)
 
 
 def _take(table: Table, found: Iterable[FieldColumn]) -> None:

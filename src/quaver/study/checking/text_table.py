@@ -6,8 +6,9 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
+from typing import Any
 
 from quaver.core.label_values import Decision, label_line, outside_label_set, same_labels
 from quaver.core.number_format import composed
@@ -49,17 +50,17 @@ class TextTable:
     rows: int
     text: str
     item: str | None
-    gold: str | None
-    coders: tuple[str, ...]
     group: str | None
     compare: tuple[str, ...]
     few: tuple[str, ...]
     repeating: tuple[str, ...]
-    labels: tuple[str, ...]
-    also: dict[str, str]
-    counts: Counter[str]
     known: int
     taken: tuple[Decision, ...]
+    gold: str | None = None
+    coders: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    also: dict[str, str] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
     fields: tuple[FieldColumn, ...] = ()
 
 
@@ -75,16 +76,36 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
     for role, column in roles:
         if column:
             table.take(role, column, "named")
-    named = list(coders)
     text = text or _text(table)
     item = _identifying(table, item) if item else _item(table, can_name="id" in given)
-    asked = tuple(given.get("fields", ()))
-    if asked or not (gold or named or labels):
-        one_variable = None if asked else _gold(table, labels)
-        fields = named_fields(table, asked) if asked else () if one_variable else proposed_fields(table)
-        if fields:
-            return _with_fields(table, text, item, group, compare, fields)
-        gold = one_variable
+    fields = named_fields(table, given.get("fields", ()))
+    if not (fields or gold or coders or labels):
+        gold = _gold(table, labels)
+        fields = () if gold else proposed_fields(table)
+    own = _of_fields(table, fields) if fields else _of_one(table, gold, list(coders), labels)
+    few, repeating = _undecided(table)
+    return TextTable(
+        len(table.rows),
+        text,
+        item,
+        group,
+        compare,
+        few,
+        () if group else repeating,
+        taken=_shown(table.taken),
+        **own,
+    )
+
+
+def _of_fields(table: Table, fields: tuple[FieldColumn, ...]) -> dict[str, Any]:
+    """What a table says of columns that are variables of their own."""
+    sources = [name for one in fields for name in one.columns]
+    known = sum(any(row.get(name) not in (None, "") for name in sources) for row in table.rows)
+    return {"fields": fields, "known": known}
+
+
+def _of_one(table: Table, gold: str | None, named: list[str], labels: tuple[str, ...]) -> dict[str, Any]:
+    """What a table says of one variable: its labels, the true ones, and its coders."""
     gold = gold or _gold(table, labels)
     if not (gold or named or labels):
         named = _alike(table)
@@ -106,54 +127,14 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
             Decision("gold", "(most coders)", "the label of most coders counts as the true one")
         )
     counts = Counter(also.get(one, one) for one in _cells(table, gold)) if gold else Counter[str]()
-    few, repeating = _undecided(table)
-    return TextTable(
-        len(table.rows),
-        text,
-        item,
-        gold,
-        tuple(named),
-        group,
-        compare,
-        few,
-        () if group else repeating,
-        label_set,
-        also,
-        counts,
-        counts.total() or sum(any(row.text(name) for name in named) for row in table.rows),
-        _shown(table.taken),
-    )
-
-
-def _with_fields(
-    table: Table,
-    text: str,
-    item: str | None,
-    group: str | None,
-    compare: tuple[str, ...],
-    fields: tuple[FieldColumn, ...],
-) -> TextTable:
-    """A table whose columns are variables of their own."""
-    few, repeating = _undecided(table)
-    sources = [name for one in fields for name in one.columns]
-    known = sum(any(row.get(name) not in (None, "") for name in sources) for row in table.rows)
-    return TextTable(
-        rows=len(table.rows),
-        text=text,
-        item=item,
-        gold=None,
-        coders=(),
-        group=group,
-        compare=compare,
-        few=few,
-        repeating=() if group else repeating,
-        labels=(),
-        also={},
-        counts=Counter(),
-        known=known,
-        taken=_shown(table.taken),
-        fields=fields,
-    )
+    return {
+        "gold": gold,
+        "coders": tuple(named),
+        "labels": label_set,
+        "also": also,
+        "counts": counts,
+        "known": counts.total() or sum(any(row.text(name) for name in named) for row in table.rows),
+    }
 
 
 def _undecided(table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
