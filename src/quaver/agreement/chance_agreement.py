@@ -110,7 +110,7 @@ def gwet_ac(ratings: Ratings) -> Statistic:
     return replace(found, part="1" if ratings.level == "nominal" else "2")
 
 
-@coefficient(source="McGraw & Wong (1996), Psychological Methods 1, 30-46; Shrout & Fleiss (1979)")
+@coefficient(source="McGraw & Wong (1996), Psychological Methods 1, 30-46")
 def intraclass_correlation(ratings: Ratings) -> Statistic:
     """Intraclass correlation ICC(A,1): how far single raters' numbers agree, of the items that all rated.
 

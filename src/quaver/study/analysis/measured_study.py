@@ -8,10 +8,11 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal
 
+import numpy as np
 import polars as pl
 
 from quaver.core.estimate_frame import Deviations
-from quaver.core.records import ASKED, Estimate, Numbers
+from quaver.core.records import ASKED, Estimate, LabelSet, Numbers
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec import ConclusionSpec
@@ -72,6 +73,9 @@ _OF_GOLD = (
 """What a verdict rests on that compares labels with gold labels."""
 
 _KINDS: tuple[Literal["noisy", "random"], ...] = ("noisy", "random")
+_MOST_NUMBERS = 300
+"""So many different numbers a verdict tells apart."""
+
 _MOST_ROWS = 200_000
 """Of more answers, the baselines are made from as many whole items as that."""
 _MATRIX = 24
@@ -286,10 +290,10 @@ class MeasuredStudy:
         """
         if self.frame.is_empty():
             return []
-        few = known = _sample(self.first, self.seed)
+        few = known = self._judged_apart(_sample(self.first, self.seed))
         if self.beside:
-            known = _sample(self._first_of(self.every.frame), self.seed)
-        given: Any = {"labels": self.experiment.labels, "group": self.group, "seed": self.seed}
+            known = self._judged_apart(_sample(self._first_of(self.every.frame), self.seed))
+        given: Any = {"labels": self._apart[0], "group": self.group, "seed": self.seed}
         asking = [name for name in self.several if name != "model"]
         chosen = prompt_choice(known, **given)
         found = [*self._answered(), *chosen]
@@ -302,12 +306,34 @@ class MeasuredStudy:
             found += [replace(one, cell={**one.cell, "variant": prompt}) for one in parts]
         return found
 
+    @cached_property
+    def _apart(self) -> tuple[LabelSet, Mapping[str, str]]:
+        """The labels that a verdict tells apart, and which of them stands for each number.
+
+        Of many different numbers, neighbours count as the same, since each two that differ are compared.
+        """
+        labels = self.experiment.labels
+        if not isinstance(labels, Numbers) or len(labels.codes) <= _MOST_NUMBERS:
+            return labels, {}
+        groups = np.array_split(np.array(labels.labels, object), _MOST_NUMBERS)
+        middle = {one.code: group[len(group) // 2] for group in groups for one in group}
+        kept = Numbers(tuple(dict.fromkeys(middle.values())), labels.level)
+        return kept, {code: one.code for code, one in middle.items()}
+
+    def _judged_apart(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Annotations with the labels that a verdict tells apart."""
+        stands = self._apart[1]
+        if not stands:
+            return frame
+        columns = [pl.col(name).cast(pl.String).replace(stands) for name in ("label", "gold")]
+        return frame.with_columns(one.cast(pl.Categorical) for one in columns)
+
     def _vouched(self, frame: pl.DataFrame) -> list[Estimate]:
         """What may be vouched for of some annotations."""
         coders = self.study.spec.items.coders
         return vouched_parts(
             self._with_lengths(frame) if frame["label"].null_count() else frame,
-            labels=self.experiment.labels,
+            labels=self._apart[0],
             compared=[name for name in self._compared if name not in coders],
             coders=coders,
             group=self.group,
