@@ -132,6 +132,28 @@ def test_a_run_is_paused_and_goes_on(browser: Any, server: str, tmp_path: Path) 
         walk.context.close()
 
 
+def test_an_edited_codebook_is_compared_with_the_first(browser: Any, server: str, tmp_path: Path) -> None:
+    with started(tmp_path, {"OPENAI_BASE_URL": server}) as address:
+        walk = Walk(browser, address)
+        walk.upload(REFORM)
+        walk.to_the_model()
+        walk.to_the_verdict()
+        walk.page.locator(".qv-chart img").wait_for()
+        walk.click("text=Edit the codebook and ask again")
+        walk.page.wait_for_url("**/reform-check-2/codebook")
+        walk.at("codebook")
+        walk.fill("[aria-label='Definition of label 1']", "Speaks against it")
+        walk.click("text=Next: the model")
+        walk.at("model")
+        walk.to_the_verdict()
+        walk.page.locator("text=Compared with reform-check").wait_for()
+        compared = walk.page.locator("table", has_text="difference").inner_text()
+        assert "accuracy" in compared
+        assert " to " in compared
+        walk.context.close()
+    assert walk.wrong == []
+
+
 def test_what_is_hostile_is_text(browser: Any, server: str, tmp_path: Path) -> None:
     hostile = [one.replace("\x00", "") for one in HOSTILE_TEXTS]
     name = "<img src=x onerror=window.ran=1>"

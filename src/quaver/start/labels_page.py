@@ -101,8 +101,13 @@ async def labels(page: StepPage) -> None:
     async def take(event: events.UploadEventArguments) -> None:
         path = begun.folder / f"returned-{Path(event.file.name).name}"
         content = await event.file.read()
-        if await page.do(lambda: replace_bytes(path, content) or True):
-            returned[:] = [path]
+
+        def keep() -> list[Path]:
+            replace_bytes(path, content)
+            return [path]
+
+        returned[:] = await page.do(keep) or []
+        if returned:
             await finish()
 
     async def finish() -> None:
