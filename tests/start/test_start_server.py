@@ -100,6 +100,17 @@ def test_what_changes_something_needs_the_pages_own_header(address: str) -> None
     assert (reply.status_code, reply.content) == (404, b"")
 
 
+@pytest.mark.parametrize("length", [None, str(300 << 20)])
+def test_an_upload_says_how_long_it_is_and_has_a_budget(address: str, length: str | None) -> None:
+    parts = urlsplit(address)
+    lines = [f"POST {parts.path}_nicegui/client/x/upload/1 HTTP/1.1", f"Host: {parts.netloc}"]
+    lines += [f"Origin: http://{parts.netloc}", "x-quaver-view: 1"]
+    lines += ["Transfer-Encoding: chunked"] if length is None else [f"Content-Length: {length}"]
+    with socket.create_connection((parts.hostname, parts.port), timeout=5) as made:
+        made.sendall("\r\n".join([*lines, "", ""]).encode())
+        assert made.recv(100).startswith(b"HTTP/1.1 413")
+
+
 def test_a_study_that_is_not_there_is_an_error_in_words(address: str) -> None:
     reply = httpx.get(f"{address}study/none/texts")
     assert reply.status_code == 200

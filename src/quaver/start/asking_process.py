@@ -60,22 +60,21 @@ class AskingProcesses:
 
 
 def last_answers(study: Study, most: int = 5) -> list[dict[str, Any]]:
-    """The latest answers of a study, each with its model, its text and the answer as it came."""
+    """The latest answers of a study, each with its text, as it came."""
     if not study.source.files.responses.exists():
         return []
     design = study.experiment
     writer = PromptWriter(design.variants[0], design.labels)
-    sql = """SELECT a.condition, a.item, r.text, r.error FROM calls a JOIN responses r ON r.id = a.response
+    sql = """SELECT a.item, r.text, r.error FROM calls a JOIN responses r ON r.id = a.response
         WHERE r.id > (SELECT max(id) FROM responses) - ? ORDER BY r.id DESC LIMIT ?"""
     with study.source.answers() as store:
         rows = store.rows(sql, (_LOOKED_AT, _LOOKED_AT))
-    latest = {item: (condition, answer, error) for condition, item, answer, error in reversed(rows)}
+    latest = {item: (answer, error) for item, answer, error in reversed(rows)}
     return [
         {
-            "model": design.conditions[condition].model,
             "text": writer.text(design.items[item]),
             "answer": error or answer,
         }
-        for item, (condition, answer, error) in reversed(latest.items())
-        if condition < len(design.conditions) and item < len(design.items)
+        for item, (answer, error) in reversed(latest.items())
+        if item < len(design.items)
     ][:most]

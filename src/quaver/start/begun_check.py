@@ -28,6 +28,9 @@ _WRITTEN: Final = ("encoding", "separator", "sheet")
 _SINGLE: Final = ("text", "id", "gold", "group")
 _SEVERAL: Final = ("coders", "compare", "ignore")
 
+MOST_BYTES: Final = 200 << 20
+"""The largest table that is uploaded; a larger one is named on the command line."""
+
 ROLES: Final[Mapping[str, str]] = {
     "text": "text",
     "id": "id",
@@ -54,7 +57,7 @@ class Here:
 
     def names(self) -> list[str]:
         """The studies' folders, the latest first."""
-        found = [one for one in self.folder.iterdir() if (one / _GIVEN).is_file() or (one / _STUDY).is_file()]
+        found = [one for one in self.folder.iterdir() if _is_study(one)]
         return [one.name for one in sorted(found, key=lambda one: -one.stat().st_mtime)]
 
     def begun(self, name: str) -> BegunCheck:
@@ -97,6 +100,13 @@ class Here:
         if path not in self._open or self._open[path][0] != stamp:
             self._open[path] = (stamp, Study.open(path))
         return self._open[path][1]
+
+
+def _is_study(folder: Path) -> bool:
+    try:
+        return (folder / _GIVEN).is_file() or (folder / _STUDY).is_file()
+    except OSError:  # a folder that this user may not look into
+        return False
 
 
 def _stamp(path: Path) -> tuple[int, int]:

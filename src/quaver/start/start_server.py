@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from quaver.errors import QuaverError
 from quaver.models.local.extras import require
+from quaver.start.begun_check import MOST_BYTES
 from quaver.view.guard import App, Guard, Receive, Scope, Send
 from quaver.view.serving import IndexProcess, listening, studies_of
 
@@ -78,10 +79,20 @@ class Pages:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
+        headers = {name.lower(): value for name, value in scope["headers"]}
+        if scope.get("method") == "POST" and not 0 < _length(headers) <= MOST_BYTES:
+            await send({"type": "http.response.start", "status": 413, "headers": [(b"content-length", b"0")]})
+            await send({"type": "http.response.body", "body": b""})
+            return
         path = self._root + scope["path"]
         inside = {**scope, "path": path, "raw_path": path.encode(), "root_path": self._root}
-        host = next(value for name, value in scope["headers"] if name.lower() == b"host").decode()
-        await self._app(inside, receive, _Answer(send, host).send)
+        await self._app(inside, receive, _Answer(send, headers[b"host"].decode()).send)
+
+
+def _length(headers: Mapping[bytes, bytes]) -> int:
+    """How long a body says that it is; 0 where it does not."""
+    said = headers.get(b"content-length", b"")
+    return int(said) if said.isdigit() else 0
 
 
 class _Answer:

@@ -11,7 +11,7 @@ from quaver.collect.store.disk_reserve import who_collects
 from quaver.core.number_format import count
 from quaver.design.items.table_files import FORMATS
 from quaver.errors import QuaverError
-from quaver.start.begun_check import ROLES, BegunCheck, Here
+from quaver.start.begun_check import MOST_BYTES, ROLES, BegunCheck, Here
 from quaver.start.page_frame import (
     Site,
     StepPage,
@@ -25,9 +25,6 @@ from quaver.start.page_frame import (
 )
 from quaver.study.checking.text_table import doubts_about
 from quaver.study.collection.study_status import answered_calls
-
-_MOST_BYTES: Final = 200 << 20
-"""The largest table that is uploaded; a larger one is named on the command line."""
 
 _ROWS: Final = 5
 _WRITTEN: Final = ("sheet", "encoding", "separator")
@@ -69,7 +66,7 @@ def _ways_in(page: StepPage) -> None:
         await begin(EXAMPLE, (files("quaver.start") / EXAMPLE).read_bytes())
 
     with ui.element("section").classes("qv-ways"):
-        upload_box("Choose a table", uploaded, _MOST_BYTES, page)
+        upload_box("Choose a table", uploaded, MOST_BYTES, page)
         words("p", f"Read are {', '.join(FORMATS)}. The table stays on this machine.").classes("qv-small")
         with ui.expansion("Or paste cells from a spreadsheet, with their headings"):
             area = ui.textarea(label="Cells").props("outlined").classes("qv-wide")
