@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -35,9 +36,16 @@ def test_every_recipe_is_run(run: ModuleType) -> None:
 @pytest.mark.parametrize("name", [name for name in RECIPES if name != "relevance"])
 def test_a_recipe_can_be_read(run: ModuleType, name: str) -> None:
     spec, _ = read_published(PUBLISHED / name)
-    folder, file = run.SETS[name]
+    file = run.SETS[name][1]
     assert file in spec.files
-    assert f"/{folder}" in (PUBLISHED / name / "published.yaml").read_text(encoding="utf-8")
+    assert spec.source
+    assert spec.numbers or any(one.scores is not None for one in spec.files.values())
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_says_where_its_data_are(run: ModuleType, name: str) -> None:
+    text = (PUBLISHED / name / "published.yaml").read_text(encoding="utf-8")
+    assert re.search(rf"Get them: clone github\.com/[\w-]+/{run.SETS[name][0]}\b", text)
 
 
 def test_a_set_is_computed_again_from_its_data(run: ModuleType, tmp_path: Path) -> None:
