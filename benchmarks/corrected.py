@@ -48,6 +48,8 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "Poisson": {"design": "poisson"},
     "weighted": {"weighted": True},
 }
+UNEQUAL = np.geomspace(1, 60, 24)
+"""The sizes of unequal groups, beside each other."""
 NAMES = ("naive", "gold alone", "PPI++", "DSL", "stacked")
 
 
@@ -57,15 +59,17 @@ def world(
     share: float,
     accuracy: float,
     errors: str,
-    groups: int | None = None,
+    groups: int | str | None = None,
     slope: float = SLOPE,
 ) -> tuple[Any, Any, Any, Any]:
     """Items: covariate, true label, each prompt's label, group."""
     x, own, group = rng.standard_normal(items), np.zeros(items), None
     if groups:
-        group = rng.permutation(np.arange(items) % groups)
-        x = 0.8 * x + 0.6 * rng.standard_normal(groups)[group]
-        own = 0.7 * rng.standard_normal(groups)[group]
+        sizes = UNEQUAL if groups == "unequal" else np.ones(int(groups))
+        ends = np.round(np.cumsum(sizes) / sizes.sum() * items)
+        group = rng.permutation(np.searchsorted(ends, np.arange(items), side="right"))
+        x = 0.8 * x + 0.6 * rng.standard_normal(sizes.size)[group]
+        own = 0.7 * rng.standard_normal(sizes.size)[group]
     true = rng.random(items) < chance(x, own, share, slope)
     base = np.full(items, 1.0)
     if errors == "by label":
@@ -221,9 +225,10 @@ def settings() -> Iterator[tuple[str, str, int, Iterable[tuple[float, float, str
     for (name, how), kind in product(DESIGNS.items(), KINDS):
         some = product((0.1, 0.5), (0.6, 0.85, 0.95), ERRORS[1:])
         yield f"{kind}, {name}, 200 gold", kind, 200, some, how
-    for kind in KINDS:
+    for groups, kind in product((100, "unequal"), KINDS):
         some = product((0.1, 0.5), (0.6, 0.85, 0.95), ERRORS[1:])
-        yield f"{kind}, 100 groups, 300 gold", kind, 300, some, {"groups": 100}
+        title = f"{groups} groups" if groups == 100 else "24 groups of 1 to 60"
+        yield f"{kind}, {title}, 300 gold", kind, 300, some, {"groups": groups}
     for items, kind in product((1000, 50_000), KINDS):
         leaning = product((0.1, 0.5), (0.85,), ERRORS[2:])
         yield f"{kind}, 500 gold of {items:,}", kind, 500, leaning, {"items": items}
